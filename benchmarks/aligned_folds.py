@@ -19,25 +19,25 @@ from kinds import KINDS, Labelled
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.competitors.homology import homology_folds
-from kreinflow.configuration import complete_configuration
+from kreinflow.answering.levels import Levels
+from kreinflow.answering.reject_threshold import RejectRule
+from kreinflow.answering.score_cache import AskedScores
+from kreinflow.base.numerics import limited
+from kreinflow.compare.homology import homology_folds
+from kreinflow.config.configuration import complete_configuration
+from kreinflow.fitting.factors import embedding_of, make_factors
+from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.run import Run, climb_fold, predict_fold
+from kreinflow.fitting.training import Trained, Training
 from kreinflow.krein.landmark_kernel import Landmarks
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.learners.registry import factored
-from kreinflow.models.asked import AskedScores
-from kreinflow.models.factors import embedding_of, make_factors
-from kreinflow.models.inner_folds import InnerFits, inner_partition
-from kreinflow.models.levels import Levels
-from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.run import Run, climb_fold, predict_fold
-from kreinflow.models.training import Trained, Training
-from kreinflow.numerics import limited
-from kreinflow.scores import MatrixScores, Scores, evidence_of, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
 from kreinflow.sequences.payload import Sequences
+from kreinflow.sequences.scores import MatrixScores, Scores, evidence_of, transforms_of
 
 WORDS = {"protein": [1, 2, 3], "nucleotide": [1, 2, 3, 4]}
 """Lengths of words."""

@@ -4,7 +4,8 @@
     python benchmarks/asked.py --run results/demo   the jobs of a run: a dry run says what they ask
     python benchmarks/asked.py --run results-pfam30/pfam30 --configfile examples/pfam30.yaml
 
-The first makes nothing new: what is asked for is a formula (``kreinflow.costs``), what was used is
+The first makes nothing new: what is asked for is a formula (``kreinflow.config.costs``), what was
+used is
 in scale.tsv. Seconds asked are those beyond the minutes that every job has for its start. Used
 megabytes are those of the process, of the data set that a job of the workflow holds beside, and of
 the two Snakemakes around it on a cluster. Then it shows what the training of one fold asks for at
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from kreinflow import costs
+from kreinflow.config import costs
 from kreinflow.learners.learner import Learner
 from kreinflow.learners.registry import LEARNERS, make_learner
 

@@ -24,7 +24,7 @@ from kinds import drawn, text, tree
 from kreinflow.alignment.asked import align_asked
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import PackedSequences, align_pairs, pack
-from kreinflow.numerics import IntArray
+from kreinflow.base.numerics import IntArray
 
 FAMILIES, TIME = 28, 1.6
 OF_PARASAIL = 200

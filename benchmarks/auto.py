@@ -47,11 +47,11 @@ from aligned_folds import (
 )
 from cascades import figures_of_cascades, print_cascades
 from kinds import KINDS
-from kreinflow.competitors.best_hit import Blast
-from kreinflow.competitors.kmers import KmerSvm
-from kreinflow.competitors.run import quality, run_competitor
-from kreinflow.models.choice import choose_recipe
-from kreinflow.models.race import race_table
+from kreinflow.compare.best_hit import Blast
+from kreinflow.compare.kmers import KmerSvm
+from kreinflow.compare.run import quality, run_competitor
+from kreinflow.fitting.recipe_choice import choose_recipe
+from kreinflow.fitting.recipe_race import race_table
 
 OTHERS = {"blast": "BLAST", "nearest": "SW nearest", "kmer_svm": "k-mer SVM"}
 HEADINGS = (

@@ -15,14 +15,14 @@ import pandas as pd
 
 from aligned_folds import WORDS, Fold, configuration
 from inducing import Placed
-from kreinflow.competitors.run import quality
+from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.compare.run import quality
+from kreinflow.fitting.cascade_choice import THRESHOLDS
+from kreinflow.fitting.cascade_curve import Climbed
+from kreinflow.fitting.recipe_choice import choose_recipe
+from kreinflow.fitting.run import Run, climb_fold, predict_fold
+from kreinflow.fitting.training import Trained
 from kreinflow.krein.landmark_kernel import Landmarks, landmark_kernel
-from kreinflow.models.cascade_choice import THRESHOLDS
-from kreinflow.models.choice import choose_recipe
-from kreinflow.models.climbed import Climbed
-from kreinflow.models.run import Run, climb_fold, predict_fold
-from kreinflow.models.training import Trained
-from kreinflow.numerics import FloatArray, IntArray
 
 FIRST = (0.05, 0.1)
 """Shares of the training records that are landmarks of a first stage."""

@@ -20,14 +20,14 @@ from unittest.mock import patch
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from kreinflow import artifacts, checksums
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.segments import SegmentWriter
 from kreinflow.alignment.store import ScoreStore
-from kreinflow.numerics import tiles
+from kreinflow.base.numerics import tiles
+from kreinflow.base.tiled_matrix import release
+from kreinflow.files import artifacts, checksums
 from kreinflow.sequences import dataset as datasets
 from kreinflow.sequences import payload
-from kreinflow.tall import release
 
 PIECE = 8_000  # rows whose scores make a segment
 

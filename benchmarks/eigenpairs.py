@@ -28,9 +28,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from kreinflow.base.numerics import RANK_TOLERANCE, TILE, tiled_product
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import KreinFactor
-from kreinflow.numerics import RANK_TOLERANCE, TILE, tiled_product
 
 Array = NDArray[np.float64]
 

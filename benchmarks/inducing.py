@@ -28,13 +28,13 @@ from numpy.typing import NDArray
 
 from aligned_folds import Fold, aligned, configuration, folds_of
 from kinds import related, remote
-from kreinflow.competitors.run import quality
+from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, IntArray, limited
+from kreinflow.compare.run import quality
+from kreinflow.fitting.fit_lift import Lifting, TriedWidths, Widths
+from kreinflow.fitting.run import predict_fold
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, landmark_kernel
 from kreinflow.landmarks.kmeans import share_budget
-from kreinflow.landmarks.race import draw_row
-from kreinflow.models.lifting import Lifting, TriedWidths, Widths
-from kreinflow.models.run import predict_fold
-from kreinflow.numerics import RANK_TOLERANCE, FloatArray, IntArray, limited
+from kreinflow.landmarks.weighted_draw import draw_row
 from kreinflow.views.inducing import inducing_places
 
 Column = Callable[[int, IntArray | slice], FloatArray]

@@ -47,20 +47,20 @@ from kreinflow.alignment.backends import backend_named, checked
 from kreinflow.alignment.engine import align_pairs, pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import make_transform
+from kreinflow.answering.reject_threshold import RejectRule
+from kreinflow.answering.score_cache import AskedScores
+from kreinflow.base.numerics import IntArray
+from kreinflow.base.random_streams import hash_keys
 from kreinflow.classify import new_objects
 from kreinflow.classify.classification import classify_batches, write_tables
 from kreinflow.classify.model_file import Model, final_model
+from kreinflow.fitting.factor_file import factor_table
+from kreinflow.fitting.factors import make_factors
+from kreinflow.fitting.fit_lift import Lifting
+from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.learners.decisions import LinearDecision
-from kreinflow.models.asked import AskedScores
-from kreinflow.models.factor_file import factor_table
-from kreinflow.models.factors import make_factors
-from kreinflow.models.inner_folds import InnerFits, inner_partition
-from kreinflow.models.lifting import Lifting
-from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.training import Training
-from kreinflow.numerics import IntArray
-from kreinflow.randomness import hash_keys
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.payload import Sequences, digest
 from kreinflow.views.lift import Lift
@@ -200,7 +200,7 @@ def classified(
     model: str = "model.safetensors",
 ) -> tuple[float, float]:
     """Run ``kreinflow classify`` of a checkout; return its seconds and processor seconds."""
-    command = [sys.executable, "-m", "kreinflow.cli", "classify", model, queries]
+    command = [sys.executable, "-m", "kreinflow.commands.main", "classify", model, queries]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     subprocess.run(

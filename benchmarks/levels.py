@@ -37,10 +37,10 @@ from numpy.typing import NDArray
 
 from aligned_folds import Aligned, Fold, aligned, configuration, learned
 from kinds import Labelled
+from kreinflow.answering.levels import Levels, lineages
+from kreinflow.base.numerics import FloatArray, IntArray, limited
 from kreinflow.evaluation.metrics import PROBABILITY_PREFIX
-from kreinflow.models.levels import Levels, lineages
-from kreinflow.models.run import objects_of
-from kreinflow.numerics import FloatArray, IntArray, limited
+from kreinflow.fitting.run import objects_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import ALL, Partition, partition_of

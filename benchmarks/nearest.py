@@ -33,7 +33,7 @@ from alignment_peers import SCHEME
 from kinds import Site, drawn, evolved, sizes, tree
 from kreinflow.alignment.engine import align_rectangle, pack, self_scores
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.numerics import FloatArray, limited
+from kreinflow.base.numerics import FloatArray, limited
 from kreinflow.sequences.simulation import LETTERS, lg_model
 from kreinflow.views.lift import Lift
 from kreinflow.views.nearest import Given, Search

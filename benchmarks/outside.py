@@ -40,12 +40,12 @@ from aligned_folds import Aligned, Fold, configuration, learned, sequences_of
 from auto import recipes_of
 from kinds import KINDS, Labelled
 from kreinflow.alignment.scoring import ScoringScheme
-from kreinflow.competitors.kmers import KmerSvm
-from kreinflow.competitors.run import quality, training_records
-from kreinflow.competitors.words import WordsAlone
+from kreinflow.base.numerics import FloatArray, limited
+from kreinflow.compare.kmers import KmerSvm
+from kreinflow.compare.run import quality, training_records
+from kreinflow.compare.words import WordsAlone
 from kreinflow.evaluation.metrics import probabilities_of
-from kreinflow.models.choice import choose_recipe
-from kreinflow.numerics import FloatArray, limited
+from kreinflow.fitting.recipe_choice import choose_recipe
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from kreinflow.base.random_streams import stream
 from kreinflow.evaluation.comparison import corrected_t_test
 from kreinflow.evaluation.paired import PairedDifference, paired_difference
-from kreinflow.randomness import stream
 
 UNLIKE = np.repeat([1, 5, 20, 60], [100, 40, 15, 5])
 # No recipe is better on the whole: one leads on 600 records of large groups, one on 300 of small.

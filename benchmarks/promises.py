@@ -33,7 +33,7 @@ import pandas as pd
 from aligned_folds import HOMOLOGY, Fold, folds_of, molecule_of, sequences_of
 from cascades import fitted, lifted, truth_of
 from kinds import KINDS
-from kreinflow.numerics import FloatArray, limited
+from kreinflow.base.numerics import FloatArray, limited
 
 BINS = 10
 DRAWS = 200

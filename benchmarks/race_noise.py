@@ -16,20 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from kreinflow.configuration import complete_configuration
+from kreinflow.answering.reject_threshold import RejectRule
+from kreinflow.base.numerics import limited
+from kreinflow.config.configuration import complete_configuration
+from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.recipe_choice import PREFERENCES, choose_recipe
+from kreinflow.fitting.recipe_race import race_table
+from kreinflow.fitting.run import Run, predict_fold
+from kreinflow.fitting.training import Training
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage, training_parts
-from kreinflow.models.choice import PREFERENCES, choose_recipe
-from kreinflow.models.inner_folds import InnerFits, inner_partition
-from kreinflow.models.race import race_table
-from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.run import Run, predict_fold
-from kreinflow.models.training import Training
-from kreinflow.numerics import limited
-from kreinflow.scores import MatrixScores, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.payload import Sequences
+from kreinflow.sequences.scores import MatrixScores, transforms_of
 
 N, FOLDS, FEATURES, LENGTH = 120, 3, 5, 60
 CONFIG = complete_configuration({"datasets": {"it": {"source": {"type": "simulated"}}}})

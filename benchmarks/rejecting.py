@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED, RejectRule
+from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.estimators import KreinClassifier, base
-from kreinflow.models.reject_threshold import NOTHING_ACCEPTED, RejectRule
-from kreinflow.numerics import FloatArray, IntArray
 
 ERROR = 0.01
 CLASSES, FEATURES, NEW = 3, 4, 40_000

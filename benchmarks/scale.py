@@ -112,8 +112,8 @@ def make_families(path: Path, n: int, classes: int, length: int = 150) -> None:
 
 def _learning(folder: Path) -> Any:
     """Return (landmarks, part) of the records before the last tenth, and the place of the rest."""
+    from kreinflow.base.tiled_matrix import TallMatrix
     from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
-    from kreinflow.tall import TallMatrix
 
     scores = np.load(folder / "scores.npy", mmap_mode="r")
     rows, m = scores.shape
@@ -157,7 +157,7 @@ def _problem(folder: Path) -> Any:
 
 
 def stage_factor(folder: Path, rank: Any = "misfit") -> dict[str, Any]:
-    from kreinflow.models.factors import make_factors
+    from kreinflow.fitting.factors import make_factors
 
     landmarks, part, _ = _learning(folder)
     recipe = {"transform": "t", "rank": rank, "correction": "none"}
@@ -234,9 +234,9 @@ def stage_method(folder: Path, method: str) -> dict[str, Any]:
 
 def stage_predict(folder: Path, method: str) -> dict[str, Any]:
     """Decide on all rows, those of the training part too; accuracy is that of the others."""
+    from kreinflow.base.numerics import tile_map
     from kreinflow.krein.landmark_kernel import TrainingPart, landmark_kernel
     from kreinflow.learners.decisions import LinearDecision
-    from kreinflow.numerics import tile_map
 
     landmarks, part, test = _learning(folder)
     labels = np.load(folder / "labels.npy")
@@ -285,7 +285,7 @@ def stage_read(folder: Path) -> dict[str, Any]:
 
 
 def _loaded(settings: dict[str, Any], folder: Path) -> Any:
-    from kreinflow.configuration import complete_configuration
+    from kreinflow.config.configuration import complete_configuration
     from kreinflow.sequences.sources.registry import make_source
 
     content = {
@@ -320,8 +320,8 @@ def stage_align(folder: Path, count: int, block: int, blocks: int, threads: int)
 def stage_columns(folder: Path, count: int) -> dict[str, Any]:
     """Gather the columns into one file, with the self-scores and labels that learning wants."""
     from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
-    from kreinflow.scores import open_scores, write_columns
     from kreinflow.sequences.dataset import read_dataset
+    from kreinflow.sequences.scores import open_scores, write_columns
 
     dataset = read_dataset(folder / "dataset")
     scheme = ScoringScheme(load_substitution_matrix("blosum62"), gap_open=11, gap_extend=1)
@@ -431,7 +431,7 @@ STAGES = {name[6:]: function for name, function in globals().items() if name.sta
 
 def run_stage(given: dict[str, Any]) -> None:
     """Run one stage in this process, and print what it took as one line of JSON."""
-    from kreinflow.numerics import limited
+    from kreinflow.base.numerics import limited
 
     for name in ("krein.correction", "landmarks.registry", "learners.registry", "scores"):
         importlib.import_module(f"kreinflow.{name}")  # not timed

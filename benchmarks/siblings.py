@@ -30,9 +30,9 @@ from Bio import SeqIO
 
 from aligned_folds import Fold, aligned, configuration, folds_of
 from kinds import Labelled, drawn, evolved, flanked, related, sizes, text, tree
+from kreinflow.base.hierarchy import Tree
 from kreinflow.evaluation.metrics import PROBABILITY_PREFIX
-from kreinflow.hierarchy import Tree
-from kreinflow.models.run import predict_fold
+from kreinflow.fitting.run import predict_fold
 
 LEARNERS = {
     "sf_lsm": {"method": "sf_lsm", "ridge": "inner", "weights": "classes"},

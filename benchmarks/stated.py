@@ -37,8 +37,8 @@ from aligned_folds import Aligned, Fold, aligned, read_figures
 from cascades import fitted, lifted, one_stage, truth_of
 from kinds import Labelled, enzymes, superfamilies
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.models.choice import choose_recipe
-from kreinflow.numerics import limited
+from kreinflow.base.numerics import limited
+from kreinflow.fitting.recipe_choice import choose_recipe
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of

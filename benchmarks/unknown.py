@@ -38,16 +38,16 @@ from kinds import KINDS, Labelled
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import PackedSequences, pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme
+from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.score_cache import AskedScores
+from kreinflow.base.numerics import FloatArray, IntArray, limited
 from kreinflow.evaluation.unknown import known_confidences, rejection_curve
-from kreinflow.models.asked import AskedScores
-from kreinflow.models.classifier import LandmarkClassifier
-from kreinflow.models.relating import Relating
-from kreinflow.models.run import Run, asking, objects_of, predict_fold, predict_unknown
-from kreinflow.numerics import FloatArray, IntArray, limited
-from kreinflow.scores import Scores
+from kreinflow.fitting.fit_unknown import Relating
+from kreinflow.fitting.run import Run, asking, objects_of, predict_fold, predict_unknown
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
+from kreinflow.sequences.scores import Scores
 from kreinflow.sequences.simulation import simulate_families
 
 DATA = Path(__file__).resolve().parents[1] / "examples" / "pfam_kin"

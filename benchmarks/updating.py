@@ -31,22 +31,22 @@ import pandas as pd
 
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import pack, self_scores
+from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model, final_model
 from kreinflow.classify.new_records import NewRecords
 from kreinflow.classify.update import update, update_text
-from kreinflow.configuration import complete_configuration
+from kreinflow.config.configuration import complete_configuration
+from kreinflow.fitting.factors import make_factors
+from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.run import Run
+from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import landmark_kernel
-from kreinflow.models.factors import make_factors
-from kreinflow.models.inner_folds import InnerFits, inner_partition
-from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.run import Run
-from kreinflow.models.training import Training
-from kreinflow.scores import evidence_of, read_scheme, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import ALL, NEVER_TESTED, Partition
 from kreinflow.sequences.payload import Sequences
+from kreinflow.sequences.scores import evidence_of, read_scheme, transforms_of
 
 LEARNERS = {
     "ny_ikfd": {"method": "ny_ikfd", "scatter": "pooled", "ridge": "inner"},

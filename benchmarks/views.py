@@ -31,12 +31,12 @@ from aligned_folds import WORDS, Aligned, Fold, configuration, figures_of_kinds
 from inducing import WAYS, Placed, columns_of
 from kinds import KINDS
 from kreinflow.alignment.engine import align_pairs, pack
-from kreinflow.competitors.run import quality
+from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.compare.run import quality
+from kreinflow.fitting.run import Run, predict_fold
+from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import Landmarks, landmark_kernel
-from kreinflow.models.classifier import LandmarkClassifier
-from kreinflow.models.run import Run, predict_fold
-from kreinflow.models.training import Training
-from kreinflow.scores import MatrixScores
+from kreinflow.sequences.scores import MatrixScores
 
 LANDMARKS = (30, 60, 120)
 POINTS = 100

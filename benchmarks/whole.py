@@ -26,9 +26,9 @@ import pandas as pd
 import yaml
 
 from kinds import Labelled, drawn, evolved, flanked, sizes, text, tree
-from kreinflow.automatic import PREFER, SEQUENCES, names
+from kreinflow.config.auto import PREFER, SEQUENCES, names
 from kreinflow.evaluation.inner_choice import chosen_recipes
-from kreinflow.models.choice import read_figures
+from kreinflow.fitting.recipe_choice import read_figures
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -133,7 +133,7 @@ def main() -> int:
     write_input(asked.folder, records, asked.folds)
     lengths = [len(letters) for letters, _ in records]
     print(f"{len(records):,} sequences, mean length {np.mean(lengths):.0f}", flush=True)
-    check = [sys.executable, "-m", "kreinflow.cli", "check", "config.yaml"]
+    check = [sys.executable, "-m", "kreinflow.commands.main", "check", "config.yaml"]
     subprocess.run(check, cwd=asked.folder, check=True)  # what is told before
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
     command += ["--cores", str(asked.cores), "--configfile", "config.yaml", "--quiet", "all"]

@@ -55,13 +55,13 @@ if _installed != VERSION:
         f"{_installed}. Run: {sys.executable} -m pip install kreinflow=={VERSION}"
     )
 
-from kreinflow.competitors.kinds import HOMOLOGY, RANDOM, kind_of_folds, twins_of
-from kreinflow.configuration import complete_configuration, read_configuration
-from kreinflow.errors import InputError
-from kreinflow.failures import FAILURES
-from kreinflow.plan import UNLABELLED, DatasetPlan
-from kreinflow.preflight import check_files
-from kreinflow.provenance import code_digest, file_sha256
+from kreinflow.compare.kinds import HOMOLOGY, RANDOM, kind_of_folds, twins_of
+from kreinflow.config.configuration import complete_configuration, read_configuration
+from kreinflow.base.errors import InputError
+from kreinflow.files.failures import FAILURES
+from kreinflow.config.plan import UNLABELLED, DatasetPlan
+from kreinflow.config.preflight import check_files
+from kreinflow.files.provenance import code_digest, file_sha256
 from kreinflow.sequences.partition import ALL
 
 os.environ.update(KREINFLOW_JOB="yes")  # for scripts: see lib/kreinflow/__init__.py

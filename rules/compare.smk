@@ -9,8 +9,8 @@
 #        compare/kinds.json (which kinds of folds are not run, and which stand for them),
 #        RESULTS/compare.html
 
-from kreinflow.competitors.methods import OURS
-from kreinflow.competitors.registry import COMPETITORS, version_or_reason
+from kreinflow.compare.methods import OURS
+from kreinflow.compare.registry import COMPETITORS, version_or_reason
 
 KINDS = {
     name: {twin: kind_of_folds(PLANS[twin].settings["folds"]) for twin in [name, *twins]}

@@ -1,4 +1,4 @@
-# The minutes and megabytes that jobs ask a cluster for: figures of a job, for kreinflow/costs.py.
+# The minutes and megabytes that jobs ask a cluster for: figures of a job, for kreinflow/config/costs.py.
 # needs: common.smk          makes: nothing
 import errno
 import json
@@ -8,12 +8,12 @@ from importlib import import_module
 import numpy as np
 import safetensors
 
-from kreinflow import costs
+from kreinflow.config import costs
 from kreinflow.alignment.scoring import by_parasail
-from kreinflow.artifacts import read_json
-from kreinflow.competitors.words import INNER_FOLDS, LEARNER, LIFT, WordsAlone
-from kreinflow.costs import BASE_MB, Seconds
-from kreinflow.errors import InputError
+from kreinflow.files.artifacts import read_json
+from kreinflow.compare.words import INNER_FOLDS, LEARNER, LIFT, WordsAlone
+from kreinflow.config.costs import BASE_MB, Seconds
+from kreinflow.base.errors import InputError
 from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.learners.registry import make_learner
 from kreinflow.sequences.payload import DISTINCT_FILE, VECTORS_FILE

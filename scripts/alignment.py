@@ -7,11 +7,11 @@ import numpy as np
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.progress import ProgressPrinter
 from kreinflow.alignment.store import ScoreStore
-from kreinflow.artifacts import write_json
-from kreinflow.console import logged
+from kreinflow.files.artifacts import write_json
+from kreinflow.files.console import logged
 from kreinflow.landmarks.stage import candidate_rectangles, read_candidates, read_union
-from kreinflow.scores import read_scheme
 from kreinflow.sequences.dataset import read_dataset
+from kreinflow.sequences.scores import read_scheme
 
 with logged(snakemake.log[0]) as console:
     folder = Path(snakemake.input.records).parent

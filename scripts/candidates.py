@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from kreinflow.console import logged
+from kreinflow.config.preflight import check_dataset
+from kreinflow.files.console import logged
 from kreinflow.landmarks.stage import list_candidates
-from kreinflow.preflight import check_dataset
-from kreinflow.scores import read_scheme, transforms_of
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_partition
 from kreinflow.sequences.row_tables import write_rows
+from kreinflow.sequences.scores import read_scheme, transforms_of
 
 with logged(snakemake.log[0]) as console:
     dataset = read_dataset(Path(snakemake.input.records).parent)

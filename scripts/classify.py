@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from kreinflow.alignment.backends import backend_named
-from kreinflow.artifacts import replacing
+from kreinflow.base.numerics import limited
 from kreinflow.classify.classification import (
     COLUMNS,
     classify_batches,
@@ -13,8 +13,8 @@ from kreinflow.classify.classification import (
     write_tables,
 )
 from kreinflow.classify.model_file import Model
-from kreinflow.console import logged
-from kreinflow.numerics import limited
+from kreinflow.files.artifacts import replacing
+from kreinflow.files.console import logged
 from kreinflow.sequences.dataset import read_dataset
 
 memory_mb = snakemake.resources.learning_memory_mb

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kreinflow.account import alignment_account
-from kreinflow.artifacts import write_array, write_json
-from kreinflow.console import logged
+from kreinflow.files.artifacts import write_array, write_json
+from kreinflow.files.console import logged
+from kreinflow.landmarks.alignment_count import alignment_account
 from kreinflow.landmarks.stage import read_candidates, read_union
-from kreinflow.scores import open_scores, read_scheme, write_columns
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.row_tables import write_rows
+from kreinflow.sequences.scores import open_scores, read_scheme, write_columns
 
 with logged(snakemake.log[0]) as console:
     folder = Path(snakemake.input.records).parent

@@ -5,14 +5,14 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from kreinflow.artifacts import write_table
-from kreinflow.competitors.registry import COMPETITORS
-from kreinflow.competitors.run import run_competitor
-from kreinflow.console import logged
-from kreinflow.numerics import limited
-from kreinflow.scores import read_scheme
+from kreinflow.base.numerics import limited
+from kreinflow.compare.registry import COMPETITORS
+from kreinflow.compare.run import run_competitor
+from kreinflow.files.artifacts import write_table
+from kreinflow.files.console import logged
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_partition
+from kreinflow.sequences.scores import read_scheme
 
 with (
     logged(snakemake.log[0]) as console,

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from kreinflow.artifacts import write_table
-from kreinflow.competitors.homology import homology_folds
-from kreinflow.console import logged
+from kreinflow.compare.homology import homology_folds
+from kreinflow.files.artifacts import write_table
+from kreinflow.files.console import logged
 from kreinflow.sequences.dataset import read_dataset
 
 with logged(snakemake.log[0]):

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kreinflow.artifacts import write_json
-from kreinflow.competitors.kinds import same_folds
-from kreinflow.console import logged
+from kreinflow.compare.kinds import same_folds
+from kreinflow.files.artifacts import write_json
+from kreinflow.files.console import logged
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_groups
 

@@ -5,17 +5,17 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from kreinflow.artifacts import read_table, write_table
+from kreinflow.base.numerics import limited
 from kreinflow.classify.model_file import final_model
-from kreinflow.competitors.ours import Ours, run_ours
-from kreinflow.console import logged
-from kreinflow.models.choice import choose_recipe, read_figures
-from kreinflow.models.fold_models import load_fold_model
-from kreinflow.models.run import read_landmark_table
-from kreinflow.numerics import limited
-from kreinflow.scores import read_scheme
+from kreinflow.compare.ours import Ours, run_ours
+from kreinflow.files.artifacts import read_table, write_table
+from kreinflow.files.console import logged
+from kreinflow.fitting.fold_models import load_fold_model
+from kreinflow.fitting.recipe_choice import choose_recipe, read_figures
+from kreinflow.fitting.run import read_landmark_table
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import fold_numbers, read_partition
+from kreinflow.sequences.scores import read_scheme
 
 with logged(snakemake.log[0]) as console, limited(snakemake.threads):
     files, params, fold = snakemake.input, snakemake.params, snakemake.wildcards.fold

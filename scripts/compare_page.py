@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from kreinflow.artifacts import read_json, read_table, write_text
-from kreinflow.competitors.page import render_page
-from kreinflow.competitors.tables import BUDGET_COLUMNS, COMPARE_COLUMNS
-from kreinflow.console import logged
+from kreinflow.compare.page import render_page
+from kreinflow.compare.tables import BUDGET_COLUMNS, COMPARE_COLUMNS
+from kreinflow.files.artifacts import read_json, read_table, write_text
+from kreinflow.files.console import logged
 
 with logged(snakemake.log[0]):
     text = ["folds", "method", "selector", "recipes", "version", "reason"]

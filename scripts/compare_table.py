@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from kreinflow.artifacts import read_measures, read_table, write_table
-from kreinflow.competitors.run import FOLD_COLUMNS, PREDICTION_COLUMNS
-from kreinflow.competitors.tables import budget_table, compare_table, fold_table
-from kreinflow.console import logged
-from kreinflow.models.choice import read_figures
+from kreinflow.compare.run import FOLD_COLUMNS, PREDICTION_COLUMNS
+from kreinflow.compare.tables import budget_table, compare_table, fold_table
+from kreinflow.files.artifacts import read_measures, read_table, write_table
+from kreinflow.files.console import logged
+from kreinflow.fitting.recipe_choice import read_figures
 from kreinflow.sequences.partition import fold_numbers, read_groups
 
 with logged(snakemake.log[0]) as console:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kreinflow.console import logged
+from kreinflow.files.console import logged
 from kreinflow.sequences.dataset import write_dataset, write_unlabelled
 from kreinflow.sequences.record_vectors import shared_vectors, with_vectors
 from kreinflow.sequences.sources.registry import make_source

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kreinflow.console import logged
+from kreinflow.files.console import logged
 from kreinflow.sequences.download import fetch
 
 with logged(snakemake.log[0]) as console:

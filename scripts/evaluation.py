@@ -2,12 +2,12 @@
 
 import pandas as pd
 
-from kreinflow.artifacts import read_json, read_table, write_table
-from kreinflow.console import logged
 from kreinflow.evaluation.inner_choice import with_inner_choice
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
 from kreinflow.evaluation.tables import evaluation_tables
-from kreinflow.models.choice import read_figures
+from kreinflow.files.artifacts import read_json, read_table, write_table
+from kreinflow.files.console import logged
+from kreinflow.fitting.recipe_choice import read_figures
 from kreinflow.sequences.partition import read_groups
 
 with logged(snakemake.log[0]) as console:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from kreinflow.artifacts import read_json, write_table, write_text
-from kreinflow.console import logged
+from kreinflow.files.artifacts import read_json, write_table, write_text
+from kreinflow.files.console import logged
 from kreinflow.report.figures.dataset import dataset_figures
 from kreinflow.report.reading import (
     LANDMARK_COLUMNS,

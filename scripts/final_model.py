@@ -2,20 +2,20 @@
 
 from pathlib import Path
 
+from kreinflow.base.numerics import limited
 from kreinflow.classify.inspection import told_of_unknown
 from kreinflow.classify.learned_file import Learned, no_update, write_refusal
 from kreinflow.classify.model_file import final_model
-from kreinflow.console import logged
+from kreinflow.files.console import logged
+from kreinflow.fitting.factor_file import factor_row
+from kreinflow.fitting.fit_unknown import Relating
+from kreinflow.fitting.fold_models import load_fold_model, load_held_out
+from kreinflow.fitting.recipe_choice import choose_recipe, other_choice, read_figures
+from kreinflow.fitting.recipe_race import going_on
+from kreinflow.fitting.run import open_run, read_landmark_table
 from kreinflow.learners.registry import factored
-from kreinflow.models.choice import choose_recipe, other_choice, read_figures
-from kreinflow.models.factor_file import factor_row
-from kreinflow.models.fold_models import load_fold_model, load_held_out
-from kreinflow.models.race import going_on
-from kreinflow.models.relating import Relating
-from kreinflow.models.run import open_run, read_landmark_table
-from kreinflow.numerics import limited
-from kreinflow.scores import evidence_of, read_scheme
 from kreinflow.sequences.partition import ALL
+from kreinflow.sequences.scores import evidence_of, read_scheme
 
 with logged(snakemake.log[0]) as console, limited(snakemake.threads):
     params, files = snakemake.params, snakemake.input

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from kreinflow.artifacts import write_json, write_table
-from kreinflow.console import logged
+from kreinflow.files.artifacts import write_json, write_table
+from kreinflow.files.console import logged
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.folds import assign_folds, fold_summary
 

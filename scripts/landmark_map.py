@@ -4,15 +4,15 @@ from pathlib import Path
 
 import numpy as np
 
-from kreinflow.artifacts import write_json, write_table
+from kreinflow.base.numerics import limited
+from kreinflow.base.random_streams import hash_keys
 from kreinflow.classify.model_file import Model
-from kreinflow.console import logged
+from kreinflow.evaluation.map_points import leading, map_points, similar_classes, some_landmarks
+from kreinflow.files.artifacts import write_json, write_table
+from kreinflow.files.console import logged
+from kreinflow.fitting.factor_file import factor_figures
+from kreinflow.fitting.run import open_run, read_landmark_table
 from kreinflow.krein.landmark_kernel import factor_of, landmark_kernel
-from kreinflow.models.factor_file import factor_figures
-from kreinflow.models.landmark_map import leading, map_points, similar_classes, some_landmarks
-from kreinflow.models.run import open_run, read_landmark_table
-from kreinflow.numerics import limited
-from kreinflow.randomness import hash_keys
 from kreinflow.sequences.partition import ALL
 
 memory_mb = snakemake.resources.learning_memory_mb

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kreinflow.console import logged
+from kreinflow.files.console import logged
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.selector import in_words
 from kreinflow.landmarks.stage import LandmarkStage, given_landmarks

@@ -1,9 +1,9 @@
 """Measures the predictions of the outer folds at each level of classes that are paths."""
 
-from kreinflow.artifacts import read_table, write_table, write_text
-from kreinflow.console import logged
 from kreinflow.evaluation.levels import level_tables
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
+from kreinflow.files.artifacts import read_table, write_table, write_text
+from kreinflow.files.console import logged
 from kreinflow.report.figures import figure_svg
 from kreinflow.report.figures.levels import levels_figure
 from kreinflow.report.tables import measured_recipe

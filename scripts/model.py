@@ -8,38 +8,38 @@ from pathlib import Path
 
 import pandas as pd
 
-from kreinflow.artifacts import write_table
-from kreinflow.console import logged
+from kreinflow.answering.label_sets import SET_COLUMNS
+from kreinflow.answering.levels import Levels
+from kreinflow.answering.reject_threshold import RejectRule
+from kreinflow.base.numerics import limited
 from kreinflow.evaluation.metrics import (
     COST_COLUMNS,
     PREDICTION_COLUMNS,
     PROBABILITY_PREFIX,
     REASON_COLUMNS,
 )
-from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.stage import LandmarkStage
-from kreinflow.learners.registry import factored
-from kreinflow.models.choice import FIGURES_COLUMNS
-from kreinflow.models.climbed import CURVE_COLUMNS
-from kreinflow.models.conformal import SET_COLUMNS
-from kreinflow.models.factor_file import (
+from kreinflow.files.artifacts import write_table
+from kreinflow.files.console import logged
+from kreinflow.fitting.best_hits import HIT_COLUMNS
+from kreinflow.fitting.cascade_curve import CURVE_COLUMNS
+from kreinflow.fitting.factor_file import (
     factor_table,
     load_embedding,
     save_factors,
     spectrum_table,
 )
-from kreinflow.models.factors import make_factors
-from kreinflow.models.fold_models import save_fold_models
-from kreinflow.models.hits import HIT_COLUMNS
-from kreinflow.models.inner_folds import InnerFits, inner_partition
-from kreinflow.models.levels import Levels
-from kreinflow.models.race import going_on
-from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.run import climb_fold, open_run, predict_fold, read_landmark_table
-from kreinflow.models.training import Training
-from kreinflow.numerics import limited
-from kreinflow.scores import evidence_of, read_scheme, transforms_of
+from kreinflow.fitting.factors import make_factors
+from kreinflow.fitting.fold_models import save_fold_models
+from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.recipe_choice import FIGURES_COLUMNS
+from kreinflow.fitting.recipe_race import going_on
+from kreinflow.fitting.run import climb_fold, open_run, predict_fold, read_landmark_table
+from kreinflow.fitting.training import Training
+from kreinflow.landmarks.registry import make_selector
+from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.learners.registry import factored
 from kreinflow.sequences.partition import fold_numbers
+from kreinflow.sequences.scores import evidence_of, read_scheme, transforms_of
 
 memory_mb = snakemake.resources.learning_memory_mb
 with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):

@@ -3,8 +3,8 @@
 from importlib import import_module
 from pathlib import Path
 
-from kreinflow.artifacts import write_table
-from kreinflow.console import logged
+from kreinflow.files.artifacts import write_table
+from kreinflow.files.console import logged
 from kreinflow.papers.plots.look import save_png
 
 with logged(snakemake.log[0]) as console:

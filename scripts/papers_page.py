@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from kreinflow.artifacts import read_table, write_table, write_text
-from kreinflow.console import logged
+from kreinflow.files.artifacts import read_table, write_table, write_text
+from kreinflow.files.console import logged
+from kreinflow.files.provenance import package_versions
 from kreinflow.papers.experiments import load_experiments
 from kreinflow.papers.figures import FIGURES, LEFT_OUT
 from kreinflow.papers.page import render_page
 from kreinflow.papers.published import read_published
 from kreinflow.papers.tables import compare
-from kreinflow.provenance import package_versions
 
 with logged(snakemake.log[0]) as console:
     files = snakemake.input

@@ -1,9 +1,9 @@
 """Says which recipes of `auto` are fitted on the training parts behind the first."""
 
-from kreinflow.artifacts import write_table
-from kreinflow.console import logged
-from kreinflow.models.choice import read_figures
-from kreinflow.models.race import race_table
+from kreinflow.files.artifacts import write_table
+from kreinflow.files.console import logged
+from kreinflow.fitting.recipe_choice import read_figures
+from kreinflow.fitting.recipe_race import race_table
 
 with logged(snakemake.log[0]) as console:
     params = snakemake.params

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kreinflow.console import logged
+from kreinflow.files.console import logged
 from kreinflow.report.writing import write_report
 
 with logged(snakemake.log[0]):

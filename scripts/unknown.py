@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kreinflow.artifacts import open_array, read_table, write_table
-from kreinflow.console import logged
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import limited
 from kreinflow.evaluation.inner_choice import with_inner_choice
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS
 from kreinflow.evaluation.unknown import (
@@ -17,14 +16,15 @@ from kreinflow.evaluation.unknown import (
     rejection_curve,
     rejection_summary,
 )
+from kreinflow.files.artifacts import open_array, read_table, write_table
+from kreinflow.files.console import logged
+from kreinflow.fitting.fold_models import load_fold_model
+from kreinflow.fitting.recipe_choice import read_figures
+from kreinflow.fitting.run import asking, objects_of, predict_unknown, read_landmark_table
 from kreinflow.landmarks.stage import read_union
-from kreinflow.models.choice import read_figures
-from kreinflow.models.fold_models import load_fold_model
-from kreinflow.models.run import asking, objects_of, predict_unknown, read_landmark_table
-from kreinflow.numerics import limited
-from kreinflow.scores import read_scheme
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import fold_numbers
+from kreinflow.sequences.scores import read_scheme
 from kreinflow.sequences.unknown import is_unknown
 
 memory_mb = snakemake.resources.learning_memory_mb

@@ -1,7 +1,7 @@
 """Draws how many objects of unknown classes are rejected."""
 
-from kreinflow.artifacts import write_text
-from kreinflow.console import logged
+from kreinflow.files.artifacts import write_text
+from kreinflow.files.console import logged
 from kreinflow.report.figures import figure_svg
 from kreinflow.report.figures.probabilities import unknown_figure
 from kreinflow.report.reading import read_tables

@@ -8,12 +8,12 @@ import pandas as pd
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.progress import ProgressPrinter
 from kreinflow.alignment.store import ScoreStore
-from kreinflow.artifacts import read_table, write_table
-from kreinflow.console import logged
-from kreinflow.errors import InputError
-from kreinflow.preflight import check_self_scores
-from kreinflow.scores import open_scores, read_scheme, transforms_of, write_columns
+from kreinflow.base.errors import InputError
+from kreinflow.config.preflight import check_self_scores
+from kreinflow.files.artifacts import read_table, write_table
+from kreinflow.files.console import logged
 from kreinflow.sequences.dataset import read_dataset
+from kreinflow.sequences.scores import open_scores, read_scheme, transforms_of, write_columns
 from kreinflow.sequences.unknown import is_unknown
 
 with logged(snakemake.log[0]) as console:

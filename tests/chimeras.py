@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
-
-from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
-from kreinflow.models.inner_folds import InnerFits, inner_partition
-from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.training import Training
 from models.trainings import embedded, recipe_for
+
+from kreinflow.answering.reject_threshold import RejectRule
+from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.training import Training
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from small_inputs import configuration, families, fasta_source, trained_recipe, write_fasta
 
 LABELS = ("a", "b", "c", "d", "e")

@@ -2,7 +2,7 @@
 
 import random
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 
 
 def each_flip(path, every=1):

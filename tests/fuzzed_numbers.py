@@ -11,14 +11,14 @@ from random import Random
 import numpy as np
 import safetensors.numpy
 import yaml
+from models.cascades import cascade_model
 
 from fuzzed_texts import written
 from fuzzing import ACCEPTED, EITHER, REFUSED, UNSEEN, Case, damaged_or_packed, unseen, word
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import score_new
-from kreinflow.configuration import load_configuration
+from kreinflow.config.configuration import load_configuration
 from kreinflow.sequences.sources.registry import make_source
-from models.cascades import cascade_model
 from small_inputs import configuration, families, model_of, write_fasta
 
 WRONG_NUMBERS = ("x", "", "nan", "-inf", "1_0", "8.5\u0663", "\u0661", "1;5", "0x1", "1e999", "--1")

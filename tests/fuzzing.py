@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 
 ACCEPTED, REFUSED, EITHER = "must be accepted", "must be refused", "either"
 

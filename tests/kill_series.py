@@ -17,8 +17,8 @@ from signal import SIGCONT, SIGKILL, SIGQUIT, SIGSTOP
 from typing import Any
 
 from kreinflow.alignment.segments import KIND
-from kreinflow.artifacts import open_array, read_arrays, read_table
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.files.artifacts import open_array, read_arrays, read_table
 from undisturbed import PATIENCE, Bench, Found, look, shows_a_fault, wait_for
 from workflow.conftest import SMALL, Workflow
 
@@ -171,7 +171,7 @@ def _holds(pid: int, store: Path) -> bool:
 WRITER = """
 import sys, itertools, numpy as np, pandas as pd
 from pathlib import Path
-from kreinflow import artifacts
+from kreinflow.files import artifacts
 from kreinflow.alignment.segments import SegmentWriter, writing
 kind, once = sys.argv[1], len(sys.argv) > 2
 big = np.arange(2_000_000)
@@ -405,7 +405,7 @@ def of_commands(bench: Bench, rng: Random, kills: int, command: str, number: int
     table = read_table(results / "dataset" / "distinct.tsv", ["sequence"], ["sequence"])
     new, out = run.folder / "new.fasta", run.folder / "out.tsv"
     new.write_text("".join(f">{i}\n{s}\n" for i, s in enumerate(table["sequence"].tolist() * 100)))
-    arguments = [sys.executable, "-m", "kreinflow.cli", command]
+    arguments = [sys.executable, "-m", "kreinflow.commands.main", command]
     if command == "classify":
         arguments += [str(results / "model.safetensors"), str(new), "-o", str(out)]
     else:

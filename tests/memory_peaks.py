@@ -12,7 +12,7 @@ LIMIT = 3_000_000_000
 _AROUND = """
 import json, os, re, resource, sys
 from pathlib import Path
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 {imports}
 def peak():
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1e3

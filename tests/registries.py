@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kreinflow.schema import schema
+from kreinflow.config.schema import schema
 
 DOCS = Path(__file__).parents[1] / "docs"
 

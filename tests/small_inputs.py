@@ -11,29 +11,29 @@ import numpy as np
 import pandas as pd
 from Bio.Seq import Seq
 
+from kreinflow.answering.levels import Levels
+from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import final_model
-from kreinflow.configuration import complete_configuration
+from kreinflow.config.configuration import complete_configuration
+from kreinflow.fitting.factor_file import factor_table
+from kreinflow.fitting.factors import make_factors
+from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.run import Run, objects_of
+from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage, given_landmarks
-from kreinflow.models.factor_file import factor_table
-from kreinflow.models.factors import make_factors
-from kreinflow.models.inner_folds import InnerFits, inner_partition
-from kreinflow.models.levels import Levels
-from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.run import Run, objects_of
-from kreinflow.models.training import Training
-from kreinflow.scores import (
+from kreinflow.sequences.matrix_files import MATRIX_KINDS
+from kreinflow.sequences.partition import Partition
+from kreinflow.sequences.record_vectors import with_vectors
+from kreinflow.sequences.scores import (
     MatrixScores,
     evidence_of,
     open_scores,
     read_scheme,
     transforms_of,
 )
-from kreinflow.sequences.matrix_files import MATRIX_KINDS
-from kreinflow.sequences.partition import Partition
-from kreinflow.sequences.record_vectors import with_vectors
 from kreinflow.sequences.sources.registry import make_source
 from sequence_pairs import rectangle
 

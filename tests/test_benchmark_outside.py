@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kreinflow.competitors.kmers import KmerSvm
-from kreinflow.competitors.words import WordsAlone
+from kreinflow.compare.kmers import KmerSvm
+from kreinflow.compare.words import WordsAlone
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kreinflow.numerics import limited
+from kreinflow.base.numerics import limited
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 

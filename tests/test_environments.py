@@ -12,7 +12,8 @@ import yaml
 from jinja2 import StrictUndefined, Template
 from packaging.requirements import Requirement
 
-from kreinflow import __version__, provenance
+from kreinflow import __version__
+from kreinflow.files import provenance
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

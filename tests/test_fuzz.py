@@ -6,7 +6,7 @@ import pytest
 
 import fuzz
 from fuzzing import ACCEPTED, EITHER, REFUSED, Case, judge
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 
 
 def test_a_thousand_inputs_are_taken_for_what_they_are():

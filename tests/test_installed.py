@@ -13,9 +13,9 @@ import sysconfig
 from types import SimpleNamespace
 
 import pytest
+from test_workflow_folder import wheel  # noqa: F401
 
 from small_inputs import families, write_fasta, write_labels
-from test_workflow_folder import wheel  # noqa: F401
 
 READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
 SHORT = """

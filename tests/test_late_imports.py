@@ -28,11 +28,15 @@ SCRIPTS = sorted(
 @pytest.mark.parametrize(
     ("code", "absent"),
     [
-        ("from kreinflow.cli import _parser; _parser().format_help()", "numpy pandas scipy yaml"),
+        (
+            "from kreinflow.commands.main import _parser; _parser().format_help()",
+            "numpy pandas scipy yaml",
+        ),
         # A start of Snakemake that finds nothing to do.
         (
             imports("rules/common.smk", "rules/requests.smk"),
-            "kreinflow.models pandas numba sklearn matplotlib scipy.linalg scipy.special",
+            "kreinflow.answering kreinflow.fitting pandas numba sklearn "
+            "matplotlib scipy.linalg scipy.special",
         ),
         (imports(*SCRIPTS), "numba sklearn matplotlib"),
     ],

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from kreinflow.configuration import load_configuration
+from kreinflow.config.configuration import load_configuration
 from kreinflow.evaluation.cross_validation import cross_validate
-from kreinflow.scores import open_scores
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
+from kreinflow.sequences.scores import open_scores
 from kreinflow.sequences.sources.registry import make_source
 
 ROOT = Path(__file__).parents[1]

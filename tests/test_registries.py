@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from kreinflow.configuration import complete_configuration
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.references import REFERENCES
+from kreinflow.config.configuration import complete_configuration
 from kreinflow.kernels.registry import KERNELS
 from kreinflow.landmarks.registry import SELECTORS, make_selector
 from kreinflow.learners.registry import LEARNERS, make_learner
-from kreinflow.references import REFERENCES
 from registries import one_recipe
 
 DESCRIPTIONS = {

@@ -3,7 +3,7 @@
 import pytest
 from threadpoolctl import threadpool_limits
 
-from kreinflow.numerics import single_threaded
+from kreinflow.base.numerics import single_threaded
 
 
 @pytest.fixture(autouse=True)

@@ -16,8 +16,8 @@ import numpy as np
 
 from kreinflow.alignment.engine import not_aligned
 from kreinflow.alignment.segments import KIND
-from kreinflow.artifacts import read_arrays
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.files.artifacts import read_arrays
 from sequence_pairs import AMINO_ACIDS
 from workflow.conftest import SMALL, Workflow
 

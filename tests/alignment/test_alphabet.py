@@ -1,7 +1,7 @@
 import pytest
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 
 PROTEIN = "ARNDCQEGHILKMFPSTWYVBZX*"
 NUCLEOTIDE = "ATGCSWRYKMBVHDN*"

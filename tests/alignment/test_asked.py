@@ -10,7 +10,7 @@ from kreinflow.alignment import batches
 from kreinflow.alignment.asked import align_asked
 from kreinflow.alignment.backends import BACKENDS, backend_named, checked
 from kreinflow.alignment.engine import NOT_ALIGNED, pack
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.base.errors import InputError, KreinflowError
 from sequence_pairs import AMINO_ACIDS, parasail_scores, scheme_of, too_large
 
 SCHEME = scheme_of()

@@ -15,7 +15,7 @@ from kreinflow.alignment.backends import Agreement, backend_named, checked, draw
 from kreinflow.alignment.batches import align_in_batches
 from kreinflow.alignment.engine import NOT_ALIGNED, align_rectangle, pack
 from kreinflow.alignment.store import ScoreStore
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.base.errors import InputError, KreinflowError
 from sequence_pairs import (
     AMINO_ACIDS,
     PREFIX,

@@ -4,7 +4,7 @@ import pytest
 from kreinflow.alignment import engine, loop
 from kreinflow.alignment.engine import align_pairs, diagonal_sums, pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.base.errors import InputError, KreinflowError
 from sequence_pairs import (
     AMINO_ACIDS,
     PREFIX,

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kreinflow.account import alignment_account
 from kreinflow.alignment import filling
 from kreinflow.alignment.store import ScoreStore
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.config.preflight import check_given
+from kreinflow.landmarks.alignment_count import alignment_account
 from kreinflow.landmarks.registry import SELECTORS, make_selector
 from kreinflow.landmarks.stage import (
     LandmarkStage,
@@ -19,10 +20,9 @@ from kreinflow.landmarks.stage import (
     given_landmarks,
     list_candidates,
 )
-from kreinflow.preflight import check_given
-from kreinflow.scores import open_scores, read_scheme, transforms_of
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import ALL, partition_of
+from kreinflow.sequences.scores import open_scores, read_scheme, transforms_of
 from kreinflow.sequences.sources.registry import make_source
 from sequence_pairs import Counting, rectangle
 from small_inputs import families, write_fasta, write_labels

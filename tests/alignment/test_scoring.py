@@ -9,7 +9,7 @@ from kreinflow.alignment.scoring import (
     SubstitutionMatrix,
     load_substitution_matrix,
 )
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from sequence_pairs import PREFIX, all_pairs, parasail_scores
 
 NCBI = """# comment

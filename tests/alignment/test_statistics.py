@@ -12,7 +12,7 @@ from kreinflow.alignment.statistics import (
     local_statistics,
     ungapped_constants,
 )
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from sequence_pairs import scheme_of
 
 

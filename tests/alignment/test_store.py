@@ -15,7 +15,6 @@ import pytest
 import safetensors.numpy
 
 from flipped_bits import each_flip
-from kreinflow import artifacts, checksums
 from kreinflow.alignment import filling, progress, segments
 from kreinflow.alignment import store as store_module
 from kreinflow.alignment.batches import align_in_batches
@@ -24,8 +23,9 @@ from kreinflow.alignment.progress import ProgressPrinter
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.segments import block_of
 from kreinflow.alignment.store import ScoreStore
-from kreinflow.artifacts import read_arrays, write_arrays
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.base.errors import InputError, KreinflowError
+from kreinflow.files import artifacts, checksums
+from kreinflow.files.artifacts import read_arrays, write_arrays
 from sequence_pairs import AMINO_ACIDS, Counting, drawn, rectangle, scheme_of
 
 SCHEME = scheme_of()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from kreinflow.alignment.transforms import NAMES, ScoreTransform, make_transform
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from sequence_pairs import scheme_of
 
 SCHEME = scheme_of()

@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 import parasail
 import pytest
+from models.cascades import cascade_model, with_cascade
 
 from kreinflow.alignment.backends import SAMPLE, backend_named
 from kreinflow.alignment.statistics import local_statistics
-from kreinflow.artifacts import table_text
+from kreinflow.answering.score_cache import NOBODY
+from kreinflow.base.errors import KreinflowError
 from kreinflow.classify import new_objects
 from kreinflow.classify.classification import classify_file, nearest_records
 from kreinflow.classify.new_objects import asking, score_new
-from kreinflow.errors import KreinflowError
-from kreinflow.models.asked import NOBODY
+from kreinflow.files.artifacts import table_text
 from kreinflow.sequences.dataset import write_dataset
-from models.cascades import cascade_model, with_cascade
 from sequence_pairs import Counting, rectangle, too_large
 from small_inputs import (
     DNA,

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from models.cascades import cascade_model
 
+from kreinflow.answering.cascade import STAGES
+from kreinflow.answering.score_cache import NOBODY
 from kreinflow.classify.cascade_explanation import FEATURES, INTERCEPT, LANDMARKS
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.evidence import PREDICTED, RUNNER_UP
 from kreinflow.classify.explanation import explain, explanation_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import score_new
-from kreinflow.models.asked import NOBODY
-from kreinflow.models.cascade import STAGES
 from kreinflow.sequences.payload import digest
-from models.cascades import cascade_model
 from sequence_pairs import rectangle
 
 OF = PREDICTED, RUNNER_UP

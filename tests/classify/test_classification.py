@@ -11,6 +11,7 @@ import pytest
 from Bio.Seq import Seq
 from rapidfuzz.distance import Levenshtein
 
+from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.classify import new_objects
 from kreinflow.classify.classification import (
     COLUMNS,
@@ -21,7 +22,6 @@ from kreinflow.classify.classification import (
 from kreinflow.classify.explanation import explain, explanation_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import reverse_complements
-from kreinflow.errors import InputError, KreinflowError
 from kreinflow.sequences.fasta import read_any_fasta
 from sequence_pairs import Counting, too_large
 from small_inputs import (

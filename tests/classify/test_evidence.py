@@ -7,17 +7,17 @@ import numpy as np
 import pandas as pd
 import parasail
 import pytest
+from models.cascades import cascade_model, related_model, with_cascade
 
 from chimeras import chimeras, model_of_several
-from kreinflow.artifacts import table_text
+from kreinflow.answering.relatives import Relatives
 from kreinflow.classify import evidence, new_objects
 from kreinflow.classify.classification import classify_batches, classify_file
 from kreinflow.classify.evidence import EVIDENCE_COLUMNS
 from kreinflow.classify.explanation import alignments, explain, explanation_text
 from kreinflow.classify.model_file import Model
-from kreinflow.models.relatives import Relatives
+from kreinflow.files.artifacts import table_text
 from kreinflow.sequences.payload import digest
-from models.cascades import cascade_model, related_model, with_cascade
 from small_inputs import (
     DNA,
     configuration,

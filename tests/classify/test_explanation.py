@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from models.cascades import related_model
 
+from kreinflow.answering.fork_temperatures import ForkTemperatures
+from kreinflow.base.errors import InputError
+from kreinflow.base.hierarchy import Tree
 from kreinflow.classify.classification import classify_batches, classify_file
 from kreinflow.classify.evidence import SHOWN
 from kreinflow.classify.explanation import INTERCEPT, alignments, explain, explanation_text
 from kreinflow.classify.new_objects import score_new
-from kreinflow.errors import InputError
-from kreinflow.hierarchy import Tree
-from kreinflow.models.fork_temperatures import ForkTemperatures
 from kreinflow.views.lift import SCORES
-from models.cascades import related_model
 from small_inputs import (
     configuration,
     families,

@@ -5,7 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from models.cascades import WEIGHTS, cascade_model, related_model
 
+from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
+from kreinflow.base.errors import InputError
 from kreinflow.classify.inspection import (
     describe_model,
     description_text,
@@ -13,12 +16,9 @@ from kreinflow.classify.inspection import (
     told_of_unknown,
 )
 from kreinflow.classify.model_file import Model
-from kreinflow.errors import InputError
 from kreinflow.kernels.registry import make_kernel
-from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.sequences.fasta import read_fasta
 from kreinflow.sequences.objects import read_objects
-from models.cascades import WEIGHTS, cascade_model, related_model
 from small_inputs import lifted_model, model_of
 
 OBJECTS = {

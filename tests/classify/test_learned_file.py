@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from flipped_bits import each_flip
-from kreinflow.artifacts import read_arrays, write_arrays
+from kreinflow.base.errors import InputError
+from kreinflow.base.tiled_matrix import TallMatrix
 from kreinflow.classify.learned_file import KIND, Learned, no_update, write_refusal
 from kreinflow.classify.model_file import Model
-from kreinflow.errors import InputError
+from kreinflow.files.artifacts import read_arrays, write_arrays
 from kreinflow.sequences.sources.registry import make_source
-from kreinflow.tall import TallMatrix
 from small_inputs import configuration, learned_of, trained_recipe, write_input
 
 

@@ -3,11 +3,11 @@
 import json
 
 import pytest
-
-from kreinflow.checksums import seal
-from kreinflow.classify.model_file import Model
-from memory_peaks import peak_of
 from models.cascades import with_cascade
+
+from kreinflow.classify.model_file import Model
+from kreinflow.files.checksums import seal
+from memory_peaks import peak_of
 from small_inputs import lifted_model
 
 MOST = 60

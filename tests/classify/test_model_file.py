@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import safetensors.numpy
+from models.cascades import cascade_model, related_model
 
 from flipped_bits import each_flip
-from kreinflow.checksums import UNSET, seal
+from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.model_file import Model, final_model
 from kreinflow.classify.new_objects import score_new
-from kreinflow.errors import InputError
-from models.cascades import cascade_model, related_model
+from kreinflow.files.checksums import UNSET, seal
 from small_inputs import (
     DNA,
     KINDS,

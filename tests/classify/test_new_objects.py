@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.new_objects import score_new
-from kreinflow.errors import InputError
 from kreinflow.sequences.files import STANDARD_INPUT
 from small_inputs import (
     DNA,

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from chimeras import chimeras, model_of_several
+from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import (
     COLUMNS,
     LABELS_COLUMNS,
@@ -18,7 +19,6 @@ from kreinflow.classify.classification import (
 from kreinflow.classify.explanation import explain, explanation_text
 from kreinflow.classify.inspection import describe_model, description_text
 from kreinflow.classify.model_file import Model
-from kreinflow.errors import InputError
 from small_inputs import PROTEIN, families, write_fasta
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")

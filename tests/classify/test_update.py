@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from kreinflow.alignment import backends
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import limited
 from kreinflow.classify import update as module
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.inspection import describe_model, description_text
@@ -14,9 +16,7 @@ from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_records import read_new
 from kreinflow.classify.update import update, update_text
-from kreinflow.errors import InputError
-from kreinflow.models.run import objects_of
-from kreinflow.numerics import limited
+from kreinflow.fitting.run import objects_of
 from sequence_pairs import Counting
 from small_inputs import (
     configuration,

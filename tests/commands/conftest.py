@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kreinflow.cli import main
+from kreinflow.commands.main import main
 from small_inputs import families, lifted_model, model_of
 
 

@@ -13,9 +13,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from models.cascades import cascade_model
 
 from kreinflow.alignment import backends
-from kreinflow.artifacts import table_text
+from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.label_sets import accepted
+from kreinflow.base.errors import KreinflowError
+from kreinflow.base.numerics import current_limits
 from kreinflow.classify import new_objects
 from kreinflow.classify.acceptance import accepting
 from kreinflow.classify.classification import (
@@ -27,14 +31,10 @@ from kreinflow.classify.classification import (
 from kreinflow.classify.evidence import CANDIDATES
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import score_new
-from kreinflow.cli import main
 from kreinflow.commands.classify import BACKENDS
-from kreinflow.errors import KreinflowError
-from kreinflow.models.classifier import LandmarkClassifier
-from kreinflow.models.conformal import accepted
-from kreinflow.numerics import current_limits
-from kreinflow.schema import schema
-from models.cascades import cascade_model
+from kreinflow.commands.main import main
+from kreinflow.config.schema import schema
+from kreinflow.files.artifacts import table_text
 from small_inputs import families, model_of, write_fasta
 
 
@@ -456,7 +456,8 @@ def test_where_a_record_ends_the_command_no_evidence_is_left(refused, trained, t
 
 def test_one_record_is_classified_without_the_compiler(trained, tmp_path):
     (tmp_path / "one.fasta").write_text(f">one\n{trained.records[0][2]}\n")
-    code = "import sys; from kreinflow.cli import main; main(sys.argv[1:]); print(*sys.modules)"
+    main = "from kreinflow.commands.main import main; main(sys.argv[1:])"
+    code = f"import sys; {main}; print(*sys.modules)"
     done = subprocess.run(
         [
             *(sys.executable, "-c", code, "classify", trained.path, tmp_path / "one.fasta"),

@@ -2,7 +2,6 @@
 
 import pandas as pd
 import pytest
-
 from models.cascades import cascade_model
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import yaml
 
-from kreinflow.configuration import load_configuration
+from kreinflow.config.configuration import load_configuration
 from small_inputs import (
     DNA,
     PROTEIN,

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from kreinflow.cli import main
+from kreinflow.commands.main import main
 
-KREINFLOW = [sys.executable, "-m", "kreinflow.cli"]
+KREINFLOW = [sys.executable, "-m", "kreinflow.commands.main"]
 
 
 def test_version(capsys):

@@ -25,7 +25,7 @@ from kreinflow.kernels.registry import make_kernel
 from kreinflow.sequences.objects import read_objects
 from small_inputs import model_of, write_fasta
 
-KREINFLOW = f"{sys.executable} -m kreinflow.cli"
+KREINFLOW = f"{sys.executable} -m kreinflow.commands.main"
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from kreinflow.cli import main
+from kreinflow.commands.main import main
 from kreinflow.commands.progress import ProgressLine
 from kreinflow.commands.workflow import _Run
-from kreinflow.workflow_folder import WORKFLOW_FOLDER
+from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
 
 FAKE = """
 import json, os, signal, subprocess, sys, time
@@ -159,7 +159,7 @@ os.write(2, b"\\x1e{torn")
 def test_the_exit_code_is_the_workflows_and_2_where_the_input_is_at_fault(
     snakemake, program, code, capsys
 ):
-    from kreinflow.cli import main
+    from kreinflow.commands.main import main
 
     snakemake(program)
     with pytest.raises(SystemExit) as left:
@@ -207,7 +207,7 @@ except KeyboardInterrupt:
     sys.exit(1)
 """
     snakemake(program)
-    command = [sys.executable, "-m", "kreinflow.cli", "run", "mine.yaml"]
+    command = [sys.executable, "-m", "kreinflow.commands.main", "run", "mine.yaml"]
     with subprocess.Popen(
         command,
         stderr=subprocess.PIPE,
@@ -254,7 +254,7 @@ except KeyboardInterrupt:
     open("down", "w")
 """
     snakemake(program)
-    command = [sys.executable, "-m", "kreinflow.cli", "run", "mine.yaml"]
+    command = [sys.executable, "-m", "kreinflow.commands.main", "run", "mine.yaml"]
     with subprocess.Popen(command) as process:
         while not (tmp_path / "up").exists():
             time.sleep(0.05)

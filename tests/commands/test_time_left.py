@@ -3,12 +3,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from kreinflow.artifacts import write_json
 from kreinflow.commands import time_left
 from kreinflow.commands.time_left import TimeLeft, costs_of_results
-from kreinflow.configuration import complete_configuration
-from kreinflow.plan import DatasetPlan
-from kreinflow.workflow_folder import WORKFLOW_FOLDER
+from kreinflow.config.configuration import complete_configuration
+from kreinflow.config.plan import DatasetPlan
+from kreinflow.files.artifacts import write_json
+from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
 from small_inputs import configuration, fasta_source
 
 STAGES = {

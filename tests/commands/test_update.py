@@ -7,11 +7,11 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from kreinflow.base.errors import KreinflowError
 from kreinflow.classify import update
 from kreinflow.classify.learned_file import Learned, learned_path
 from kreinflow.classify.model_file import Model
 from kreinflow.commands import update as module
-from kreinflow.errors import KreinflowError
 from small_inputs import (
     configuration,
     families,

@@ -26,11 +26,11 @@ import pandas as pd
 import pytest
 import yaml
 
-from kreinflow.artifacts import read_arrays
 from kreinflow.classify.classification import COLUMNS, LABELS_COLUMNS, LEVEL_COLUMNS, PROMISES
 from kreinflow.classify.evidence import EVIDENCE_COLUMNS
-from kreinflow.configuration import complete_configuration
-from kreinflow.schema import schema
+from kreinflow.config.configuration import complete_configuration
+from kreinflow.config.schema import schema
+from kreinflow.files.artifacts import read_arrays
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.name: path for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]}

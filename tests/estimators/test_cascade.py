@@ -8,10 +8,10 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from kreinflow.alignment.engine import align_pairs, pack
+from kreinflow.answering.cascade import STAGES
+from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import classify_file
-from kreinflow.errors import InputError
 from kreinflow.estimators import KreinClassifier
-from kreinflow.models.cascade import STAGES
 from small_inputs import (
     configuration,
     families,

@@ -19,7 +19,7 @@ from sklearn.svm import SVC
 import kreinflow
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.estimators import (
     KreinClassifier,
     KreinNystroem,
@@ -27,9 +27,9 @@ from kreinflow.estimators import (
     alignment_kernel,
 )
 from kreinflow.estimators.choice import CHOSEN
+from kreinflow.fitting.inner_folds import inner_partition
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.learners.registry import LEARNERS as LEARNER_TYPES
-from kreinflow.models.inner_folds import inner_partition
 from sequence_pairs import too_large
 from small_inputs import (
     KINDS,

@@ -10,18 +10,18 @@ from sklearn.svm import SVC
 
 from estimators.test_estimators import check_decisions, matrix_files, scores
 from kreinflow.alignment.scoring import load_substitution_matrix
-from kreinflow.configuration import complete_configuration
-from kreinflow.errors import InputError
+from kreinflow.answering.reject_threshold import RejectRule
+from kreinflow.base.errors import InputError
+from kreinflow.config.configuration import complete_configuration
 from kreinflow.estimators import KreinClassifier, NystroemClassifier
+from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.run import Run
+from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
-from kreinflow.models.inner_folds import InnerFits, inner_partition
-from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.run import Run
-from kreinflow.models.training import Training
-from kreinflow.scores import MatrixScores, open_scores, read_scheme, transforms_of
 from kreinflow.sequences.partition import ALL, Partition
+from kreinflow.sequences.scores import MatrixScores, open_scores, read_scheme, transforms_of
 from kreinflow.sequences.sources.registry import make_source
 from kreinflow.views.words import Words
 from sequence_pairs import rectangle

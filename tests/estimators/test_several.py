@@ -9,7 +9,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
 from chimeras import chimeras, points_of_several
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.estimators import KreinClassifier, NystroemClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")

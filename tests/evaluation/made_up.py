@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from kreinflow.models.conformal import Calibration, outcomes
-from kreinflow.models.levels import Levels
+from kreinflow.answering.label_sets import Calibration, outcomes
+from kreinflow.answering.levels import Levels
 
 PATHS = ("1.1.1", "1.1.2", "1.1", "1.2.1", "2.1.1", "2.1.2", "2", "3")
 

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from evaluation.made_up import made_up_predictions, several_by_hand
-from kreinflow.artifacts import read_table, write_table
+from kreinflow.answering.cascade import REASONS
 from kreinflow.evaluation.accepted import ACCEPTED_COLUMNS, AS, accepted_table
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
-from kreinflow.models.cascade import REASONS
+from kreinflow.files.artifacts import read_table, write_table
 
 
 def made_up(seed=0, folds=3, repeats=2):

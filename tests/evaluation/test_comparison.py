@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.evaluation.comparison import (
     COMPARISON_COLUMNS,
     compare_recipes,

@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kreinflow.configuration import complete_configuration
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.base.errors import InputError, KreinflowError
+from kreinflow.config.configuration import complete_configuration
 from kreinflow.evaluation.centred_scores import CentredScores
 from kreinflow.evaluation.cross_validation import cross_validate
 from kreinflow.learners.fisher import NystroemFisher
 from kreinflow.learners.pcvm import PCVMLearner
 from kreinflow.papers.run import REST, first_against_rest, run_experiment
-from kreinflow.scores import open_scores
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
+from kreinflow.sequences.scores import open_scores
 from kreinflow.sequences.sources.registry import make_source
 from small_inputs import matrix_source
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn import metrics as sklearn_metrics
 
 from evaluation.made_up import made_up_predictions
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.evaluation import metrics as m
 from kreinflow.evaluation.one_label import OneLabel
 from kreinflow.evaluation.tables import TABLE_COLUMNS

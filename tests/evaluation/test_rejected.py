@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from evaluation.made_up import made_up_predictions, made_up_several, several_by_hand
-from kreinflow.artifacts import read_table, write_table
+from kreinflow.answering.cascade import REASONS
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
 from kreinflow.evaluation.rejected import REJECTED_COLUMNS, rejected_by_class
-from kreinflow.models.cascade import REASONS
+from kreinflow.files.artifacts import read_table, write_table
 
 
 def made_up(several=False):

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from evaluation.made_up import made_up_predictions
+from kreinflow.answering.label_sets import CONFIDENCES, SET_COLUMNS, Calibration
 from kreinflow.evaluation.sets import COVERAGE_COLUMNS, ERRORS, ERRORS_COLUMNS, coverage, errors
-from kreinflow.models.conformal import CONFIDENCES, SET_COLUMNS, Calibration
 
 CLASSES = ["a", "b", "c", "NA"]
 

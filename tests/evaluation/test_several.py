@@ -8,7 +8,7 @@ import pytest
 from sklearn import metrics as sklearn_metrics
 
 from evaluation.made_up import made_up_predictions, made_up_several, several_by_hand
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.evaluation import metrics as m
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.evaluation.one_label import OneLabel

@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 from evaluation.made_up import made_up_paths, made_up_predictions, made_up_several
+from kreinflow.answering.cascade import REASONS
 from kreinflow.evaluation import unknown as u
 from kreinflow.evaluation.inner_choice import with_inner_choice
 from kreinflow.evaluation.levels import level_tables
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.evaluation.tables import SEVERAL_COLUMNS, TABLE_COLUMNS, evaluation_tables
-from kreinflow.models.cascade import REASONS
 
 QUALITIES = {"one": 1.0, "two": 2.0, "three": 0.5}
 LEVELS = {"separator": ".", "back_off": 0.6, "learn": "leaves"}

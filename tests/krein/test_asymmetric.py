@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from kreinflow.base.numerics import TILE
 from kreinflow.krein.correction import CORRECTIONS, LANDMARK_COORDINATES, embed
 from kreinflow.krein.eigen import eigenpairs, singular_triplets
 from kreinflow.krein.factor import DegenerateKernelError, KreinFactor
-from kreinflow.numerics import TILE
 from landmarks.made_up import indefinite_kernel
 
 FORMS = ("none", "landmark_basis")

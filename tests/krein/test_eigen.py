@@ -38,7 +38,7 @@ def signs_of(r):
 
 
 def test_eigenpairs_equal_the_dense_ones_over_tiles(monkeypatch):
-    monkeypatch.setattr("kreinflow.numerics.TILE", 64)
+    monkeypatch.setattr("kreinflow.base.numerics.TILE", 64)
     Z = np.random.default_rng(1).standard_normal((90, 12))
     pairs = check_against_dense(Z, signs_of(12))
     assert pairs.signature == (8, 4, 78)
@@ -91,7 +91,7 @@ def test_pairs_of_opposite_eigenvalues_do_not_mix():
 
 @pytest.mark.parametrize("well_conditioned", [True, False])
 def test_triangle_rebuilds_the_gram_matrix_over_tiles(well_conditioned, monkeypatch):
-    monkeypatch.setattr("kreinflow.numerics.TILE", 64)
+    monkeypatch.setattr("kreinflow.base.numerics.TILE", 64)
     rng = np.random.default_rng(8)
     Z = rng.standard_normal((300, 9))
     if not well_conditioned:
@@ -117,7 +117,7 @@ def test_both_maps_are_the_same_for_a_regular_triangle(monkeypatch):
 @pytest.mark.parametrize("condition", [1e6, 3e7, 1e9])
 def test_rows_of_any_condition_in_the_memory_of_a_tile(condition, monkeypatch):
     """Beyond the limit of CholeskyQR2 too: nothing as large as N x N, or even as Z, is made."""
-    monkeypatch.setattr("kreinflow.numerics.TILE", 256)
+    monkeypatch.setattr("kreinflow.base.numerics.TILE", 256)
     n, r = 20_000, 12
     rng = np.random.default_rng(10)
     U = np.linalg.qr(rng.standard_normal((n, r)))[0]

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from krein.made_up import approximation, fit, kernel_of
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import TILE
 from kreinflow.krein.factor import DegenerateKernelError, KreinFactor
-from kreinflow.numerics import TILE
 from landmarks.made_up import indefinite_kernel
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from kreinflow.base.random_streams import hash_keys
 from kreinflow.landmarks.features import ClassScores
 from kreinflow.landmarks.selector import SelectionProblem
 from kreinflow.landmarks.sketch import Sketch
-from kreinflow.randomness import hash_keys
 
 
 def indefinite_kernel(n, p, q, seed=0, decay=1.0):

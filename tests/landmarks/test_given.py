@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.landmarks.features import ClassScores
 from kreinflow.landmarks.given import Given
 from kreinflow.landmarks.selector import SelectionProblem

@@ -1,7 +1,7 @@
 import numpy as np
 
 from kreinflow.landmarks.kernel_kmeans import KernelKMeansPlusPlus
-from kreinflow.landmarks.race import draw_row
+from kreinflow.landmarks.weighted_draw import draw_row
 from landmarks.made_up import flip, indefinite_kernel, keys_of, sketch_of
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from kreinflow.configuration import complete_configuration
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.config.configuration import complete_configuration
 from kreinflow.landmarks.registry import SELECTORS, make_selector
 from kreinflow.report.methods import methods_text
 from landmarks.made_up import problem_of

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.landmarks.registry import SELECTORS, make_selector
 from landmarks.made_up import digests_of, indefinite_kernel, problem_of
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from data_sets import dataset_of
+from kreinflow.config.preflight import check_budgets
 from kreinflow.landmarks.budgets import pairs_with
 from kreinflow.landmarks.registry import SELECTORS, make_selector
 from kreinflow.landmarks.stage import LandmarkStage, given_landmarks, training_parts
-from kreinflow.preflight import check_budgets
-from kreinflow.scores import open_scores, transforms_of
 from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.payload import Matrix
+from kreinflow.sequences.scores import open_scores, transforms_of
 
 RAW = transforms_of(["raw"], {}, None)
 

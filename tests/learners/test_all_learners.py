@@ -10,8 +10,8 @@ from krein_problems import (
     mixture_rows,
     problem_of_scores,
 )
-from kreinflow.configuration import complete_configuration
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.config.configuration import complete_configuration
 from kreinflow.learners.learner import NOTES
 from kreinflow.learners.registry import LEARNERS, make_learner
 from registries import one_recipe

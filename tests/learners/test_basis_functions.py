@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from krein_problems import mixture_rows, problem_of
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.learners.registry import make_learner
 
 MACHINES = pytest.mark.parametrize("method", ["ny_pcvm", "ny_epcvm"])

@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from models.trainings import LEARNERS as SETTINGS
+from models.trainings import PSD_ONLY, embedded
 from sklearn.exceptions import ConvergenceWarning
 
 from chimeras import several_problem
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.learners.binary_relevance import BinaryRelevance, several_fault
 from kreinflow.learners.decisions import LinearDecision
 from kreinflow.learners.learner import Problem
 from kreinflow.learners.registry import LEARNERS, make_learner
-from models.trainings import LEARNERS as SETTINGS
-from models.trainings import PSD_ONLY, embedded
 
 NOT_LINEAR = {"ikqd", "nearest", "dissimilarities-elm"}
 LINEAR = sorted(SETTINGS.keys() - NOT_LINEAR)

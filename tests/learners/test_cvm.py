@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from krein_problems import learned, mixture_rows
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.landmarks.meb import minimum_enclosing_ball
 from kreinflow.learners.cvm import EPSILON, LinearRows, core_vector_path
 from kreinflow.learners.one_against_rest import fitted_classes

@@ -6,8 +6,8 @@ from scipy.optimize import nnls
 from sklearn.svm import LinearSVC
 
 from krein_problems import learned
-from kreinflow import numerics
-from kreinflow.errors import InputError
+from kreinflow.base import numerics
+from kreinflow.base.errors import InputError
 from kreinflow.kernels import products
 from kreinflow.kernels.products import ELMKernel
 from kreinflow.learners import dissimilarity_space

@@ -10,7 +10,8 @@ from scipy.special import expit, log_expit
 from sklearn.linear_model import LogisticRegression
 
 from krein_problems import MIXTURES, mixture_rows, problem_of
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.base.errors import InputError, KreinflowError
+from kreinflow.base.numerics import single_threaded
 from kreinflow.learners.epcvm import (
     EPCVMLearner,
     _Basis,
@@ -19,7 +20,6 @@ from kreinflow.learners.epcvm import (
     _objective,
     _Point,
 )
-from kreinflow.numerics import single_threaded
 
 BETA = 3.0
 

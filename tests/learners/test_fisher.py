@@ -5,7 +5,7 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from krein_problems import labelled_rows, problem_of
-from kreinflow.configuration import complete_configuration
+from kreinflow.config.configuration import complete_configuration
 from kreinflow.learners.fisher import SCATTERS, NystroemFisher, _solve, fisher_path
 from kreinflow.learners.registry import make_learner
 from small_inputs import configuration

@@ -14,7 +14,7 @@ from krein_problems import (
     scale_of,
     weighted,
 )
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.learners.krein_least_squares import (
     KreinLeastSquaresLearner,
     KreinVarianceConstrainedLearner,

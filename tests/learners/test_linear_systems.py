@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.learners.linear_systems import solve_positive
 
 REFUSED = InputError("too small")

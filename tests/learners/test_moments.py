@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from krein_problems import labelled_rows
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import limited
 from kreinflow.learners.moments import Moments, covariance_about
-from kreinflow.numerics import limited
 
 
 @pytest.mark.parametrize(("n", "n_classes"), [(60, 4), (5000, 4), (60, 2)])  # 5000: several tiles

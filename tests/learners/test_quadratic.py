@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
 from krein_problems import learned, problem_of, scale_of
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.krein.factor import Embedding
 from kreinflow.learners.decisions import QuadraticDecision
 from kreinflow.learners.quadratic import QuadraticLearner

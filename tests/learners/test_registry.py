@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from krein_problems import problem_of
-from kreinflow.configuration import complete_configuration
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.config.configuration import complete_configuration
 from kreinflow.learners.registry import LEARNERS, make_learner
 from registries import DOCS, documented, one_recipe
 

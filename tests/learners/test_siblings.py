@@ -8,8 +8,8 @@ import pytest
 from scipy.special import softmax
 
 from krein_problems import labelled_rows, learner_problem, problem_of
-from kreinflow.errors import InputError
-from kreinflow.hierarchy import Tree
+from kreinflow.base.errors import InputError
+from kreinflow.base.hierarchy import Tree
 from kreinflow.learners.decisions import KINDS
 from kreinflow.learners.learner import Fitted, Learner
 from kreinflow.learners.registry import LEARNERS, make_learner

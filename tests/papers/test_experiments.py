@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import yaml
 
-from kreinflow.configuration import complete_configuration
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.references import REFERENCES
+from kreinflow.config.configuration import complete_configuration
 from kreinflow.papers.experiments import FILE, load_experiments
 from kreinflow.papers.figures import FIGURES, LEFT_OUT
 from kreinflow.papers.page import TITLES
 from kreinflow.papers.published import read_published
-from kreinflow.references import REFERENCES
 
 EXPERIMENTS = load_experiments()
 PUBLISHED = read_published()

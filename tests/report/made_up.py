@@ -16,7 +16,7 @@ from kreinflow.evaluation.unknown import (
     REJECTION_SUMMARY_COLUMNS,
     UNKNOWN_CURVE_COLUMNS,
 )
-from kreinflow.models.choice import packed
+from kreinflow.fitting.recipe_choice import packed
 from kreinflow.report.page import render_report
 from kreinflow.report.reading import CAPTIONS, CURVE_COLUMNS, DatasetReport
 from kreinflow.report.times import COLUMNS

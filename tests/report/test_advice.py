@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from kreinflow.models.reject_threshold import NOTHING_ACCEPTED, RejectRule
+from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED, RejectRule
 from kreinflow.report.advice import warnings_of
 from kreinflow.report.cascades import Lost
 

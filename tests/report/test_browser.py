@@ -6,10 +6,10 @@ import shutil
 
 import numpy as np
 import pytest
+from competitors.test_tables import compared, made_up, made_up_budgets
 from PIL import Image
 
-from competitors.test_tables import compared, made_up, made_up_budgets
-from kreinflow.competitors.page import render_page as comparison_page
+from kreinflow.compare.page import render_page as comparison_page
 from kreinflow.papers.page import render_page as papers_page
 from kreinflow.papers.tables import compare
 from kreinflow.report import figures as look

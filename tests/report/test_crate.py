@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from kreinflow.configuration import complete_configuration
-from kreinflow.errors import InputError
-from kreinflow.plan import DatasetPlan
+from kreinflow.base.errors import InputError
+from kreinflow.config.configuration import complete_configuration
+from kreinflow.config.plan import DatasetPlan
 from kreinflow.report.crate import (
     CLASSIFIED,
     PAGES,

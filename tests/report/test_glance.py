@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from kreinflow.alignment.transforms import NAMES
+from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
+from kreinflow.config.query_costs import million_hours, query_seconds
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.learners.registry import LEARNERS
-from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
-from kreinflow.query_costs import million_hours, query_seconds
 from kreinflow.report.cascades import costs_of
 from kreinflow.report.glance import (
     cards,

@@ -1,7 +1,7 @@
 import pytest
 
-from kreinflow.models.cascading import LIKELIEST, SAMPLE, STEPS
-from kreinflow.references import REFERENCES
+from kreinflow.base.references import REFERENCES
+from kreinflow.fitting.fit_cascade import LIKELIEST, SAMPLE, STEPS
 from kreinflow.report.methods import cite, methods_text, others_text
 from report.made_up import RECIPES, config, settings
 

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+from kreinflow.config.query_costs import million_hours, query_seconds
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.query_costs import million_hours, query_seconds
 from kreinflow.report.figures.dataset import dataset_figures
 from kreinflow.report.page import render_report
 from kreinflow.report.reading import CAPTIONS

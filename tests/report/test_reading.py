@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from flipped_bits import count_refused
-from kreinflow.artifacts import write_json, write_table, write_text
-from kreinflow.errors import InputError
-from kreinflow.models.factor_file import FACTOR_COLUMNS
+from kreinflow.base.errors import InputError
+from kreinflow.files.artifacts import write_json, write_table, write_text
+from kreinflow.fitting.factor_file import FACTOR_COLUMNS
 from kreinflow.report.reading import (
     _TEXT,
     CAPTIONS,

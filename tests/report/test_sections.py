@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kreinflow.answering.cascade import unsure
+from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.models.cascade import unsure
-from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.report import sections
 from kreinflow.report.rejecting import SURENESS, Threshold
 from kreinflow.report.tables import best_recipe

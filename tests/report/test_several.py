@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report import figures as look
 from kreinflow.report import several

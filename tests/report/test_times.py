@@ -1,6 +1,6 @@
 import pandas as pd
 
-from kreinflow.artifacts import write_json
+from kreinflow.files.artifacts import write_json
 from kreinflow.report import times as t
 
 

@@ -19,7 +19,7 @@ from kreinflow.sequences.labels import check_columns, read_lines, read_pairs
 from kreinflow.sequences.matrix_files import read_matrix
 from kreinflow.sequences.swissprot import read_swissprot
 from kreinflow.alignment.scoring import load_substitution_matrix
-from kreinflow.configuration import read_configuration
+from kreinflow.config.configuration import read_configuration
 import Bio.SwissProt, scipy.io
 """
 WAY = "{'from': 'pfam', 'levels': 4, 'classes': None}"

@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.sequences.collapse import Drops, Records, collapse, collapse_several
 from kreinflow.sequences.payload import Matrix, Sequences
 

@@ -5,9 +5,9 @@ import pytest
 
 from data_sets import assert_same_rows, content, load
 from flipped_bits import each_flip
-from kreinflow.artifacts import read_json, write_array, write_json
-from kreinflow.checksums import file_checksum
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.files.artifacts import read_json, write_array, write_json
+from kreinflow.files.checksums import file_checksum
 from kreinflow.sequences.dataset import read_dataset, write_dataset
 from kreinflow.sequences.payload import Matrix
 from small_inputs import fasta_source, matrix_source, vectors_source, write_fasta

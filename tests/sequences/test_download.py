@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from file_server import serving
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.sequences.download import fetch
 
 CONTENT = bytes(range(256)) * 20_000  # 5 MB

@@ -9,7 +9,7 @@ import threading
 import pytest
 from Bio.SeqIO.FastaIO import SimpleFastaParser
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.sequences import fasta
 from kreinflow.sequences.fasta import check_begin, read_any_fasta, read_fasta
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kreinflow.errors import InputError
-from kreinflow.randomness import hash_keys
+from kreinflow.base.errors import InputError
+from kreinflow.base.random_streams import hash_keys
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import (
     assign_folds,

@@ -1,6 +1,6 @@
 import pytest
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.sequences.headers import known_by, organism, short_forms
 
 

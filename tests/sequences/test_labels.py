@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.sequences.labels import (
     HeaderPattern,
     check_columns,

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import scipy.io
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.sequences.matrix_files import check_matrix, read_matrix
 
 K = np.array([[1.0, 0.25, -0.5], [0.25, 2.0, 1e-17], [-0.5, 1e-17, 3.0]])

@@ -4,7 +4,7 @@ import shutil
 import numpy as np
 import pytest
 
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.sequences.folds import check_groups, fold_summary
 from kreinflow.sequences.identity import identity_clusters
 from kreinflow.sequences.mmseqs import mmseqs_clusters, mmseqs_version

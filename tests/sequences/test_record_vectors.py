@@ -5,8 +5,8 @@ import gzip
 import numpy as np
 import pytest
 
-from kreinflow.errors import InputError
-from kreinflow.provenance import file_sha256
+from kreinflow.base.errors import InputError
+from kreinflow.files.provenance import file_sha256
 from kreinflow.sequences.dataset import read_dataset, write_dataset
 from kreinflow.sequences.record_vectors import (
     check_vectors_file,

@@ -6,10 +6,10 @@ import pytest
 
 from data_sets import dataset_of
 from flipped_bits import count_refused
-from kreinflow.artifacts import write_table
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.files.artifacts import write_table
+from kreinflow.fitting.run import read_landmark_table
 from kreinflow.landmarks.stage import read_candidates, read_union
-from kreinflow.models.run import read_landmark_table
 from kreinflow.sequences.payload import Matrix
 from kreinflow.sequences.row_tables import read_rows, write_rows
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from data_sets import assert_same_rows, dropped, load, six_objects
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.sequences.unknown import is_unknown, without_unknown
 from small_inputs import (
     families,

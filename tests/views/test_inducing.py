@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kreinflow.randomness import hash_keys
+from kreinflow.base.random_streams import hash_keys
 from kreinflow.views.inducing import inducing_places
 
 SIZES = (200, 50, 8, 2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from kreinflow.numerics import limited
+from kreinflow.base.numerics import limited
 from kreinflow.views.lift import Lift
 from kreinflow.views.objects import Viewed
 from kreinflow.views.words import Words

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from kreinflow.numerics import PRODUCT_ROWS, limited
+from kreinflow.base.numerics import PRODUCT_ROWS, limited
 from kreinflow.views.lift import Lift
 from kreinflow.views.objects import Points, Viewed
 from kreinflow.views.words import Words

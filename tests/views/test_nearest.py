@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from kreinflow.numerics import PRODUCT_ROWS, TILE, limited
+from kreinflow.base.numerics import PRODUCT_ROWS, TILE, limited
 from kreinflow.views import nearest
 from kreinflow.views.lift import Lift
 from kreinflow.views.objects import Viewed

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 from scipy.spatial.distance import cdist
 
-from kreinflow.numerics import limited
+from kreinflow.base.numerics import limited
 from kreinflow.views.objects import (
     Points,
     Viewed,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kreinflow.alignment.scoring import load_substitution_matrix
-from kreinflow.numerics import limited
+from kreinflow.base.numerics import limited
 from kreinflow.views.words import LONGEST, Words
 from small_inputs import PROTEIN, families
 

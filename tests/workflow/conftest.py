@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from kreinflow.classify.model_file import Model
-from kreinflow.models.fold_models import load_fold_model
+from kreinflow.fitting.fold_models import load_fold_model
 from small_inputs import configuration, without_times
 
 ROOT = Path(__file__).parents[2]

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from kreinflow.artifacts import read_json, read_table
-from kreinflow.competitors.kinds import HOMOLOGY, RANDOM
-from kreinflow.competitors.methods import OURS
-from kreinflow.competitors.registry import COMPETITORS
-from kreinflow.competitors.run import TESTS_NOTHING
+from kreinflow.compare.kinds import HOMOLOGY, RANDOM
+from kreinflow.compare.methods import OURS
+from kreinflow.compare.registry import COMPETITORS
+from kreinflow.compare.run import TESTS_NOTHING
+from kreinflow.files.artifacts import read_json, read_table
 from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
 
 KINDS = (RANDOM, HOMOLOGY)

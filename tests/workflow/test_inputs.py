@@ -14,7 +14,7 @@ import parasail
 import pytest
 
 from kreinflow.classify.model_file import Model
-from kreinflow.cli import main
+from kreinflow.commands.main import main
 from kreinflow.kernels.registry import make_kernel
 from small_inputs import (
     DNA,
@@ -414,7 +414,13 @@ def test_bad_records_end_the_run_with_their_name(workflow, tmp_path):
     write_fasta(tmp_path / "x.fasta", [*families(1), ("odd", "a", "MK1V")])
     run = workflow(configuration(fasta_source(), data=str(tmp_path)))
     done = run.run(check=False)
-    command = [sys.executable, "-m", "kreinflow.cli", "check", str(run.folder / "config.yaml")]
+    command = [
+        sys.executable,
+        "-m",
+        "kreinflow.commands.main",
+        "check",
+        str(run.folder / "config.yaml"),
+    ]
     checked = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, checked.returncode) == (1, 2)
     assert "x.fasta, record 31 (line 61), odd: residue 3 is '1'" in checked.stderr

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from kreinflow.classify.model_file import Model
-from kreinflow.cli import main
+from kreinflow.commands.main import main
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.models.fold_models import load_fold_model
+from kreinflow.fitting.fold_models import load_fold_model
 from small_inputs import PROTEIN, configuration, write_fasta
 
 LEVELS = {"separator": ".", "back_off": 0.8}

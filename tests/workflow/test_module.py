@@ -48,7 +48,7 @@ module b:
     config: config["again"]
     prefix: "two/deep"
 
-from kreinflow.workflow_folder import WORKFLOW_FOLDER
+from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
 
 module c:
     snakefile: f"{{WORKFLOW_FOLDER}}/Snakefile"

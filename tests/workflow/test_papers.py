@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kreinflow.artifacts import read_table, table_text
+from kreinflow.files.artifacts import read_table, table_text
 from kreinflow.papers.experiments import load_experiments
 from kreinflow.papers.plots import spectra
 from kreinflow.papers.run import run_experiment

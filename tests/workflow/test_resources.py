@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import yaml
 
-from kreinflow import cascade_costs, costs
-from kreinflow.artifacts import write_array, write_arrays, write_json
-from kreinflow.competitors.words import INNER_FOLDS, LEARNER, LIFT
-from kreinflow.configuration import complete_configuration
-from kreinflow.costs import Seconds
+from kreinflow.compare.words import INNER_FOLDS, LEARNER, LIFT
+from kreinflow.config import cascade_costs, costs
+from kreinflow.config.configuration import complete_configuration
+from kreinflow.config.costs import Seconds
+from kreinflow.files.artifacts import write_array, write_arrays, write_json
+from kreinflow.fitting.cascade_choice import Wanted
 from kreinflow.learners.registry import make_learner
-from kreinflow.models.cascade_choice import Wanted
 from kreinflow.papers.experiments import load_experiments
 from workflow.conftest import ROOT, SMALL
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kreinflow import __version__
-from kreinflow.cli import main
-from kreinflow.provenance import file_sha256
+from kreinflow.commands.main import main
+from kreinflow.files.provenance import file_sha256
 from kreinflow.report.names import WORKFLOW
 from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
 from workflow.conftest import ROOT, read

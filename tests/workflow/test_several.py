@@ -9,7 +9,7 @@ import pytest
 from sklearn import metrics as sklearn_metrics
 
 from kreinflow.classify.model_file import Model
-from kreinflow.cli import main
+from kreinflow.commands.main import main
 from kreinflow.evaluation.tables import SEVERAL_COLUMNS
 from kreinflow.report.several import CAPTIONS
 from workflow.conftest import ROOT, Workflow, read

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from kreinflow.cli import main
+from kreinflow.commands.main import main
 from small_inputs import (
     PROTEIN,
     configuration,

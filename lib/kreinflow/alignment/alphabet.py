@@ -6,7 +6,7 @@ here before it is aligned.
 
 from collections import Counter
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 
 _REWRITTEN = {
     "protein": {"U": "C", "O": "K", "J": "X"},  # selenocysteine, pyrrolysine, leucine/isoleucine

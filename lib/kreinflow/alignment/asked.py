@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kreinflow.alignment.backends import SAMPLE, Agreement, Backend, drawn_pairs
 from kreinflow.alignment.engine import NOT_ALIGNED, PackedSequences
 from kreinflow.alignment.scoring import ScoringScheme
-from kreinflow.numerics import FloatArray, IntArray
+from kreinflow.base.numerics import FloatArray, IntArray
 
 _MOST_ROWS = 512
 """Of a rectangle. With more, batches are hardly fuller, and less of the rectangle is asked."""

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from kreinflow.alignment.batches import align_in_batches
 from kreinflow.alignment.engine import PackedSequences, align_pairs, align_rectangle
 from kreinflow.alignment.scoring import ScoringScheme
-from kreinflow.errors import KreinflowError
-from kreinflow.numerics import IntArray
-from kreinflow.randomness import stream
+from kreinflow.base.errors import KreinflowError
+from kreinflow.base.numerics import IntArray
+from kreinflow.base.random_streams import stream
 
 SAMPLE = 1_000  # pairs, or all
 _SHOWN = 40  # residues of a sequence in a message

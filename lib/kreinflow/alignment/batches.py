@@ -24,7 +24,7 @@ from kreinflow.alignment.kernel import (
     lanes_here,
 )
 from kreinflow.alignment.scoring import ScoringScheme
-from kreinflow.numerics import FloatArray, IntArray
+from kreinflow.base.numerics import FloatArray, IntArray
 
 _LONGEST = 5_000
 """Residues of a sequence that lies in a lane, or is aligned with a batch. A profile takes 32 x 64

@@ -19,9 +19,9 @@ import parasail
 from numpy.typing import DTypeLike, NDArray
 
 from kreinflow.alignment.scoring import MODES, ScoringScheme, SubstitutionMatrix
-from kreinflow.compiled import worth_compiling
-from kreinflow.errors import InputError, KreinflowError
-from kreinflow.numerics import IntArray
+from kreinflow.base.compiled import worth_compiling
+from kreinflow.base.errors import InputError, KreinflowError
+from kreinflow.base.numerics import IntArray
 
 P = TypeVar("P")
 R = TypeVar("R")

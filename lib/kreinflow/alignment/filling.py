@@ -12,7 +12,7 @@ from kreinflow.alignment.engine import NOT_ALIGNED, PackedSequences, self_scores
 from kreinflow.alignment.progress import Progress, tell_aligned
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.segments import DigestTable, SegmentWriter
-from kreinflow.numerics import IntArray
+from kreinflow.base.numerics import IntArray
 
 _CELLS_PER_CALL = 1_000_000_000  # of a thread at first, and at least: a tenth of a second or less
 _SECONDS_PER_CALL = 0.5  # later on, between looks at the clock

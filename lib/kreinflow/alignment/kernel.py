@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from kreinflow.numerics import COMPILER_ROOM, check_room
+from kreinflow.base.numerics import COMPILER_ROOM, check_room
 
 COLUMNS = 4
 """Columns of a batch that the kernel goes over at once."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kreinflow.alignment.loop import call
-from kreinflow.compiled import compiled
+from kreinflow.base.compiled import compiled
 
 _ALIGNMENT = 64  # bytes, of all vectors
 

@@ -8,7 +8,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from kreinflow.compiled import compiled
+from kreinflow.base.compiled import compiled
 
 
 @intrinsic  # type: ignore[untyped-decorator]

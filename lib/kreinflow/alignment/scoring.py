@@ -19,7 +19,7 @@ import numpy as np
 import parasail
 from numpy.typing import ArrayLike, NDArray
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 
 ALIGNMENT_VERSION = 1
 """Raised when the engine changes in a way that could change a score."""

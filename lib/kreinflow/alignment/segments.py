@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from kreinflow.alignment.engine import NOT_ALIGNED, not_aligned
-from kreinflow.artifacts import read_arrays, write_arrays
-from kreinflow.checksums import is_sealed
-from kreinflow.errors import InputError, KreinflowError
-from kreinflow.numerics import IntArray
+from kreinflow.base.errors import InputError, KreinflowError
+from kreinflow.base.numerics import IntArray
+from kreinflow.files.artifacts import read_arrays, write_arrays
+from kreinflow.files.checksums import is_sealed
 
 KIND = "kreinflow scores 2"
 _UNSEALED = "kreinflow scores 1"  # of versions up to 0.3.0, without a checksum

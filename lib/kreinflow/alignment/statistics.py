@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix, load_substitution_matrix
-from kreinflow.errors import InputError
-from kreinflow.numerics import FloatArray
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray
 
 # Amino-acid frequencies of Robinson & Robinson, PNAS 88:8880 (1991), in thousandths.
 _ROBINSON = {

@@ -29,9 +29,9 @@ from kreinflow.alignment.segments import (
     seal_segments,
     writing,
 )
-from kreinflow.errors import KreinflowError
-from kreinflow.numerics import IntArray, tiles
-from kreinflow.tall import release
+from kreinflow.base.errors import KreinflowError
+from kreinflow.base.numerics import IntArray, tiles
+from kreinflow.base.tiled_matrix import release
 
 _ROWS_TOGETHER = 2048  # so that many are of about one length
 _BYTES_PER_PAIR = 40  # of memory while a panel is aligned: masks, indices, scores and copies

@@ -26,8 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.statistics import local_statistics
-from kreinflow.errors import InputError
-from kreinflow.numerics import FloatArray
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray
 
 _Numbers = tuple[NDArray[np.integer], NDArray[np.integer]]
 

@@ -10,9 +10,9 @@ from typing import IO
 import numpy as np
 import pandas as pd
 
-from kreinflow.errors import unwritable
-from kreinflow.models.cascade import REASONS
-from kreinflow.models.conformal import accepted
+from kreinflow.answering.cascade import REASONS
+from kreinflow.answering.label_sets import accepted
+from kreinflow.base.errors import unwritable
 
 
 def accepting(
@@ -30,7 +30,7 @@ def accepting(
         With ``error_p``.
     errors : float
         The expected share of wrong predictions among the accepted; see
-        :func:`~kreinflow.models.conformal.accepted`.
+        :func:`~kreinflow.answering.label_sets.accepted`.
     progress : callable, optional
         Called with the number of rows that are read.
     """

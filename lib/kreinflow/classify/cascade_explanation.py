@@ -6,11 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from kreinflow.answering.cascade import FIRST, NEAREST, PAIRS, STAGES, Answers, Cascade, Level, Said
+from kreinflow.answering.record_scores import (
+    SMALLEST,
+    Facing,
+    Seen,
+    nearest_features,
+    pair_features,
+)
+from kreinflow.answering.score_cache import AskedScores
+from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.classify.model_file import Model
-from kreinflow.models.asked import AskedScores
-from kreinflow.models.cascade import FIRST, NEAREST, PAIRS, STAGES, Answers, Cascade, Level, Said
-from kreinflow.models.facing import SMALLEST, Facing, Seen, nearest_features, pair_features
-from kreinflow.numerics import FloatArray, IntArray
 from kreinflow.sequences.files import counted
 
 FEATURES = {

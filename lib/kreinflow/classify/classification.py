@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.backends import Backend
 from kreinflow.alignment.engine import in_threads
-from kreinflow.artifacts import table_text
+from kreinflow.answering.cascade import STAGES, Answers
+from kreinflow.answering.label_sets import Calibration
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray
 from kreinflow.classify.acceptance import accepting
 from kreinflow.classify.evidence import (
     SHOWN,
@@ -28,10 +31,7 @@ from kreinflow.classify.new_objects import (
     asking,
     score_new,
 )
-from kreinflow.errors import InputError
-from kreinflow.models.cascade import STAGES, Answers
-from kreinflow.models.conformal import Calibration
-from kreinflow.numerics import FloatArray
+from kreinflow.files.artifacts import table_text
 from kreinflow.sequences.labels import SEPARATOR
 
 COLUMNS = (
@@ -56,7 +56,7 @@ COLUMNS = (
     "problem",
 )
 """Columns of the table: ``reject`` is ``yes`` where there is a ``reason``, one of
-:data:`~kreinflow.models.cascade.REASONS`; ``p_value`` is the share of true members that are as
+:data:`~kreinflow.answering.cascade.REASONS`; ``p_value`` is the share of true members that are as
 strange, of a model with such a test;
 ``margin`` is what the runner-up lacks to it, ``landmark_score`` is that of
 :func:`~kreinflow.classify.evidence.nearest_landmarks`, ``stage`` is what answered, ``alignments``
@@ -69,10 +69,10 @@ with levels."""
 
 LEVEL_COLUMNS = ("node", "level", "node_probability")
 """The deepest node that the model is sure enough of: its path, which is empty for the root, its
-depth, and its probability; see :class:`~kreinflow.models.levels.Levels`."""
+depth, and its probability; see :class:`~kreinflow.answering.levels.Levels`."""
 
 PROMISES = ("set", "set_size", "error_p", "accepted")
-"""``set`` has the labels of :meth:`~kreinflow.models.conformal.Calibration.sets` as
+"""``set`` has the labels of :meth:`~kreinflow.answering.label_sets.Calibration.sets` as
 :func:`joined_labels` gives them, ``error_p`` is the p-value of a wrong prediction, and ``accepted``
 is ``yes`` for the predictions of :func:`~kreinflow.classify.acceptance.accepting`, else ``no``."""
 

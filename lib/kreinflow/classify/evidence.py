@@ -25,11 +25,11 @@ from kreinflow.alignment.engine import in_threads
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.traceback import Alignment, trace
 from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.answering.cascade import Answers
+from kreinflow.answering.score_cache import NOBODY, Ask
+from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, normalised_scores
-from kreinflow.models.asked import NOBODY, Ask
-from kreinflow.models.cascade import Answers
-from kreinflow.numerics import FloatArray, IntArray
 from kreinflow.sequences.matrix_files import DISSIMILARITIES
 
 CANDIDATES = 20

@@ -9,6 +9,10 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.traceback import Alignment, trace
+from kreinflow.answering.cascade import Answers
+from kreinflow.answering.score_cache import AskedScores
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray
 from kreinflow.classify.cascade_explanation import (
     CascadeExplanation,
     answered_by,
@@ -24,11 +28,7 @@ from kreinflow.classify.classification import (
 from kreinflow.classify.evidence import OTHER, Witnesses
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, asking, normalised_scores, score_new
-from kreinflow.errors import InputError
 from kreinflow.learners.decisions import LinearDecision
-from kreinflow.models.asked import AskedScores
-from kreinflow.models.cascade import Answers
-from kreinflow.numerics import FloatArray
 from kreinflow.sequences.files import counted, shown_name
 from kreinflow.views.lift import Lift, combined
 from kreinflow.views.objects import Viewed

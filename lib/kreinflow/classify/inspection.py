@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.artifacts import table_text
+from kreinflow.answering.cascade import FIRST, NEAREST, STAGES
+from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
+from kreinflow.answering.relatives import MORE
+from kreinflow.answering.relatives import NEAREST as FEW
+from kreinflow.base.errors import InputError
 from kreinflow.classify.cascade_explanation import FEATURES
 from kreinflow.classify.model_file import Model
-from kreinflow.errors import InputError
-from kreinflow.models.cascade import FIRST, NEAREST, STAGES
-from kreinflow.models.choice import PREFERENCES
-from kreinflow.models.classifier import LandmarkClassifier
-from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
-from kreinflow.models.relatives import MORE
-from kreinflow.models.relatives import NEAREST as FEW
+from kreinflow.files.artifacts import table_text
+from kreinflow.fitting.recipe_choice import PREFERENCES
 from kreinflow.sequences.files import counted, name_endings
 from kreinflow.views.lift import Lift
 

@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.artifacts import Sizes, read_arrays, write_arrays
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.base.tiled_matrix import TallMatrix
 from kreinflow.classify.model_file import Model
-from kreinflow.errors import InputError
+from kreinflow.files.artifacts import Sizes, read_arrays, write_arrays
+from kreinflow.files.provenance import file_sha256
 from kreinflow.kernels.registry import known_kernel
-from kreinflow.numerics import FloatArray, IntArray
-from kreinflow.provenance import file_sha256
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import LONGEST
 from kreinflow.sequences.files import first_few, has_control
 from kreinflow.sequences.payload import Compared, Payload, Sequences
-from kreinflow.tall import TallMatrix
 from kreinflow.views.objects import cut, joined
 
 KIND = "kreinflow learned 1"
@@ -82,7 +82,7 @@ class Learned:
     landmark_rows : ndarray of shape (n_landmarks,)
         Distinct rows, rising.
     held_out : ndarray of shape (n_records,)
-        See :class:`~kreinflow.models.training.Trained`.
+        See :class:`~kreinflow.fitting.training.Trained`.
     settings : mapping
         Of the configuration: ``seed``, ``inner_folds``, ``min_class_size``, ``folds``, and
         ``columns``, those of the ids and labels in the table of labels. That of labels which are

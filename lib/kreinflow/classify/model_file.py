@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.scoring import ScoringScheme
-from kreinflow.artifacts import Sizes, read_arrays, write_arrays
-from kreinflow.errors import InputError
+from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.record_scores import Records
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray
+from kreinflow.files.artifacts import Sizes, read_arrays, write_arrays
+from kreinflow.files.provenance import package_versions
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import known_kernel
-from kreinflow.models.classifier import LandmarkClassifier
-from kreinflow.models.facing import Records
-from kreinflow.numerics import FloatArray
-from kreinflow.provenance import package_versions
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import LONGEST, read_fasta
 from kreinflow.sequences.files import first_few, has_control
@@ -375,7 +375,7 @@ def final_model(
     """Put a classifier trained on everything and its landmarks together.
 
     ``figures`` and ``factor`` are for people: what the training said, and the row of
-    :func:`~kreinflow.models.factor_file.factor_table`.
+    :func:`~kreinflow.fitting.factor_file.factor_table`.
     """
     first = {row: place for place, row in reversed(list(enumerate(dataset.rows.tolist())))}
     inducing, records = classifier.inducing_rows, classifier.records

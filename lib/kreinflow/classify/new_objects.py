@@ -15,12 +15,12 @@ from kreinflow.alignment.asked import align_asked, check_asked
 from kreinflow.alignment.backends import Backend, backend_named, checked
 from kreinflow.alignment.engine import align_rectangle, pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme
+from kreinflow.answering.score_cache import NOBODY, Ask
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import TILE, FloatArray, IntArray, tiles
 from kreinflow.classify.model_file import Model
-from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
-from kreinflow.models.asked import NOBODY, Ask
-from kreinflow.numerics import TILE, FloatArray, IntArray, tiles
 from kreinflow.sequences.fasta import LONGEST, FastaRecord, read_any_fasta
 from kreinflow.sequences.files import STANDARD_INPUT, counted, first_few
 from kreinflow.sequences.matrix_files import DISSIMILARITIES, read_matrix

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from kreinflow.base.errors import InputError, named
+from kreinflow.base.hierarchy import paths_of
+from kreinflow.base.numerics import FloatArray
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import clean_sequences
-from kreinflow.errors import InputError, named
-from kreinflow.hierarchy import paths_of
 from kreinflow.kernels.kernel import Objects
-from kreinflow.numerics import FloatArray
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import counted, first_few, refuse_control
 from kreinflow.sequences.headers import known_by

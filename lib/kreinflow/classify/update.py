@@ -16,11 +16,19 @@ from numpy.typing import NDArray
 from kreinflow.alignment.backends import Backend, backend_named, checked
 from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme
+from kreinflow.answering.reject_threshold import RejectRule
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, IntArray, tiles
+from kreinflow.base.tiled_matrix import new_rows, release
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model, final_model
 from kreinflow.classify.new_objects import unusable_rows
 from kreinflow.classify.new_records import NewRecords, with_new
-from kreinflow.errors import InputError
+from kreinflow.fitting.factor_file import factor_table
+from kreinflow.fitting.factors import make_factors
+from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.run import Run
+from kreinflow.fitting.training import Trained, Training
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.krein.landmark_kernel import Landmarks, landmark_kernel
 from kreinflow.landmarks.balls import EnclosingBalls
@@ -28,20 +36,12 @@ from kreinflow.landmarks.selector import CANDIDATES
 from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.learners.decisions import SiblingsDecision
 from kreinflow.learners.registry import factored
-from kreinflow.models.factor_file import factor_table
-from kreinflow.models.factors import make_factors
-from kreinflow.models.inner_folds import InnerFits, inner_partition
-from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.run import Run
-from kreinflow.models.training import Trained, Training
-from kreinflow.numerics import FloatArray, IntArray, tiles
-from kreinflow.scores import KernelScores, Scores
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import counted, first_few
 from kreinflow.sequences.folds import own_groups
 from kreinflow.sequences.partition import ALL, NEVER_TESTED, Partition
 from kreinflow.sequences.payload import Compared
-from kreinflow.tall import new_rows, release
+from kreinflow.sequences.scores import KernelScores, Scores
 
 MOST_LANDMARKS = 3
 """Landmarks of a new class: as many as the others have on the mean, but no more than these."""
@@ -106,7 +106,7 @@ def update(
 
     New records are aligned with the landmarks. A class that is new gets landmarks by its enclosing
     ball, and these are aligned with all records. Hyper-parameters, calibration and threshold are
-    found on inner folds, as in :meth:`~kreinflow.models.training.Training.train_again`.
+    found on inner folds, as in :meth:`~kreinflow.fitting.training.Training.train_again`.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 
 if TYPE_CHECKING:
     from kreinflow.classify.model_file import Model

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from kreinflow.plan import DatasetPlan
-    from kreinflow.run_costs import Query, RunCosts
+    from kreinflow.config.plan import DatasetPlan
+    from kreinflow.config.run_costs import Query, RunCosts
     from kreinflow.sequences.dataset import Dataset
     from kreinflow.sequences.partition import Partition
 
@@ -32,9 +32,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Check everything, and print a line for each data set."""
-    from kreinflow.competitors.kinds import twins_of
-    from kreinflow.configuration import load_configuration
-    from kreinflow.preflight import check_files
+    from kreinflow.compare.kinds import twins_of
+    from kreinflow.config.configuration import load_configuration
+    from kreinflow.config.preflight import check_files
 
     config = load_configuration(options.config)
     twins_of(config["datasets"])  # refuses names that the comparison needs
@@ -142,12 +142,12 @@ def checked(
     ------
     InputError
     """
-    from kreinflow.plan import DatasetPlan
-    from kreinflow.preflight import check_dataset
-    from kreinflow.scores import evidence_of, read_scheme, transforms_of
+    from kreinflow.config.plan import DatasetPlan
+    from kreinflow.config.preflight import check_dataset
     from kreinflow.sequences.folds import assign_folds
     from kreinflow.sequences.partition import partition_of
     from kreinflow.sequences.record_vectors import with_vectors
+    from kreinflow.sequences.scores import evidence_of, read_scheme, transforms_of
     from kreinflow.sequences.sources.registry import make_source
     from kreinflow.sequences.unknown import without_unknown
 
@@ -169,9 +169,9 @@ def checked(
 def _run_costs(
     plan: "DatasetPlan", dataset: "Dataset", partition: "Partition", data: Path
 ) -> "RunCosts":
-    from kreinflow.costs import kernel_seconds
+    from kreinflow.config.costs import kernel_seconds
+    from kreinflow.config.run_costs import RunCosts
     from kreinflow.landmarks.stage import given_landmarks
-    from kreinflow.run_costs import RunCosts
     from kreinflow.sequences.payload import Compared
 
     tested = {fold: float(partition.testing(fold).mean()) for fold in partition.names}
@@ -253,8 +253,8 @@ def _size(megabytes: float) -> str:
 
 def _too_few(dataset: "Dataset", partition: "Partition", false_alarms: float) -> str:
     """Return what to say where so few false alarms cannot be kept, as records are few."""
-    from kreinflow.models.cascading import sample_size
-    from kreinflow.models.conformal import records_needed
+    from kreinflow.answering.label_sets import records_needed
+    from kreinflow.fitting.fit_cascade import sample_size
     from kreinflow.sequences.partition import ALL
 
     needed, classes = records_needed(1 - false_alarms), len(dataset.classes)
@@ -274,7 +274,7 @@ def _accepts_nothing(dataset: "Dataset", config: Mapping[str, Any]) -> str:
     """Return what to say where records are too few for any prediction to be accepted."""
     import numpy as np
 
-    from kreinflow.models.reject_threshold import RejectRule
+    from kreinflow.answering.reject_threshold import RejectRule
 
     if dataset.memberships is not None:  # each label has a threshold of its own
         return ""

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kreinflow.base.errors import InputError
 from kreinflow.commands.arguments import (
     add_scoring_arguments,
     check_at_least_one,
@@ -16,7 +17,6 @@ from kreinflow.commands.arguments import (
     vectors_of,
 )
 from kreinflow.commands.outputs import output, refuse_one_file
-from kreinflow.errors import InputError
 
 if TYPE_CHECKING:
     from kreinflow.classify.evidence import Evidence
@@ -94,8 +94,8 @@ def run(options: argparse.Namespace) -> None:
 def _list_landmarks(options: argparse.Namespace) -> None:
     import pandas as pd
 
-    from kreinflow.artifacts import table_text
     from kreinflow.classify.model_file import Model
+    from kreinflow.files.artifacts import table_text
 
     with output("-o", options.output, options.model, options.input) as write:
         model = Model.load(options.model)
@@ -110,7 +110,7 @@ def _evidence(
     if options.evidence is None:
         yield None
         return
-    from kreinflow.artifacts import table_text
+    from kreinflow.files.artifacts import table_text
     from kreinflow.sequences.files import counted
 
     refuse_one_file((options.output, options.evidence))
@@ -133,13 +133,13 @@ def _evidence(
 
 def _classify(options: argparse.Namespace) -> None:
     from kreinflow.alignment.backends import backend_named
+    from kreinflow.base.numerics import limited
     from kreinflow.classify.acceptance import accepting
     from kreinflow.classify.classification import (
         classify_batches,
         first_faults,
         write_tables,
     )
-    from kreinflow.numerics import limited
     from kreinflow.sequences.files import counted
 
     if options.input is None:

@@ -4,8 +4,8 @@ import argparse
 import json
 from pathlib import Path
 
+from kreinflow.base.errors import InputError
 from kreinflow.commands.arguments import add_run_arguments
-from kreinflow.errors import InputError
 
 HELP = "run the demonstration: 960 domains of 16 protein families, which are shipped"
 
@@ -18,9 +18,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Run the workflow on the shipped config and data."""
     from kreinflow.commands.workflow import run_workflow  # slow to import
-    from kreinflow.configuration import read_configuration
+    from kreinflow.config.configuration import read_configuration
+    from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
     from kreinflow.report.names import CONFIG
-    from kreinflow.workflow_folder import WORKFLOW_FOLDER
 
     data = json.dumps(str(WORKFLOW_FOLDER), ensure_ascii=False)  # Snakemake reads it as YAML
     own, there = WORKFLOW_FOLDER / "config.yaml", Path("results", CONFIG)

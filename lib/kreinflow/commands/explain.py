@@ -62,8 +62,8 @@ def run(options: argparse.Namespace) -> None:
 
 def _explained(options: argparse.Namespace) -> tuple[str, str]:
     """Return the table of all landmarks or records, and the explanation."""
-    from kreinflow.artifacts import table_text
     from kreinflow.classify.explanation import alignments, explain, explanation_text
+    from kreinflow.files.artifacts import table_text
 
     model = model_to_ask(options)
     path, both = Path(options.input), options.strand == "both"

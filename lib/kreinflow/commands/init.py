@@ -6,7 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 
 HELP = "look at your data and write a commented config for them"
 CORES = 8
@@ -38,8 +38,8 @@ def run(options: argparse.Namespace) -> None:
     """Look, check, write the config, and print what was found."""
     from kreinflow.commands.check import checked
     from kreinflow.commands.outputs import is_standard_output, output
-    from kreinflow.preflight import check_files
-    from kreinflow.proposing.proposal import propose
+    from kreinflow.commands.proposing.proposal import propose
+    from kreinflow.config.preflight import check_files
 
     name = options.output
     if "-" in (*options.input, options.labels):

@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from kreinflow.errors import printable
+from kreinflow.base.errors import printable
 
 HELP = "tell what a model is and how it was made"
 

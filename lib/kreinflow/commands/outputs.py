@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from kreinflow.errors import InputError, KreinflowError, unwritable
+from kreinflow.base.errors import InputError, KreinflowError, unwritable
 
 STANDARD_OUTPUT = "-"
 """The name of standard output."""
@@ -112,7 +112,7 @@ def _standard_output() -> BinaryIO:
 
 def _opened(name: str, stack: ExitStack) -> BinaryIO:
     """Open any other output, closed by ``stack``; a ValueError says why it cannot be one."""
-    from kreinflow.artifacts import replacing
+    from kreinflow.files.artifacts import replacing
 
     if not name:
         raise ValueError("names no file. Give it a name.")

@@ -4,7 +4,7 @@ import argparse
 import fcntl
 from pathlib import Path
 
-from kreinflow.errors import InputError, unwritable
+from kreinflow.base.errors import InputError, unwritable
 
 HELP = "make the page of finished results again"
 
@@ -16,7 +16,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the page and its text."""
-    from kreinflow.configuration import complete_configuration, read_configuration  # slow to import
+    from kreinflow.config.configuration import (  # slow to import
+        complete_configuration,
+        read_configuration,
+    )
     from kreinflow.report.names import CONFIG, PAGE
     from kreinflow.report.writing import write_report
 

@@ -12,6 +12,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the schema."""
-    from kreinflow.schema import schema
+    from kreinflow.config.schema import schema
 
     print(json.dumps(schema(), indent=2, ensure_ascii=False))

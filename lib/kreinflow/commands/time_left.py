@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kreinflow.artifacts import read_json
-from kreinflow.plan import DatasetPlan
-from kreinflow.run_costs import RunCosts
+from kreinflow.config.plan import DatasetPlan
+from kreinflow.config.run_costs import RunCosts
+from kreinflow.files.artifacts import read_json
 from kreinflow.sequences.partition import fold_name
 
 _STAGES = {

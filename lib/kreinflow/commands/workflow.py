@@ -17,12 +17,12 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from kreinflow.alignment.progress import LISTENS, MARK
+from kreinflow.base.errors import InputError, exit_code_of
 from kreinflow.commands.progress import ProgressLine
-from kreinflow.configuration import read_configuration
-from kreinflow.errors import InputError, exit_code_of
+from kreinflow.config.configuration import read_configuration
+from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
 from kreinflow.report.names import PAGE, TEXT, short
 from kreinflow.sequences.files import counted
-from kreinflow.workflow_folder import WORKFLOW_FOLDER
 
 if TYPE_CHECKING:
     from kreinflow.commands.time_left import TimeLeft

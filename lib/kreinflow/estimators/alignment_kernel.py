@@ -16,11 +16,11 @@ from kreinflow.alignment.backends import Backend, backend_named, checked
 from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.alignment.scoring import MODES, ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import NAMES, ScoreTransform, make_transform
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, IntArray, tiles
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.kernels.kernel import Kernel, Objects
-from kreinflow.numerics import FloatArray, IntArray, tiles
-from kreinflow.scores import Scores
-from kreinflow.settings import SettingsSchema
+from kreinflow.sequences.scores import Scores
 
 
 class AlignmentKernel(Kernel):
@@ -241,7 +241,7 @@ class AlignedScores(Scores):
         return self.kernel.self_scores(self.sequences)
 
     def pairs(self, rows: IntArray, asked: IntArray) -> NDArray[np.int32]:
-        """Return the scores of rows with others: an :data:`~kreinflow.models.asked.Ask`."""
+        """Return the scores of rows with others."""
         return self.kernel.pairs(self.sequences[rows], self.sequences, asked)
 
 

@@ -12,9 +12,17 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted
 
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
-from kreinflow.cross_references import correction_fault, lift_of
-from kreinflow.errors import InputError
+from kreinflow.answering.reject_threshold import RejectRule
+from kreinflow.answering.score_cache import AskedScores
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray
+from kreinflow.base.random_streams import hash_keys
+from kreinflow.config.cross_references import correction_fault, lift_of
+from kreinflow.config.schema import complete, complete_method, nearest, schema
 from kreinflow.estimators.alignment_kernel import AlignedScores
+from kreinflow.fitting.fit_lift import Lifting
+from kreinflow.fitting.inner_folds import ChooseAgain, InnerFits, inner_partition
+from kreinflow.fitting.training import Training
 from kreinflow.krein.correction import CORRECTIONS, LANDMARK_COORDINATES, CorrectedFactor, embed
 from kreinflow.krein.eigen import Eigenpairs
 from kreinflow.krein.landmark_kernel import (
@@ -26,17 +34,9 @@ from kreinflow.krein.landmark_kernel import (
 )
 from kreinflow.learners.binary_relevance import several_fault
 from kreinflow.learners.registry import LEARNERS, make_learner
-from kreinflow.models.asked import AskedScores
-from kreinflow.models.inner_folds import ChooseAgain, InnerFits, inner_partition
-from kreinflow.models.lifting import Lifting
-from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.training import Training
-from kreinflow.numerics import FloatArray
-from kreinflow.randomness import hash_keys
-from kreinflow.schema import complete, complete_method, nearest, schema
-from kreinflow.scores import evidence_of
 from kreinflow.sequences.matrix_files import DISSIMILARITIES, MATRIX_KINDS
 from kreinflow.sequences.partition import ALL
+from kreinflow.sequences.scores import evidence_of
 from kreinflow.views.objects import Viewed
 
 KINDS = tuple(kind for kind in MATRIX_KINDS if kind != "asymmetric")
@@ -222,7 +222,7 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         digests : sequence of str
             Names of the distinct rows.
         choose_again : callable, optional
-            See :class:`~kreinflow.models.inner_folds.InnerFits`.
+            See :class:`~kreinflow.fitting.inner_folds.InnerFits`.
         aligned : AlignedScores, optional
             Of the distinct rows, if they are sequences.
         cascade : mapping, optional
@@ -309,8 +309,8 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         """Return softmax(f / T), of shape (n, n_classes).
 
         The temperature T suits the decisions for held-out records of the inner folds best; see
-        :class:`~kreinflow.models.calibration.TemperatureCalibrator`. Of several labels a record
-        they are those of :class:`~kreinflow.models.calibration.PlattCalibrator`.
+        :class:`~kreinflow.answering.calibration.TemperatureCalibrator`. Of several labels a record
+        they are those of :class:`~kreinflow.answering.calibration.PlattCalibrator`.
         """
         check_is_fitted(self)
         return self.landmark_classifier_.predict_proba(*self._seen(X))
@@ -331,7 +331,7 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
     def predict_set(self, X: Any, confidence: float = 0.95) -> NDArray[np.bool_]:
         """Return the smallest set of classes of each object that holds its own as often as asked.
 
-        The sets are those of :meth:`~kreinflow.models.conformal.Calibration.sets`, by
+        The sets are those of :meth:`~kreinflow.answering.label_sets.Calibration.sets`, by
         :meth:`predict_proba`.
 
         Parameters

@@ -14,8 +14,10 @@ from sklearn.utils.validation import (
 )
 
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
-from kreinflow.cross_references import asymmetry_fault
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, tiles
+from kreinflow.config.cross_references import asymmetry_fault
+from kreinflow.config.schema import complete_method, nearest
 from kreinflow.estimators.alignment_kernel import (
     AlignedScores,
     AlignmentKernel,
@@ -29,22 +31,20 @@ from kreinflow.estimators.base import (
     Scored,
     has_columns,
 )
+from kreinflow.fitting.inner_folds import ChooseAgain
+from kreinflow.fitting.run import Run
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import KERNELS
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.landmarks.given import Given
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.landmarks.stage import LandmarkStage
-from kreinflow.models.inner_folds import ChooseAgain
-from kreinflow.models.run import Run
-from kreinflow.numerics import FloatArray, tiles
-from kreinflow.schema import complete_method, nearest
-from kreinflow.scores import open_scores
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix
 from kreinflow.sequences.objects import refuse_unfit
 from kreinflow.sequences.partition import ALL, Partition
 from kreinflow.sequences.payload import Compared, Matrix, Payload, Sequences, digest
+from kreinflow.sequences.scores import open_scores
 from kreinflow.sequences.sources.measured import numbers
 from kreinflow.views.objects import Viewed
 
@@ -150,7 +150,7 @@ class LandmarkChoice(LandmarkFactor):
     ) -> tuple[Landmarks, TrainingPart, Dataset, ChooseAgain | None, AlignedScores | None]:
         """Choose the landmarks, and return them with the scores of all training objects.
 
-        The last but one is :meth:`kreinflow.models.run.Run.choose_again`. The last has the scores
+        The last but one is :meth:`kreinflow.fitting.run.Run.choose_again`. The last has the scores
         of sequences.
 
         Parameters

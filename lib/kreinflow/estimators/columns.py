@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array, validate_data
 
+from kreinflow.base.numerics import FloatArray
 from kreinflow.estimators.base import KINDS, SYMMETRY, LandmarkDecisions, Scored, has_columns
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
-from kreinflow.numerics import FloatArray
 from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix
 from kreinflow.sequences.payload import row_digests
 
@@ -60,9 +60,9 @@ class NystroemClassifier(LandmarkDecisions):
     n_features_in_ : int
         m.
     landmark_classifier_ : LandmarkClassifier
-        The trained function of the scores (:mod:`kreinflow.models.classifier`), with temperature
+        The trained function of the scores (:mod:`kreinflow.answering.classifier`), with temperature
         and reject threshold: at most 5 % errors of new objects above it, with 90 % confidence
-        (:func:`~kreinflow.models.reject_threshold.reject_threshold`).
+        (:func:`~kreinflow.answering.reject_threshold.reject_threshold`).
     training_ : dict
         What the training said: rank, hyper_parameters, inner_accuracy, converged and more.
 

@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kreinflow.cross_references import cascade_fault, cascade_of
+from kreinflow.answering.cascade import Answers
+from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.config.cross_references import cascade_fault, cascade_of
+from kreinflow.config.schema import complete, schema
 from kreinflow.estimators.alignment_kernel import AlignmentKernel, array_of
 from kreinflow.estimators.base import LandmarkDecisions
 from kreinflow.estimators.choice import LandmarkChoice
-from kreinflow.models.cascade import Answers
-from kreinflow.numerics import FloatArray, IntArray
-from kreinflow.schema import complete, schema
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -56,7 +56,8 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         unsure are aligned with the training sequences that decide. ``{"loss": 0.005}`` is the
         accuracy that may be lost against asking for all of them, ``{"alignments": 40}`` the mean
         number of alignments for a sequence, and ``{}`` is the former; see
-        :mod:`kreinflow.models.cascade`. :meth:`predict`, :meth:`predict_proba` and :meth:`answer`
+        :mod:`kreinflow.answering.cascade`. :meth:`predict`, :meth:`predict_proba` and
+        :meth:`answer`
         go through it, and :meth:`decision_function` stays that of the landmarks alone.
     rank, correction, learner, learner_params, lift, inner_folds
         See :class:`~kreinflow.estimators.NystroemClassifier`.

@@ -5,7 +5,7 @@ import pandas as pd
 
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.evaluation.paired import paired_difference
-from kreinflow.models.hits import HIT_COLUMNS
+from kreinflow.fitting.best_hits import HIT_COLUMNS
 
 BEST_HIT_COLUMNS = (
     *("recipe", "records", "among", "of", "whole"),

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.numerics import FloatArray, IntArray, tiles
-from kreinflow.scores import Scores
+from kreinflow.base.numerics import FloatArray, IntArray, tiles
+from kreinflow.sequences.scores import Scores
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,10 +5,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.evaluation.paired import PairedDifference, paired_difference
-from kreinflow.numerics import FloatArray
 
 COMPARISON_COLUMNS = (
     "recipe",

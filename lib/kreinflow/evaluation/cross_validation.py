@@ -14,8 +14,12 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.evaluation.centred_scores import CentredScores
+from kreinflow.fitting.factors import factor_key
+from kreinflow.fitting.inner_folds import ChooseAgain, InnerFits, choose, inner_partition
+from kreinflow.fitting.run import Run
+from kreinflow.fitting.training import said, shown
 from kreinflow.krein.correction import embed
 from kreinflow.krein.double_centring import double_centre_factor
 from kreinflow.krein.eigen import Eigenpairs, eigenpairs
@@ -25,13 +29,9 @@ from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.learners.learner import NOTES, Fitted, Learner, Problem
 from kreinflow.learners.registry import make_learner
-from kreinflow.models.factors import factor_key
-from kreinflow.models.inner_folds import ChooseAgain, InnerFits, choose, inner_partition
-from kreinflow.models.run import Run
-from kreinflow.models.training import said, shown
-from kreinflow.scores import Scores, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition, fold_numbers
+from kreinflow.sequences.scores import Scores, transforms_of
 
 Settings = Mapping[str, Any]
 Centring = Literal["landmarks", "training", "factor"]
@@ -64,7 +64,8 @@ def cross_validate(
         Where the scores of its distinct rows come from.
     partition : Partition
     recipes, selectors, learners
-        As in the config, complete: see :func:`kreinflow.configuration.complete_configuration`.
+        As in the config, complete: see
+        :func:`kreinflow.config.configuration.complete_configuration`.
     seed : int
     inner_folds : int
         For hyper-parameters.

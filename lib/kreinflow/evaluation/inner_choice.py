@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.models.choice import choose_recipe
+from kreinflow.fitting.recipe_choice import choose_recipe
 
 
 def with_inner_choice(
@@ -24,11 +24,11 @@ def with_inner_choice(
     predictions : DataFrame
         Columns of :data:`~kreinflow.evaluation.metrics.PREDICTION_COLUMNS` and probabilities.
     models : DataFrame
-        From :func:`~kreinflow.models.choice.read_figures`.
+        From :func:`~kreinflow.fitting.recipe_choice.read_figures`.
     order : sequence of str
         The recipes as the config lists them.
     prefer : {"accuracy", "cheap"}
-        See :func:`~kreinflow.models.choice.choose_recipe`.
+        See :func:`~kreinflow.fitting.recipe_choice.choose_recipe`.
 
     Returns
     -------
@@ -56,12 +56,12 @@ def chosen_recipes(
     Parameters
     ----------
     models : DataFrame
-        From :func:`~kreinflow.models.choice.read_figures`; rows of the final model, with a
+        From :func:`~kreinflow.fitting.recipe_choice.read_figures`; rows of the final model, with a
         negative repeat, are left out.
     order : sequence of str
         The recipes as the config lists them.
     prefer : {"accuracy", "cheap"}
-        See :func:`~kreinflow.models.choice.choose_recipe`.
+        See :func:`~kreinflow.fitting.recipe_choice.choose_recipe`.
 
     Returns
     -------

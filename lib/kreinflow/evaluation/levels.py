@@ -1,12 +1,12 @@
 r"""How good predictions are at each level of classes that are paths.
 
 Each function takes the predictions table of :mod:`kreinflow.evaluation.metrics` with the column
-``node`` of ``kreinflow.models.run.predict_fold``. Folds of a repeat are pooled, repeats are
+``node`` of ``kreinflow.fitting.run.predict_fold``. Folds of a repeat are pooled, repeats are
 averaged. Each table that is returned has the columns of the constant that its function names.
 
 A record counts at the levels that its label has. What is predicted *at* a level is its most likely
 node, whose probability is the sum of its classes. What is *answered* is the node as deep as the
-model is sure (:class:`~kreinflow.models.levels.Levels`); an answer at a deeper node answers the
+model is sure (:class:`~kreinflow.answering.levels.Levels`); an answer at a deeper node answers the
 levels above it too.
 """
 
@@ -18,10 +18,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
+from kreinflow.answering.levels import Levels, lineages
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.evaluation.metrics import PROBABILITY_PREFIX, class_names
-from kreinflow.models.levels import Levels, lineages
-from kreinflow.numerics import FloatArray, IntArray
 
 LEVELS_COLUMNS = (
     *("recipe", "level", "nodes", "records", "accuracy", "answered", "answered_accuracy"),

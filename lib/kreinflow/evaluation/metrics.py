@@ -5,8 +5,8 @@ with the columns of :data:`PREDICTION_COLUMNS` followed by one column of probabi
 class, named ``p_`` and the class. They also take the kind of its records, a :class:`Part`:
 :class:`~kreinflow.evaluation.one_label.OneLabel` or
 :class:`~kreinflow.evaluation.several.SeveralLabels`. It reads the table, and raises an
-:class:`~kreinflow.errors.InputError` of all functions here if the table is none of its kind. Each
-table that is returned has the columns that its function names.
+:class:`~kreinflow.base.errors.InputError` of all functions here if the table is none of its kind.
+Each table that is returned has the columns that its function names.
 """
 
 from abc import ABC, abstractmethod
@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
-from kreinflow.numerics import FloatArray
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray
 
 PREDICTION_COLUMNS = ("recipe", "repeat", "fold", "id", "true", "predicted")
 """What a predictions table starts with; the probabilities ``p_CLASS`` follow."""
@@ -28,7 +28,7 @@ PREDICTION_TEXT = ("recipe", "id", "true", "predicted", "reason", "hit", "node")
 
 REASON_COLUMNS = ("reason", "unknown_p")
 """What stands between them: ``reason`` and ``p_value`` of
-:class:`~kreinflow.models.cascade.Answers`. A class may be called ``value``, so the p-value has
+:class:`~kreinflow.answering.cascade.Answers`. A class may be called ``value``, so the p-value has
 another name here. Measures do without them."""
 
 COST_COLUMNS = ("alignments",)
@@ -252,7 +252,7 @@ def calibration_error(
     Diaconis and Zabell, Closed form summation for classical distributions: variations on a theme
     of de Moivre, Statistical Science 6, 284-302 (1991): the mean absolute deviation.
     """
-    from kreinflow.binomial import probability  # slow to import
+    from kreinflow.base.binomial import probability  # slow to import
 
     bins = _bins(probabilities, came_true)
     n, c, a = (bins[name].to_numpy(np.float64) for name in ("count", "confidence", "accuracy"))
@@ -385,7 +385,7 @@ def calibration_bins(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
     .. [1] Bröcker, J., Smith, L. A.: Increasing the reliability of reliability diagrams. Weather
        and Forecasting 22, 651-661 (2007): consistency bars.
     """
-    from kreinflow.binomial import quantile  # slow to import
+    from kreinflow.base.binomial import quantile  # slow to import
 
     tables = []
     repeats = predictions.groupby("recipe")["repeat"].nunique()

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray
 from kreinflow.evaluation.metrics import Part, class_names, probabilities_of, refuse_other_labels
-from kreinflow.numerics import FloatArray
 
 _EPSILON = float(np.finfo(np.float64).eps)
 

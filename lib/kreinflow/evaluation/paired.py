@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from kreinflow.binomial import probability
+from kreinflow.base.binomial import probability
 
 LEVEL = 0.95
 """Of the interval."""

@@ -1,8 +1,8 @@
 """Whether sets of labels hold the true one as often as asked, and how many accepted are wrong.
 
 Both take the *predictions table* of :mod:`kreinflow.evaluation.metrics`, whose last columns are
-:data:`kreinflow.models.conformal.SET_COLUMNS`. If it has none, or they are empty because records
-were too few, the tables that are returned lack the rows.
+:data:`kreinflow.answering.label_sets.SET_COLUMNS`. If it has none, or they are empty because
+records were too few, the tables that are returned lack the rows.
 """
 
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from kreinflow.models.conformal import CONFIDENCES, SET_COLUMNS, accepted
-from kreinflow.numerics import FloatArray
+from kreinflow.answering.label_sets import CONFIDENCES, SET_COLUMNS, accepted
+from kreinflow.base.numerics import FloatArray
 
 ERRORS = (0.01, 0.05, 0.1)
 """Shares of wrong predictions among the accepted that are asked for."""

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray
 from kreinflow.evaluation.metrics import (
     Part,
     calibration_error,
@@ -20,7 +21,6 @@ from kreinflow.evaluation.metrics import (
     probabilities_of,
     refuse_other_labels,
 )
-from kreinflow.numerics import FloatArray
 from kreinflow.sequences.labels import SEPARATOR
 
 

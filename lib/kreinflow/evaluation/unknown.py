@@ -3,7 +3,7 @@
 *Known* predictions are those of :mod:`kreinflow.evaluation.metrics`: records that the models of
 the outer folds did not see, of classes that they know. *Unknown* ones have the columns of
 :data:`UNKNOWN_COLUMNS`: each model of an outer fold predicts all records of the classes that were
-held out. An object is rejected if it has one of the :data:`~kreinflow.models.cascade.REASONS`.
+held out. An object is rejected if it has one of the :data:`~kreinflow.answering.cascade.REASONS`.
 Objects are ordered by the p-value of the model; by the probability of the prediction, if it has
 none.
 """
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kreinflow.base.numerics import FloatArray
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PROBABILITY_PREFIX, REASON_COLUMNS
-from kreinflow.numerics import FloatArray
 
 UNKNOWN_COLUMNS = (*PREDICTION_COLUMNS, *REASON_COLUMNS, "probability", "reject")
 """``true`` is the class that was held out, ``reject`` is ``yes`` or ``no``."""

@@ -4,10 +4,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from kreinflow.base.numerics import FloatArray
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.kernels.kernel import Dissimilarity, Objects, first_negative
 from kreinflow.kernels.pairs import row_blocks, row_sums, squared_distances
-from kreinflow.numerics import FloatArray
-from kreinflow.settings import SettingsSchema
 
 SMALLEST_SHARE = 1e-6
 """Of a spectrum's sum: smaller shares count as this one, for their logarithm has no bound."""

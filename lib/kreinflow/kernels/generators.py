@@ -13,10 +13,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.base.numerics import FloatArray
+from kreinflow.base.random_streams import stream
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.kernels.kernel import Named, whole_number
-from kreinflow.numerics import FloatArray
-from kreinflow.randomness import stream
-from kreinflow.settings import SettingsSchema
 
 
 class Generated(NamedTuple):

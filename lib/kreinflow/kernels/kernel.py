@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.numerics import FloatArray
-from kreinflow.settings import Configured
+from kreinflow.base.numerics import FloatArray
+from kreinflow.base.settings import Configured
 
 Objects = NDArray[Any]
 """Vectors, of shape (n, n_features) and float64, or strings, of shape (n,) and ``object``."""
@@ -49,7 +49,7 @@ class Kernel(Named):
     strings : bool
         Whether it compares strings; else vectors.
     references : tuple of str
-        Keys of :data:`kreinflow.references.REFERENCES`.
+        Keys of :data:`kreinflow.base.references.REFERENCES`.
     """
 
     kind: ClassVar[str] = "similarity"

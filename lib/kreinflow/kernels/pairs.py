@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from kreinflow.numerics import FloatArray
+from kreinflow.base.numerics import FloatArray
 
 BLOCK = 1 << 16
 """Entries that are worked on at a time, so that they stay in the cache. Results do not follow."""

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from kreinflow.base.numerics import FloatArray, tiled_product, tiles
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.kernels.kernel import Kernel, Objects, positive_number, whole_number
 from kreinflow.kernels.pairs import inner_products, power, row_sums, squared_norms
-from kreinflow.numerics import FloatArray, tiled_product, tiles
-from kreinflow.settings import SettingsSchema
 
 
 class ProductKernel(Kernel):

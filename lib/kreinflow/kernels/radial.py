@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from kreinflow.base.numerics import FloatArray
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.kernels.kernel import Kernel, Objects, positive_number, whole_number
 from kreinflow.kernels.pairs import power, squared_distances
-from kreinflow.numerics import FloatArray
-from kreinflow.settings import SettingsSchema
 
 
 class RadialKernel(Kernel):

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from kreinflow.base.settings import strict_validator
 from kreinflow.kernels import dissimilarities, products, radial
 from kreinflow.kernels.kernel import Kernel
-from kreinflow.settings import strict_validator
 
 KERNELS: dict[str, type[Kernel]] = {
     kernel.name: kernel

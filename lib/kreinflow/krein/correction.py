@@ -7,9 +7,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, single_threaded
 from kreinflow.krein.eigen import Eigenpairs
 from kreinflow.krein.factor import DegenerateKernelError, Embedding
-from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded
 
 Correction = Literal["none", "flip", "clip", "square", "shift"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.base.numerics import FloatArray
 from kreinflow.krein.factor import Embedding, KreinFactor
-from kreinflow.numerics import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

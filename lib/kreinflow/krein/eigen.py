@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tile_map, tiles
+from kreinflow.base.tiled_matrix import Tall, gram_matrix
 from kreinflow.krein.factor import DegenerateKernelError
-from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tile_map, tiles
-from kreinflow.tall import Tall, gram_matrix
 
 _CONDITION_LIMIT = 1e7
 """Above it CholeskyQR2 loses orthogonality, and no triangle is solved with."""

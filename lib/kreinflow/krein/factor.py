@@ -8,10 +8,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tiled_product
+from kreinflow.base.tiled_matrix import Tall, TallMatrix
 from kreinflow.krein.misfit import MISFIT_WARNING, RANK_FRACTIONS, misfits_of_ranks
-from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tiled_product
-from kreinflow.tall import Tall, TallMatrix
 
 Rank = Literal["misfit"] | int | float
 
@@ -183,7 +183,8 @@ class KreinFactor(Embedding):
             k_ii of the training rows.
         rank : "misfit", int or float
             A whole number, or a fraction of the numerical rank of W; never more than the
-            number of ``|l|`` above :data:`~kreinflow.numerics.RANK_TOLERANCE` times the largest.
+            number of ``|l|`` above :data:`~kreinflow.base.numerics.RANK_TOLERANCE` times the
+            largest.
             The default takes that of :data:`~kreinflow.krein.misfit.RANK_FRACTIONS` with the
             smallest misfit.
         centre : bool

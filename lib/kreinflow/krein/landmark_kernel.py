@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.base.numerics import FloatArray, IntArray, tile_map
+from kreinflow.base.tiled_matrix import Tall, TallMatrix, select
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.krein.eigen import Eigenpairs, eigenpairs, singular_triplets
 from kreinflow.krein.factor import KreinFactor, Rank
-from kreinflow.numerics import FloatArray, IntArray, tile_map
-from kreinflow.tall import Tall, TallMatrix, select
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
-from kreinflow.numerics import FloatArray, tile_map, tiled_product
-from kreinflow.tall import Tall
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, tile_map, tiled_product
+from kreinflow.base.tiled_matrix import Tall
 
 RANK_FRACTIONS = (1.0, 0.9, 2 / 3, 1 / 2, 1 / 3)
 """Shares of the numerical rank of W among which the misfit chooses."""

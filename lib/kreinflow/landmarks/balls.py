@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.base.numerics import FloatArray
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.landmarks.budgets import BUDGET, how_many
 from kreinflow.landmarks.features import class_features
 from kreinflow.landmarks.meb import Ball, minimum_enclosing_ball
@@ -16,8 +18,6 @@ from kreinflow.landmarks.selector import (
     SelectionProblem,
     Selector,
 )
-from kreinflow.numerics import FloatArray
-from kreinflow.settings import SettingsSchema
 
 if TYPE_CHECKING:
     import pandas as pd

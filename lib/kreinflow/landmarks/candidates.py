@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from kreinflow.numerics import IntArray
-from kreinflow.randomness import hash_keys
+from kreinflow.base.numerics import IntArray
+from kreinflow.base.random_streams import hash_keys
 
 SKETCH = ""
 """What stands for the class of the rows that all others are compared with; no class has it."""

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.landmarks.race import draw_row
+from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, single_threaded
 from kreinflow.landmarks.selector import SketchSelector
 from kreinflow.landmarks.sketch import Sketch
-from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded
+from kreinflow.landmarks.weighted_draw import draw_row
 
 
 def random_pivots(F: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
@@ -17,8 +17,8 @@ def random_pivots(F: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDArra
     .. math:: d_i = k_{ii} - k_{iS} K_{SS}^{-1} k_{Si} = \|f_i\|^2 - \sum_t (f_i' q_t)^2,
               \qquad p_i = d_i / \sum_j d_j .
 
-    Residuals below :data:`~kreinflow.numerics.RANK_TOLERANCE` of the largest diagonal entry are
-    zero; where all are, the pivots have the rank of F, and further rows are drawn uniformly.
+    Residuals below :data:`~kreinflow.base.numerics.RANK_TOLERANCE` of the largest diagonal entry
+    are zero; where all are, the pivots have the rank of F, and further rows are drawn uniformly.
 
     Parameters
     ----------

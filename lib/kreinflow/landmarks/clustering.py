@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.base.numerics import FloatArray, single_threaded
 from kreinflow.landmarks.kmeans import kmeans_plus_plus
 from kreinflow.landmarks.selector import SketchSelector
 from kreinflow.landmarks.sketch import Sketch
-from kreinflow.numerics import FloatArray, single_threaded
 
 MAX_ITERATIONS = 100
 """Steps of Lloyd's algorithm at most."""

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.base.numerics import FloatArray, IntArray, single_threaded
+from kreinflow.base.random_streams import row_uniforms
 from kreinflow.landmarks.selector import SketchSelector
 from kreinflow.landmarks.sketch import Sketch
-from kreinflow.numerics import FloatArray, IntArray, single_threaded
-from kreinflow.randomness import row_uniforms
 
 PASSES = 20
 """How often each candidate is tried at most."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy
 
+from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, IntArray, single_threaded
 from kreinflow.krein.eigen import triangular_factor
 from kreinflow.krein.factor import KreinFactor
 from kreinflow.landmarks.sampled import SampledScores
-from kreinflow.numerics import RANK_TOLERANCE, FloatArray, IntArray, single_threaded
 
 
 @dataclass(frozen=True, eq=False)

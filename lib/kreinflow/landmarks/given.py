@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.landmarks.selector import SelectionProblem, Selector
-from kreinflow.settings import SettingsSchema
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.base.numerics import FloatArray, tiles
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.landmarks.budgets import BUDGET, how_many
 from kreinflow.landmarks.features import class_features
-from kreinflow.landmarks.race import draw_row
 from kreinflow.landmarks.selector import (
     CANDIDATES,
     TRANSFORM,
@@ -16,8 +17,7 @@ from kreinflow.landmarks.selector import (
     SelectionProblem,
     Selector,
 )
-from kreinflow.numerics import FloatArray, tiles
-from kreinflow.settings import SettingsSchema
+from kreinflow.landmarks.weighted_draw import draw_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,8 +29,8 @@ def kmeans_plus_plus(F: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDA
     .. math:: D_i^2 = \min_{j \text{ chosen}} \| f_i - f_j \|^2
 
     The first is drawn uniformly, and so are those left when all distances are zero. The random
-    numbers belong to rows, see :mod:`kreinflow.landmarks.race`: two folds that share most rows
-    draw mostly the same ones, and their landmarks need to be aligned once.
+    numbers belong to rows, see :mod:`kreinflow.landmarks.weighted_draw`: two folds that share most
+    rows draw mostly the same ones, and their landmarks need to be aligned once.
 
     Parameters
     ----------

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.landmarks.race import arrivals
+from kreinflow.base.numerics import FloatArray
 from kreinflow.landmarks.selector import SketchSelector
 from kreinflow.landmarks.sketch import Sketch
-from kreinflow.numerics import FloatArray
+from kreinflow.landmarks.weighted_draw import arrivals
 
 
 def ridge_leverage_scores(

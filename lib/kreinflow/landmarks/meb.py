@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.numerics import FloatArray, single_threaded
+from kreinflow.base.numerics import FloatArray, single_threaded
 
 SUPPORT_THRESHOLD = 1e-6
 """Weights above it belong to the support."""

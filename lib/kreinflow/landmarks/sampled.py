@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.krein.double_centring import LandmarkCentring
-from kreinflow.numerics import FloatArray, IntArray
 
 Kind = Literal["similarity", "squared_dissimilarity"]
 

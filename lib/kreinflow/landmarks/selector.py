@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import NAMES
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import IntArray
+from kreinflow.base.random_streams import hash_keys
+from kreinflow.base.settings import Configured, SettingsSchema
 from kreinflow.landmarks.budgets import BUDGET, how_many
 from kreinflow.landmarks.features import ClassScores
 from kreinflow.landmarks.sketch import Sketch
-from kreinflow.numerics import IntArray
-from kreinflow.randomness import hash_keys
-from kreinflow.settings import Configured, SettingsSchema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,7 +170,7 @@ class Selector(Configured, ABC):
         random order. With "table" it looks at none, but at the rows that the table of the setting
         ``table`` names.
     references : tuple of str
-        Keys of :data:`kreinflow.references.REFERENCES`.
+        Keys of :data:`kreinflow.base.references.REFERENCES`.
     """
 
     method: ClassVar[str]

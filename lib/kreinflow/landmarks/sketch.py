@@ -5,10 +5,10 @@ from functools import cached_property
 
 import numpy as np
 
+from kreinflow.base.numerics import FloatArray, tiled_product
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import KreinFactor
 from kreinflow.landmarks.sampled import SampledScores
-from kreinflow.numerics import FloatArray, tiled_product
 
 
 @dataclass(frozen=True, eq=False)

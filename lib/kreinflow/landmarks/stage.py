@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.landmarks.budgets import landmarks_wanted
 from kreinflow.landmarks.candidates import (
     SKETCH,
@@ -22,13 +23,12 @@ from kreinflow.landmarks.features import ClassScores
 from kreinflow.landmarks.sampled import Kind
 from kreinflow.landmarks.selector import SelectionProblem, Selector
 from kreinflow.landmarks.sketch import Sketch
-from kreinflow.numerics import FloatArray, IntArray
-from kreinflow.scores import Scores, open_scores, read_scheme, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import first_few
 from kreinflow.sequences.labels import read_columns
 from kreinflow.sequences.partition import ALL, Partition
 from kreinflow.sequences.row_tables import read_rows
+from kreinflow.sequences.scores import Scores, open_scores, read_scheme, transforms_of
 
 if TYPE_CHECKING:
     import pandas as pd

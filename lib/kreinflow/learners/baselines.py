@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kreinflow.base.numerics import FloatArray, single_threaded, tile_map
 from kreinflow.learners.decisions import LinearDecision, NearestDecision
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
 from kreinflow.learners.moments import class_counts
 from kreinflow.learners.one_against_rest import with_mirror
 from kreinflow.learners.support_vectors import standardisation
-from kreinflow.numerics import FloatArray, single_threaded, tile_map
 
 
 class NearestLandmarkLearner(Learner):

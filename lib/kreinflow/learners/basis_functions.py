@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem, folded
-from kreinflow.numerics import FloatArray
 
 BASES: Mapping[str, str] = {"landmarks": "the landmarks", "all": "all training points"}
 """The places of basis functions, and how texts name them."""

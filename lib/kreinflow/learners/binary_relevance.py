@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.learners.decisions import LinearDecision
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
 from kreinflow.learners.one_against_rest import warn_unconverged

@@ -8,6 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tiled_product
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.landmarks.meb import CoreSet
 from kreinflow.learners.decisions import Decision
 from kreinflow.learners.learner import Choice, Fitted, Problem, folded
@@ -15,8 +17,6 @@ from kreinflow.learners.moments import class_counts
 from kreinflow.learners.one_against_rest import fitted_classes, warn_unconverged
 from kreinflow.learners.squared_hinge import Core, LinearCore, minimise_squared_hinge
 from kreinflow.learners.support_vectors import SupportVectorLearner, mean_square
-from kreinflow.numerics import FloatArray, IntArray, single_threaded, tiled_product
-from kreinflow.settings import SettingsSchema
 
 EPSILON = 1e-9
 """By what fraction of the radius a point may lie outside the ball, unless told otherwise."""

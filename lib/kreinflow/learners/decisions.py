@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.hierarchy import Forks
+from kreinflow.base.hierarchy import Forks
+from kreinflow.base.numerics import FloatArray, single_threaded, tiled_product, tiles
 from kreinflow.kernels.products import elm_expansion
 from kreinflow.krein.factor import Embedding
-from kreinflow.numerics import FloatArray, single_threaded, tiled_product, tiles
 
 Space = Literal["kernel", "nearness"]
 
@@ -282,7 +282,7 @@ class SiblingsDecision(Decision):
     intercept : ndarray of shape (n_branches,)
         b.
     above : ndarray of shape (n_branches,)
-        See :class:`~kreinflow.hierarchy.Forks`; whole numbers as floats.
+        See :class:`~kreinflow.base.hierarchy.Forks`; whole numbers as floats.
     leaf : ndarray of shape (n_classes,)
         The same.
     """

@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.base.numerics import FloatArray, single_threaded, tiles
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.kernels.products import elm_expansion, elm_kernel
 from kreinflow.learners.cvm import EPSILON, Expansion, LinearRows, RowKernel, core_vector_path
 from kreinflow.learners.decisions import ELMDecision, NearnessDecision
@@ -13,8 +15,6 @@ from kreinflow.learners.learner import Choice, Fitted, Problem
 from kreinflow.learners.one_against_rest import with_mirror
 from kreinflow.learners.squared_hinge import Core, GramCore
 from kreinflow.learners.support_vectors import SupportVectorLearner, standardisation
-from kreinflow.numerics import FloatArray, single_threaded, tiles
-from kreinflow.settings import SettingsSchema
 
 _ELM_CORE = 8000  # rows of a core set, whose kernel matrix is held in memory
 

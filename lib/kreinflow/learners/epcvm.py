@@ -7,7 +7,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.base.errors import InputError, KreinflowError
+from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tiles
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.learners.basis_functions import (
     BASES,
     BASIS_SCHEMA,
@@ -17,8 +19,6 @@ from kreinflow.learners.basis_functions import (
 from kreinflow.learners.learner import Problem
 from kreinflow.learners.moments import class_counts
 from kreinflow.learners.one_against_rest import fitted_classes, warn_unconverged
-from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tiles
-from kreinflow.settings import SettingsSchema
 
 _BETA = 3.0  # slope of the sigmoid that stands for the step of the truncated prior
 _BIAS_PRECISION = 1.0  # alpha of the bias at the start

@@ -8,14 +8,20 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from kreinflow.base.numerics import (
+    RANK_TOLERANCE,
+    FloatArray,
+    IntArray,
+    single_threaded,
+    tiled_product,
+)
+from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.tiled_matrix import Tall, select
 from kreinflow.krein.eigen import triangular_factor
 from kreinflow.learners.hyper_parameters import RIDGE_GRID, number_or_inner
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem, folded
 from kreinflow.learners.moments import class_counts, class_means, covariance_about
 from kreinflow.learners.one_against_rest import fitted_classes, with_mirror
-from kreinflow.numerics import RANK_TOLERANCE, FloatArray, IntArray, single_threaded, tiled_product
-from kreinflow.settings import SettingsSchema
-from kreinflow.tall import Tall, select
 
 Scatter = Literal["balanced", "pooled"]
 Bias = Literal["midpoint", "log_prior", "least_squares"]
@@ -79,8 +85,8 @@ class NystroemFisher:
     -----
     Without ridge, :math:`C` is singular if r > N - 2, or if the factor has dependent columns. It
     counts as singular when the reciprocal condition number of :math:`C`, scaled to a unit
-    diagonal, is below :data:`kreinflow.numerics.RANK_TOLERANCE`. A pseudo-inverse depends on the
-    coordinates; the paper's is the one in :math:`u = R\,diag(s)\,z` with :math:`Z = QR`, with
+    diagonal, is below :data:`kreinflow.base.numerics.RANK_TOLERANCE`. A pseudo-inverse depends on
+    the coordinates; the paper's is the one in :math:`u = R\,diag(s)\,z` with :math:`Z = QR`, with
     eigenvalues below the same fraction of the largest dropped.
 
     References

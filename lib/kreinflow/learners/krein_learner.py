@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from kreinflow.base.numerics import FloatArray
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.learners.hyper_parameters import LAMBDA_GRID, in_words, number_or_inner
 from kreinflow.learners.learner import Choice, Learner
-from kreinflow.numerics import FloatArray
-from kreinflow.settings import SettingsSchema
 
 
 class KreinLearner(Learner):

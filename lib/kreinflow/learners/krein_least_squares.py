@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy
 
+from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, single_threaded
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.learners.hyper_parameters import (
     COARSE_LAMBDA_GRID,
     LAMBDA_GRID,
@@ -16,8 +18,6 @@ from kreinflow.learners.hyper_parameters import (
 from kreinflow.learners.krein_learner import KreinLearner, penalties_by_sign
 from kreinflow.learners.learner import Choice, Fitted, Problem, folded
 from kreinflow.learners.moments import Moments
-from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded
-from kreinflow.settings import SettingsSchema
 
 
 class KreinLeastSquaresLearner(KreinLearner):

@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, single_threaded, tiles
 from kreinflow.learners.krein_learner import KreinLearner, penalties_by_sign
 from kreinflow.learners.learner import Choice, Fitted, Problem, folded
 from kreinflow.learners.linear_systems import solve_positive
 from kreinflow.learners.moments import Moments
 from kreinflow.learners.one_against_rest import fitted_classes, warn_unconverged
-from kreinflow.numerics import FloatArray, single_threaded, tiles
 
 _ARMIJO = 1e-4  # part of the predicted decrease that a step must bring
 _TOLERANCE = 1e-18  # of the squared Newton decrement against the objective, before a last step

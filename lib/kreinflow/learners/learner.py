@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.base.numerics import FloatArray, IntArray, tile_map
+from kreinflow.base.settings import Configured
+from kreinflow.base.tiled_matrix import Tall, select
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.learners.decisions import Decision, LinearDecision
 from kreinflow.learners.one_against_rest import with_mirror
-from kreinflow.numerics import FloatArray, IntArray, tile_map
-from kreinflow.settings import Configured
-from kreinflow.tall import Tall, select
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +203,7 @@ class Learner(Configured, ABC):
     coarse_grids : mapping
         The same of hyper-parameters whose values cost m^3 each, beyond :data:`MANY_COLUMNS`.
     references : tuple of str
-        Keys of :data:`kreinflow.references.REFERENCES`.
+        Keys of :data:`kreinflow.base.references.REFERENCES`.
     needs_factor : bool
         Whether it learns from the Krein factor; if not, it looks at the scores alone.
     needs_positive : bool

@@ -3,8 +3,8 @@
 import numpy as np
 import scipy
 
-from kreinflow.errors import KreinflowError
-from kreinflow.numerics import FloatArray
+from kreinflow.base.errors import KreinflowError
+from kreinflow.base.numerics import FloatArray
 
 
 def solve_positive(

@@ -7,11 +7,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tile_map
+from kreinflow.base.tiled_matrix import Tall
 from kreinflow.learners.linear_systems import solve_positive
 from kreinflow.learners.one_against_rest import fitted_classes
-from kreinflow.numerics import FloatArray, IntArray, single_threaded, tile_map
-from kreinflow.tall import Tall
 
 _CENTRED = 1024  # rows in memory at once beside those that are given
 _NO_VARIANCE = 1e-24  # of rows, against the square of their mean: rounding alone

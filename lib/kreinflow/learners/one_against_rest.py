@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.numerics import FloatArray
+from kreinflow.base.numerics import FloatArray
 
 
 def fitted_classes(n_classes: int) -> NDArray[np.intp]:

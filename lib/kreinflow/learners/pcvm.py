@@ -8,7 +8,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.base.errors import InputError, KreinflowError
+from kreinflow.base.numerics import FloatArray, IntArray, ordered_map, single_threaded, tile_map
+from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.tiled_matrix import Tall, gram_matrix
 from kreinflow.krein.eigen import triangular_factor
 from kreinflow.learners.basis_functions import (
     BASES,
@@ -20,9 +23,6 @@ from kreinflow.learners.learner import Problem
 from kreinflow.learners.linear_systems import solve_positive
 from kreinflow.learners.moments import class_counts
 from kreinflow.learners.one_against_rest import fitted_classes, warn_unconverged
-from kreinflow.numerics import FloatArray, IntArray, ordered_map, single_threaded, tile_map
-from kreinflow.settings import SettingsSchema
-from kreinflow.tall import Tall, gram_matrix
 
 _START = 5.0  # first latent values are 5 y: on the right side of the labels, well inside probit
 _DEPENDENT = 1e-8  # singular values of Z below this share of the largest add 1e-16 to the kernel

@@ -5,7 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import RANK_TOLERANCE, single_threaded
+from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.tiled_matrix import select
 from kreinflow.learners.decisions import QuadraticDecision
 from kreinflow.learners.hyper_parameters import QUADRATIC_RIDGES, in_words, number_or_inner
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
@@ -15,9 +18,6 @@ from kreinflow.learners.moments import (
     class_means,
     covariance_about,
 )
-from kreinflow.numerics import RANK_TOLERANCE, single_threaded
-from kreinflow.settings import SettingsSchema
-from kreinflow.tall import select
 
 
 class QuadraticLearner(Learner):

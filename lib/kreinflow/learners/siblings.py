@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from kreinflow.errors import InputError
-from kreinflow.hierarchy import Forks
+from kreinflow.base.errors import InputError
+from kreinflow.base.hierarchy import Forks
+from kreinflow.base.numerics import IntArray
 from kreinflow.learners.decisions import (
     LinearDecision,
     NearnessDecision,
@@ -19,7 +20,6 @@ from kreinflow.learners.decisions import (
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
 from kreinflow.learners.moments import class_counts
 from kreinflow.learners.one_against_rest import warn_unconverged
-from kreinflow.numerics import IntArray
 
 Learned = Literal["leaves", "siblings", "inner"]
 SIBLINGS = "siblings"

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.learners.decisions import LinearDecision
 from kreinflow.learners.hyper_parameters import (
     COARSE_RIDGE_GRID,
@@ -15,7 +16,6 @@ from kreinflow.learners.hyper_parameters import (
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
 from kreinflow.learners.moments import Moments
 from kreinflow.learners.one_against_rest import with_mirror
-from kreinflow.settings import SettingsSchema
 
 
 class SimilarityFeaturesLearner(Learner):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.errors import KreinflowError
+from kreinflow.base.errors import KreinflowError
+from kreinflow.base.numerics import FloatArray, tiles
 from kreinflow.learners.linear_systems import solve_positive
-from kreinflow.numerics import FloatArray, tiles
 
 _MAX_STEPS = 200  # of Newton's method on one core set
 _TOLERANCE = 1e-18  # of the squared Newton decrement against the objective, before a last step

@@ -5,7 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.learners.hyper_parameters import (
     LARGEST_PENALTY,
     PENALTIES,
@@ -13,8 +15,6 @@ from kreinflow.learners.hyper_parameters import (
     number_or_inner,
 )
 from kreinflow.learners.learner import Learner
-from kreinflow.numerics import FloatArray
-from kreinflow.settings import SettingsSchema
 
 
 class SupportVectorLearner(Learner):

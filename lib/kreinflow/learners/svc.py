@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kreinflow.base.numerics import single_threaded
 from kreinflow.learners.learner import Choice, Fitted, Problem, folded
 from kreinflow.learners.moments import class_counts
 from kreinflow.learners.one_against_rest import fitted_classes
 from kreinflow.learners.support_vectors import SupportVectorLearner, mean_square
-from kreinflow.numerics import single_threaded
 
 _TOLERANCE = 1e-5  # of the optimality conditions; libsvm's own default, 1e-3, is coarse
 _MAX_STEPS = 10_000_000

@@ -15,7 +15,7 @@ class PaperFigure(NamedTuple):
     """A figure of ours beside one of a paper."""
 
     source: str
-    """A key of :data:`kreinflow.references.REFERENCES`."""
+    """A key of :data:`kreinflow.base.references.REFERENCES`."""
     figure: str
     """Its number in the paper."""
     caption: str

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kreinflow.base.references import REFERENCES
 from kreinflow.papers.experiments import Experiment
 from kreinflow.papers.figures import FigureLeftOut, PaperFigure
 from kreinflow.papers.tables import records
-from kreinflow.references import REFERENCES
 from kreinflow.report.html import page_environment
 from kreinflow.report.tables import Table, number, pair
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from kreinflow.artifacts import read_table
+from kreinflow.files.artifacts import read_table
 
 _FILE = Path(__file__).parent / "data" / "published.tsv"
 
@@ -20,7 +20,7 @@ def read_published() -> pd.DataFrame:
     DataFrame
         One line a figure, in the order of the papers, with the columns
 
-        * ``source``: a key of :data:`kreinflow.references.REFERENCES`; ``table``, ``dataset``,
+        * ``source``: a key of :data:`kreinflow.base.references.REFERENCES`; ``table``, ``dataset``,
           ``n``, ``classes``, ``landmarks`` and ``method``, as in the paper;
         * ``accuracy`` and ``accuracy_sd``, in percent; ``seconds``, ``seconds_sd`` and
           ``seconds_of``: "all folds" of a cross-validation, or "one fold"; ``complexity`` and

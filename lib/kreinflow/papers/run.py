@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.configuration import complete_configuration
+from kreinflow.config.configuration import complete_configuration
 from kreinflow.evaluation.cross_validation import Centring, cross_validate
-from kreinflow.scores import open_scores
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
 from kreinflow.sequences.payload import Matrix
+from kreinflow.sequences.scores import open_scores
 from kreinflow.sequences.sources.registry import make_source
 
 REST = "rest"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from kreinflow.models.reject_threshold import NOTHING_ACCEPTED, RejectRule
+from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED, RejectRule
 from kreinflow.report.cascades import LEVEL, Lost
 from kreinflow.report.tables import flags, measured, numbers
 from kreinflow.sequences.collapse import SMALL

@@ -15,9 +15,9 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from kreinflow.errors import InputError
-from kreinflow.plan import UNLABELLED, DatasetPlan
-from kreinflow.provenance import file_sha256, utc
+from kreinflow.base.errors import InputError
+from kreinflow.config.plan import UNLABELLED, DatasetPlan
+from kreinflow.files.provenance import file_sha256, utc
 from kreinflow.report.names import CONFIG, PAGE, TEXT, WORKFLOW
 from kreinflow.report.reading import DatasetReport
 
@@ -111,7 +111,7 @@ def render_crate(
     config : mapping
         The complete configuration.
     versions : mapping of str to str
-        From :func:`kreinflow.provenance.package_versions`.
+        From :func:`kreinflow.files.provenance.package_versions`.
     written : mapping of str to bytes
         Files of :mod:`kreinflow.report.names` that will be written; others are there.
     again : bool

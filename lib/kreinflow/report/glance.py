@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.scoring import by_parasail
+from kreinflow.answering.reject_threshold import UNKEPT_ADVICE
+from kreinflow.config.query_costs import million_hours, recipe_seconds
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.comparison import SIGNIFICANCE
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.models.reject_threshold import UNKEPT_ADVICE
-from kreinflow.query_costs import million_hours, recipe_seconds
 from kreinflow.report.in_words import joined
 from kreinflow.report.names import DETAIL, HEAD, NEXT
 from kreinflow.report.own import Config

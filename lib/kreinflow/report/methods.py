@@ -8,12 +8,12 @@ from typing import Any
 from markupsafe import Markup
 
 from kreinflow.alignment.scoring import by_parasail
-from kreinflow.hierarchy import Tree
+from kreinflow.base.hierarchy import Tree
+from kreinflow.base.references import REFERENCES
+from kreinflow.fitting.fit_cascade import LIKELIEST, SAMPLE, STEPS
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.learners.registry import factored, make_learner
 from kreinflow.learners.siblings import learner_of
-from kreinflow.models.cascading import LIKELIEST, SAMPLE, STEPS
-from kreinflow.references import REFERENCES
 from kreinflow.report.cascades import stated_loss
 from kreinflow.report.in_words import joined
 from kreinflow.report.own import recipe_called, recipes_of

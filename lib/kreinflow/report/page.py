@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import yaml
 
+from kreinflow.answering.reject_threshold import RejectRule
+from kreinflow.base.references import REFERENCES
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.references import REFERENCES
 from kreinflow.report import glance, sections, several
 from kreinflow.report.advice import warnings_of
 from kreinflow.report.cascades import asks, broken_losses, cascades, costs_of, in_a_column

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.artifacts import read_json, read_measures, read_table, read_text
+from kreinflow.base.errors import InputError
 from kreinflow.classify.model_file import Model
-from kreinflow.errors import InputError
 from kreinflow.evaluation.levels import TABLE_COLUMNS as LEVEL_TABLES
 from kreinflow.evaluation.tables import SEVERAL_COLUMNS, TABLE_COLUMNS
 from kreinflow.evaluation.unknown import (
@@ -19,9 +18,10 @@ from kreinflow.evaluation.unknown import (
     REJECTION_SUMMARY_COLUMNS,
     UNKNOWN_CURVE_COLUMNS,
 )
-from kreinflow.models.choice import FIGURES_COLUMNS, TEXT_COLUMNS
-from kreinflow.models.climbed import CURVE_COLUMNS
-from kreinflow.models.factor_file import FACTOR_COLUMNS, SPECTRUM_COLUMNS
+from kreinflow.files.artifacts import read_json, read_measures, read_table, read_text
+from kreinflow.fitting.cascade_curve import CURVE_COLUMNS
+from kreinflow.fitting.factor_file import FACTOR_COLUMNS, SPECTRUM_COLUMNS
+from kreinflow.fitting.recipe_choice import FIGURES_COLUMNS, TEXT_COLUMNS
 from kreinflow.report.cascades import EVERYTHING, FIRST
 from kreinflow.report.rejecting import SURENESS
 from kreinflow.report.tables import measured, measured_recipe, numbers

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
+from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 
 SURENESS = "reject_threshold_of_sureness"
 """In what a model tells of unknown objects: the threshold that stands in place of that of the
-probability, if overwhelming hits count; see :class:`~kreinflow.models.relatives.Relatives`."""
+probability, if overwhelming hits count; see :class:`~kreinflow.answering.relatives.Relatives`."""
 
 
 class Threshold:

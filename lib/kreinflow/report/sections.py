@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.automatic import fits
+from kreinflow.config.auto import fits
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.inner_choice import chosen_recipes
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.models.choice import other_choice
+from kreinflow.fitting.recipe_choice import other_choice
 from kreinflow.report.cascades import pairs_asked
 from kreinflow.report.methods import beside_parasail
 from kreinflow.report.reading import DatasetReport

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kreinflow.base.numerics import FloatArray
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.numerics import FloatArray
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from kreinflow.artifacts import read_json, read_table
+from kreinflow.files.artifacts import read_json, read_table
 from kreinflow.report.tables import numbers
 
 MACHINE = ("host", "kreinflow", "numpy", "cpu_kernel")
@@ -22,7 +22,7 @@ def collect_times(benchmarks: Path, records: Path, jobs: Iterable[str]) -> pd.Da
     benchmarks : Path
         Folder with Snakemake's benchmark of each job, ``NAME.tsv``.
     records : Path
-        Folder with the :func:`~kreinflow.provenance.job_record` of each job, ``NAME.json``.
+        Folder with the :func:`~kreinflow.files.provenance.job_record` of each job, ``NAME.json``.
     jobs : iterable of str
         Names: the stage, a dot, and which job of it. One without a benchmark is left out, and a
         record that is missing leaves its cells empty: times are worth no new run.

@@ -25,7 +25,7 @@ def unknown(
     Parameters
     ----------
     about : mapping
-        What the final model tells of unknown objects; see :mod:`kreinflow.models.relating`.
+        What the final model tells of unknown objects; see :mod:`kreinflow.fitting.fit_unknown`.
     tables : mapping of str to DataFrame or None
         ``summary`` and ``families`` of :mod:`kreinflow.evaluation.unknown`, if classes were held
         out.

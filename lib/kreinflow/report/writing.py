@@ -6,14 +6,14 @@ from typing import Any
 
 import yaml
 
-from kreinflow.artifacts import write_bytes
-from kreinflow.plan import DatasetPlan
-from kreinflow.provenance import package_versions
+from kreinflow.config.plan import DatasetPlan
+from kreinflow.files.artifacts import write_bytes
+from kreinflow.files.provenance import package_versions
+from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
 from kreinflow.report.crate import render_crate
 from kreinflow.report.names import CONFIG, CRATE, PAGE, TEXT, WORKFLOW
 from kreinflow.report.page import render_report, render_text
 from kreinflow.report.reading import read_dataset_report
-from kreinflow.workflow_folder import WORKFLOW_FOLDER
 
 
 def write_report(folder: Path, config: Mapping[str, Any], again: bool = False) -> None:
@@ -26,7 +26,7 @@ def write_report(folder: Path, config: Mapping[str, Any], again: bool = False) -
     folder : Path
         The results, which may have been moved.
     config : mapping
-        As :func:`~kreinflow.configuration.complete_configuration` returns it.
+        As :func:`~kreinflow.config.configuration.complete_configuration` returns it.
     again : bool
         Whether the run is over, and may be of another version: its Snakefile stays.
 

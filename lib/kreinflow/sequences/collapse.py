@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kreinflow.errors import InputError
-from kreinflow.provenance import file_sha256
+from kreinflow.base.errors import InputError
+from kreinflow.files.provenance import file_sha256
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import counted, first_few
 from kreinflow.sequences.labels import SEPARATOR, refuse_lookalikes

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.artifacts import (
+from kreinflow.base.errors import InputError
+from kreinflow.files.artifacts import (
     open_array,
     read_json,
     read_table,
@@ -18,8 +19,7 @@ from kreinflow.artifacts import (
     write_table,
     write_text,
 )
-from kreinflow.checksums import file_checksum
-from kreinflow.errors import InputError
+from kreinflow.files.checksums import file_checksum
 from kreinflow.sequences.labels import SEPARATOR
 from kreinflow.sequences.payload import DISTINCT_FILE, Matrix, Payload, Sequences, payload_type
 

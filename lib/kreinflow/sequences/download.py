@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kreinflow import __version__
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.base.errors import InputError, KreinflowError
 
 _PIECE = 1 << 20
 _FRUITLESS = 6

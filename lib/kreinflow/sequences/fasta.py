@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, TextIO
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.sequences.files import (
     LONGEST_LINE,
     UNSEEN,

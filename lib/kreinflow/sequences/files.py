@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TextIO
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 
 _UNSEEN = re.compile(
     "[\\x00-\\x1f\\x7f-\\x9f"  # control characters

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
-from kreinflow.randomness import hash_keys
+from kreinflow.base.errors import InputError
+from kreinflow.base.random_streams import hash_keys
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import counted, first_few
 from kreinflow.sequences.headers import known_by
@@ -189,7 +189,7 @@ def inner_folds(
         least 2.
     seed : int
     *name : object
-        What the folds are for, as in :func:`kreinflow.randomness.stream`.
+        What the folds are for, as in :func:`kreinflow.base.random_streams.stream`.
     memberships : ndarray of shape (n, n_classes), optional
         Of records with several labels: which they have, in place of ``labels``.
 

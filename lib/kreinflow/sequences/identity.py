@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kreinflow.alignment.backends import backend_named, checked
 from kreinflow.alignment.engine import pack
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
-from kreinflow.compiled import compiled
+from kreinflow.base.compiled import compiled
 
 _PROTEIN_WORD = 5
 _NUCLEOTIDE_WORD = 10

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.sequences.files import (
     DELIMITERS,
     bounded_lines,
@@ -186,8 +186,8 @@ def refuse_lookalikes(labels: Iterable[str]) -> None:
     --------
     >>> refuse_lookalikes(["zinc finger", "zinc  finger"])
     Traceback (most recent call last):
-    kreinflow.errors.InputError: the labels 'zinc finger' and 'zinc  finger' look the same. Write \
-them alike: spaces, characters that are not shown, accents.
+    kreinflow.base.errors.InputError: the labels 'zinc finger' and 'zinc  finger' look the same. \
+Write them alike: spaces, characters that are not shown, accents.
     """
     seen = {"": ""}  # none is all characters that are not shown
     for label in dict.fromkeys(labels):

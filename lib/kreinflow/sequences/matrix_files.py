@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.artifacts import map_array
-from kreinflow.errors import InputError
-from kreinflow.numerics import FloatArray, tiles
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, tiles
+from kreinflow.files.artifacts import map_array
 from kreinflow.sequences.files import (
     DELIMITERS,
     check_file,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.sequences.files import check_file, counted, name_endings
 from kreinflow.sequences.labels import read_lines

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.artifacts import read_table
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.files.artifacts import read_table
 from kreinflow.sequences.dataset import Dataset
 
 if TYPE_CHECKING:

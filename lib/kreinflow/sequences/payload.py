@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.artifacts import open_array, read_plain_columns, read_table
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.files.artifacts import open_array, read_plain_columns, read_table
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
-from kreinflow.numerics import FloatArray, IntArray
 
 DISTINCT_FILE, MATRIX_FILE, VECTORS_FILE = "distinct.tsv", "matrix.npy", "vectors.npy"
 

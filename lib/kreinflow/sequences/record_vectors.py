@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kreinflow.errors import InputError
-from kreinflow.numerics import FloatArray, IntArray
-from kreinflow.provenance import file_sha256
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.files.provenance import file_sha256
 from kreinflow.sequences.collapse import listed
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import check_file, counted, first_few, name_endings

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.numerics import FloatArray, single_threaded
-from kreinflow.randomness import stream
+from kreinflow.base.numerics import FloatArray, single_threaded
+from kreinflow.base.random_streams import stream
 
 Residues = NDArray[np.intp]
 

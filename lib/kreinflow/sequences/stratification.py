@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.numerics import IntArray
+from kreinflow.base.numerics import IntArray
 
 
 def spread(keys: NDArray[np.uint64], k: int, offset: int) -> NDArray[np.intp]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import first_few
 

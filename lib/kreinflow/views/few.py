@@ -6,7 +6,7 @@ The results are the same, bit for bit: all sums are added up in the same order.
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.numerics import FloatArray
+from kreinflow.base.numerics import FloatArray
 
 
 def shares_of_words(

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.numerics import PRODUCT_ROWS, FloatArray, IntArray
+from kreinflow.base.numerics import PRODUCT_ROWS, FloatArray, IntArray
 from kreinflow.views.nearest import Given, Search
 from kreinflow.views.objects import Features, Points, Viewed, cut, joined
 from kreinflow.views.words import Words

@@ -6,8 +6,8 @@ All that a row gets depends on the same row of the input alone, added up in the 
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.compiled import compiled
-from kreinflow.numerics import FloatArray
+from kreinflow.base.compiled import compiled
+from kreinflow.base.numerics import FloatArray
 
 
 @compiled

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from kreinflow.compiled import worth_compiling
-from kreinflow.numerics import PRODUCT_ROWS, FloatArray, IntArray, tiled_product
+from kreinflow.base.compiled import worth_compiling
+from kreinflow.base.numerics import PRODUCT_ROWS, FloatArray, IntArray, tiled_product
 from kreinflow.views import few
 from kreinflow.views.words import Words
 

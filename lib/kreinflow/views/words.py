@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from kreinflow.compiled import worth_compiling
+from kreinflow.base.compiled import worth_compiling
 from kreinflow.views import few
 
 LONGEST = 4

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from data_sets import content, load
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.kernels.generators import generate
 
 GENERATED = {

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from data_sets import LETTERS, dropped, load
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.sequences.dataset import write_unlabelled
 from kreinflow.sequences.sources.registry import make_source
 from small_inputs import BY_HEADER, DNA, families, turned, write_fasta

@@ -6,7 +6,7 @@ import pytest
 
 from data_sets import LETTERS, dropped, load
 from flat_files import ENTRIES, entry, labels_from, residues, write_flat_file
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.sequences.sources.registry import make_source
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from data_sets import load
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.sources.registry import make_source
 from small_inputs import write_matrix

@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pytest
 
-from kreinflow.configuration import complete_configuration
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.config.configuration import complete_configuration
 from kreinflow.report.methods import methods_text
-from kreinflow.scores import open_scores
 from kreinflow.sequences.dataset import read_dataset, write_dataset
+from kreinflow.sequences.scores import open_scores
 from kreinflow.sequences.sources.registry import SOURCES, make_source
 from registries import documented
 from small_inputs import configuration

@@ -7,7 +7,7 @@ import pytest
 import scipy.io
 
 from data_sets import content, load
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
 from small_inputs import write_matrix
 
 X = np.array([[1.0, 2.0], [3.0, 4.5], [-0.0, 1e-300], [1.0, 2.0], [0.0, 1e-300], [5.0, 6.0]])

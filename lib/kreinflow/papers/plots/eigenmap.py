@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from kreinflow.numerics import FloatArray, single_threaded
+from kreinflow.base.numerics import FloatArray, single_threaded
 from kreinflow.papers.plots.look import canvas, draw_classes, look
 from kreinflow.papers.plots.measuring import (
     RANKS,

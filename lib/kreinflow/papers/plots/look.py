@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
-from kreinflow.artifacts import write_bytes
+from kreinflow.files.artifacts import write_bytes
 from kreinflow.report import figures
 from kreinflow.report.figures import (
     BLACK,

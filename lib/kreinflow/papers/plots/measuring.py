@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.scoring import load_substitution_matrix
 from kreinflow.alignment.transforms import make_transform
+from kreinflow.base.numerics import FloatArray, IntArray, single_threaded
+from kreinflow.base.random_streams import stream
 from kreinflow.estimators.alignment_kernel import AlignmentKernel
 from kreinflow.evaluation.cross_validation import Centring, cross_validate
 from kreinflow.kernels.kernel import Kernel
@@ -28,15 +30,13 @@ from kreinflow.krein.landmark_kernel import (
 )
 from kreinflow.landmarks.registry import SELECTORS, make_selector
 from kreinflow.landmarks.stage import LandmarkStage
-from kreinflow.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.papers.experiments import load_experiments
 from kreinflow.papers.figures import PROTEIN213
-from kreinflow.randomness import stream
-from kreinflow.scores import open_scores
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
 from kreinflow.sequences.payload import Compared, Matrix
+from kreinflow.sequences.scores import open_scores
 from kreinflow.sequences.sources.registry import make_source
 
 Settings = Mapping[str, Any]

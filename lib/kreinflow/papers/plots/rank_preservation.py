@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from kreinflow.base.numerics import FloatArray, single_threaded
 from kreinflow.krein.factor import Rank
-from kreinflow.numerics import FloatArray, single_threaded
 from kreinflow.papers.plots.look import canvas, draw_legend, look
 from kreinflow.papers.plots.measuring import (
     FOLDS,

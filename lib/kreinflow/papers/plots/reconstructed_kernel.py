@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from kreinflow.numerics import FloatArray, IntArray
+from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.papers.plots.look import SELECTOR_LOOKS, canvas, look
 from kreinflow.papers.plots.measuring import generated, relative_error
 from kreinflow.report.figures import BLACK

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from kreinflow.base.numerics import IntArray
 from kreinflow.learners.fisher import NystroemFisher
-from kreinflow.numerics import IntArray
 from kreinflow.papers.plots.look import canvas, draw_classes
 from kreinflow.papers.plots.measuring import ScoresOfVectors
 from kreinflow.report.figures import BLACK

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from kreinflow.base.numerics import FloatArray, single_threaded
 from kreinflow.kernels.generators import generate
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.krein.correction import embed
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import KreinFactor
-from kreinflow.numerics import FloatArray, single_threaded
 from kreinflow.papers.plots.look import canvas, log_ticks, look
 from kreinflow.papers.plots.measuring import RANK, double_centred, flipped, relative_error
 from kreinflow.report.figures import BLUE, VERMILION
@@ -27,7 +27,7 @@ REPEATS = 3
 LONG = 2.0
 FITTED = {"full": 1000, "linear": 16000}
 """Sizes from which on the slope is fitted. Smaller N fill a few tiles of
-:data:`kreinflow.numerics.TILE` rows only, which take the same time whether full or not."""
+:data:`kreinflow.base.numerics.TILE` rows only, which take the same time whether full or not."""
 
 WAYS = {
     "full": {"label": "full", "color": VERMILION, "marker": "s", "linestyle": "--"},

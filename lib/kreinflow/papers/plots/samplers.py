@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from kreinflow.base.numerics import FloatArray, single_threaded
 from kreinflow.kernels.registry import make_kernel
-from kreinflow.numerics import FloatArray, single_threaded
 from kreinflow.papers.plots.look import (
     ERROR_TICKS,
     SELECTOR_LOOKS,

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from kreinflow.numerics import FloatArray, single_threaded
+from kreinflow.base.numerics import FloatArray, single_threaded
 from kreinflow.papers.plots.look import SELECTOR_LOOKS, canvas, draw_legend, look
 from kreinflow.papers.plots.measuring import Settings, balls, selector_settings
 from kreinflow.report.figures import BLACK, BLUE, VERMILION

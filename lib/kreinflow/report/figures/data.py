@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from kreinflow.numerics import FloatArray
+from kreinflow.base.numerics import FloatArray
 from kreinflow.report import figures as look
 from kreinflow.report.tables import numbers
 from kreinflow.report.times import times_by_stage

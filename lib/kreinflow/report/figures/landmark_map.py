@@ -24,7 +24,7 @@ def map_svg(points: pd.DataFrame, summary: Mapping[str, Any]) -> str:
     Parameters
     ----------
     points : DataFrame
-        Columns id, class, landmark, x, y, as :func:`kreinflow.models.landmark_map.map_points`
+        Columns id, class, landmark, x, y, as :func:`kreinflow.evaluation.map_points.map_points`
         gives them.
     summary : mapping
         With eigenvalues (of the axes) and all_eigenvalues (the sum of all magnitudes).

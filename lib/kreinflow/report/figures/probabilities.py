@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
+from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.metrics import CALIBRATION_BINS
-from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.report import figures as look
 from kreinflow.report.tables import numbers, wrong_of_accepted
 

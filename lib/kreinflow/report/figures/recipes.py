@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
+from kreinflow.base.numerics import FloatArray
 from kreinflow.evaluation.comparison import SIGNIFICANCE
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.numerics import FloatArray
 from kreinflow.report import figures as look
 from kreinflow.report.cascades import costs_of, mean_curve
 from kreinflow.report.tables import flags, numbers
@@ -84,7 +84,7 @@ def confusion_figure(
     recipe : str
     classes : sequence of str
         Rows and columns, in this order: similar ones side by side, from
-        :func:`kreinflow.models.landmark_map.similar_classes`.
+        :func:`kreinflow.evaluation.map_points.similar_classes`.
     support : mapping of str to float, optional
         Records of each class. If they may have several labels, rows are divided by it.
     """

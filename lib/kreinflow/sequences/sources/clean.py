@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.sequences.collapse import Drops, Records
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import LONGEST
 from kreinflow.sequences.files import refuse_control
 from kreinflow.sequences.payload import Sequences
-from kreinflow.settings import SettingsSchema
 
 ILLEGAL_RESIDUES: SettingsSchema = {
     "illegal_residues": {

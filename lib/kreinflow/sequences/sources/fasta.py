@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.sequences.collapse import listed
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import FASTA_ENDINGS, FastaRecord, check_begin, read_fasta
@@ -30,7 +31,6 @@ from kreinflow.sequences.sources.source import (
     optional_text,
 )
 from kreinflow.sequences.strands import on_other_strand
-from kreinflow.settings import SettingsSchema
 
 
 class FastaSource(Source):

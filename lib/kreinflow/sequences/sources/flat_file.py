@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from kreinflow.errors import InputError
+from kreinflow.base.errors import InputError
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import counted
 from kreinflow.sequences.labels import join_labels
@@ -23,7 +24,6 @@ from kreinflow.sequences.swissprot import (
     label_source,
     read_swissprot,
 )
-from kreinflow.settings import SettingsSchema
 
 
 class FlatFileSource(Source):

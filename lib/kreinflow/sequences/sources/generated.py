@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.kernels.generators import generate, make_generator
 from kreinflow.sequences.collapse import Records
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.objects import refuse_unfit
 from kreinflow.sequences.sources.source import MIN_CLASS_SIZE
 from kreinflow.sequences.sources.vectors import ComparedSource
-from kreinflow.settings import SettingsSchema
 
 
 class GeneratedSource(ComparedSource):

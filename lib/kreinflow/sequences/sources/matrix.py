@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.sequences.collapse import Records
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import check_file
@@ -15,7 +16,6 @@ from kreinflow.sequences.matrix_files import (
 from kreinflow.sequences.payload import MATRIX_FILE, Matrix
 from kreinflow.sequences.sources.measured import VARIABLE, MeasuredSource, labels_schema
 from kreinflow.sequences.sources.source import MIN_CLASS_SIZE
-from kreinflow.settings import SettingsSchema
 
 
 class MatrixSource(MeasuredSource):

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.sequences.collapse import Records
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.simulation import simulate_families
 from kreinflow.sequences.sources.source import MIN_CLASS_SIZE, Source
-from kreinflow.settings import SettingsSchema
 
 
 class SimulatedSource(Source):

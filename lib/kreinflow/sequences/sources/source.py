@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from kreinflow.errors import InputError
-from kreinflow.hierarchy import paths_of
+from kreinflow.base.errors import InputError
+from kreinflow.base.hierarchy import paths_of
+from kreinflow.base.settings import Configured, SettingsSchema
 from kreinflow.sequences.collapse import Records, collapse, collapse_several
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import check_file
 from kreinflow.sequences.labels import check_columns, listed, read_pairs, read_several
-from kreinflow.settings import Configured, SettingsSchema
 
 MIN_CLASS_SIZE: SettingsSchema = {
     "min_class_size": {
@@ -242,7 +242,8 @@ class Source(Configured, ABC):
         """Return what the methods paragraph says of the data.
 
         References stand in it as ``[@key]``, or ``[@key; @key]``, with keys of
-        :data:`kreinflow.references.REFERENCES`. Of sequences that are the user's it says nothing.
+        :data:`kreinflow.base.references.REFERENCES`. Of sequences that are the user's it says
+        nothing.
         """
         return ""
 

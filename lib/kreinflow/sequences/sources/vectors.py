@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.sequences.collapse import Records
@@ -12,7 +13,6 @@ from kreinflow.sequences.objects import check_objects_file, read_objects
 from kreinflow.sequences.payload import VECTORS_FILE, Compared
 from kreinflow.sequences.sources.measured import VARIABLE, MeasuredSource, labels_schema
 from kreinflow.sequences.sources.source import MIN_CLASS_SIZE, Source, conflicting_labels
-from kreinflow.settings import SettingsSchema
 
 
 class ComparedSource(Source):

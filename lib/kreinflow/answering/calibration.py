@@ -1,0 +1,270 @@
+"""From decisions to probabilities: temperature scaling; of several labels, Platt's."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit, log_softmax, softmax
+
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, IntArray
+
+LOSS_DIGITS = 9
+"""Log losses that agree to so many decimals are equal: where all rows are right, all methods have
+the same but for rounding."""
+
+_ROUNDING = 1e-10  # differences below this share of the largest decision may be rounding
+_FLATTEST = 1e3  # the largest temperature, in units of the typical spread of the decisions
+
+
+class TemperatureCalibrator:
+    r"""Probabilities by temperature scaling, :math:`p = softmax(f / T)`.
+
+    One temperature :math:`T > 0` for all classes minimises the mean log loss
+
+    .. math:: L(T) = -\frac{1}{N} \sum_i \log softmax(f_i / T)_{y_i}
+
+    on decisions that the model made for rows it was not trained on (inner out-of-fold decisions).
+    The predicted class never changes.
+
+    Attributes
+    ----------
+    temperature_ : float
+    log_loss_ : float
+        The mean log loss at this temperature.
+
+    Notes
+    -----
+    L is convex in 1/T, so there is one minimum, found to machine precision. These cases have none
+    in the open, or one that means nothing, and are given a finite temperature:
+
+    * every row is right: L falls to 0 as T does. T is then where
+      :math:`L = \log 2 / (N + 1)`, as if one row more had been at even odds;
+    * the decisions tell nothing (L rises with 1/T): T is 1,000 times the mean absolute deviation
+      of the decisions from their row mean, which is flat for all purposes;
+    * the decisions of a row differ by rounding alone: that mean is at most 1e-10 times the largest
+      decision. All classes are equal then, and T is 1;
+    * so do those of some classes, and another class stands far from them: T is not below 1e-10
+      times the largest decision, so the classes that are equal get equal probabilities.
+
+    References
+    ----------
+    C. Guo, G. Pleiss, Y. Sun, K. Weinberger (2017), On calibration of modern neural networks,
+    ICML, PMLR 70, eq. 9.
+    """
+
+    temperature_: float
+    log_loss_: float
+
+    def fit(self, decisions: FloatArray, y: IntArray) -> "TemperatureCalibrator":
+        """Find the temperature.
+
+        Parameters
+        ----------
+        decisions : ndarray of shape (N, n_classes)
+            Out-of-fold decisions.
+        y : ndarray of shape (N,)
+            True class codes.
+
+        Raises
+        ------
+        InputError
+            If there are no rows, or a decision is not finite.
+        """
+        from scipy.optimize import brentq  # slow to import, and not needed to classify
+
+        if len(decisions) == 0 or not np.isfinite(decisions).all():
+            raise InputError("calibration: it needs at least one row, and finite decisions only.")
+        deviations = decisions - decisions.mean(axis=1, keepdims=True)
+        spread = float(np.abs(deviations).mean())
+        rounding = _ROUNDING * float(np.abs(decisions).max())
+        if spread <= rounding:  # all decisions equal: any temperature gives the same
+            self.temperature_, self.log_loss_ = 1.0, float(np.log(decisions.shape[1]))
+            return self
+        scaled = deviations / spread  # 1/T is looked for in units of the spread
+        own = np.take_along_axis(scaled, np.asarray(y)[:, None], axis=1)[:, 0]
+
+        def loss(inverse: float) -> float:
+            return -float(_own(log_softmax(inverse * scaled, axis=1), y).mean())
+
+        def slope(inverse: float) -> float:
+            expected = (softmax(inverse * scaled, axis=1) * scaled).sum(axis=1)
+            return float((expected - own).mean())
+
+        floor = float(np.log(2.0)) / (len(decisions) + 1)
+        low, high, finest = 1.0 / _FLATTEST, 1.0, spread / rounding
+        if slope(low) >= 0.0:
+            inverse = low
+        else:
+            while slope(high) < 0.0 and loss(high) > floor and high < finest:
+                high = min(2.0 * high, finest)
+            if loss(high) < floor:
+                inverse = brentq(lambda x: loss(x) - floor, low, high, xtol=1e-14, rtol=1e-14)
+            elif slope(high) < 0.0:
+                inverse = finest
+            else:
+                inverse = brentq(slope, low, high, xtol=1e-14, rtol=1e-14)
+        self.temperature_ = spread / float(inverse)
+        self.log_loss_ = loss(float(inverse))
+        return self
+
+    def probabilities(self, decisions: FloatArray) -> FloatArray:
+        """Return softmax(decisions / T), ndarray of shape (N, n_classes); rows sum to one."""
+        return np.asarray(softmax(decisions / self.temperature_, axis=1))
+
+    def losses(self, decisions: FloatArray, y: IntArray) -> FloatArray:
+        """Return the log loss of each row, of shape (N,)."""
+        likely = self.probabilities(decisions)[np.arange(len(y)), y]
+        losses: FloatArray = -np.log(np.maximum(likely, np.finfo(float).tiny))
+        return losses
+
+    def converted(self, decisions: FloatArray, of: "TemperatureCalibrator") -> FloatArray:
+        """Return decisions that another calibrator was fitted to in the units of this one's."""
+        return decisions * (self.temperature_ / of.temperature_)
+
+
+def _own(values: FloatArray, y: IntArray) -> FloatArray:
+    picked: FloatArray = np.take_along_axis(values, np.asarray(y)[:, None], axis=1)[:, 0]
+    return picked
+
+
+class PlattCalibrator:
+    r"""Probabilities of several labels by Platt scaling, :math:`p_c = expit(a_c f_c + b_c)`.
+
+    For each label c, with the numbers :math:`N_+, N_-` of the rows that have it and of the others,
+    slope and intercept minimise
+
+    .. math::
+        - \sum_i t_i \log p_c(x_i) + (1 - t_i) \log(1 - p_c(x_i)), \qquad
+        t_i = \frac{N_+ + 1}{N_+ + 2} \text{ of the former, } \frac{1}{N_- + 2}
+        \text{ of the latter}
+
+    on decisions that the model made for rows it was not trained on. These targets give a finite
+    minimum where the decisions tell all rows apart.
+
+    Attributes
+    ----------
+    slopes_, intercepts_ : ndarray of shape (n_labels,)
+        Slopes are positive, so a larger decision never means a smaller probability: at least
+        1e-3 divided by the mean absolute deviation of the decisions, which is flat for all
+        purposes.
+    shared_ : ndarray of shape (n_labels,), bool
+        The labels that fewer than :data:`FEWEST` rows have, or fewer than that lack: they share a
+        slope and an intercept, which are fitted to the rows of all labels together.
+
+    References
+    ----------
+    J. Platt (1999), Probabilistic outputs for support vector machines and comparisons to
+    regularized likelihood methods, Advances in large margin classifiers, MIT Press, 61-74.
+    H.-T. Lin, C.-J. Lin, R. C. Weng (2007), A note on Platt's probabilistic outputs for support
+    vector machines, Machine Learning 68, 267-276.
+    """
+
+    slopes_: FloatArray
+    intercepts_: FloatArray
+    shared_: NDArray[np.bool_]
+
+    def fit(self, decisions: FloatArray, memberships: NDArray[np.bool_]) -> "PlattCalibrator":
+        """Find slopes and intercepts.
+
+        Parameters
+        ----------
+        decisions : ndarray of shape (N, n_labels)
+            Out-of-fold decisions.
+        memberships : ndarray of shape (N, n_labels), bool
+            The labels of each row.
+
+        Raises
+        ------
+        InputError
+            If there are no rows, or a decision is not finite.
+        """
+        if len(decisions) == 0 or not np.isfinite(decisions).all():
+            raise InputError("calibration: it needs at least one row, and finite decisions only.")
+        having = memberships.sum(axis=0)
+        self.shared_ = np.minimum(having, len(decisions) - having) < FEWEST
+        self.slopes_, self.intercepts_ = np.empty((2, decisions.shape[1]))
+        for code in np.flatnonzero(~self.shared_):
+            self.slopes_[code], self.intercepts_[code] = _platt(
+                decisions[:, code], memberships[:, code]
+            )
+        if self.shared_.any():
+            shared = _platt(decisions.ravel(), memberships.ravel())
+            self.slopes_[self.shared_], self.intercepts_[self.shared_] = shared
+        return self
+
+    def logits(self, decisions: FloatArray) -> FloatArray:
+        """Return a f + b, of shape (N, n_labels)."""
+        return decisions * self.slopes_ + self.intercepts_
+
+    def probabilities(self, decisions: FloatArray) -> FloatArray:
+        """Return the probability of each label, of shape (N, n_labels)."""
+        return np.asarray(expit(self.logits(decisions)))
+
+    def losses(self, decisions: FloatArray, memberships: NDArray[np.bool_]) -> FloatArray:
+        """Return the mean log loss over the labels of each row, of shape (N,)."""
+        logits = self.logits(decisions)
+        losses: FloatArray = -log_expit(np.where(memberships, logits, -logits)).mean(axis=1)
+        return losses
+
+    def converted(self, decisions: FloatArray, of: "PlattCalibrator") -> FloatArray:
+        """Return decisions that another calibrator was fitted to in the units of this one's."""
+        return (of.logits(decisions) - self.intercepts_) / self.slopes_
+
+
+FEWEST = 2
+"""Rows with a label, and rows without it, that a calibration and a threshold of its own need."""
+
+
+class _Line(NamedTuple):
+    slope: float
+    intercept: float
+
+
+def _platt(decisions: FloatArray, own: NDArray[np.bool_]) -> _Line:
+    """Return slope and intercept of one label, by Newton's method with halved steps."""
+    n, having = len(own), int(own.sum())
+    targets = np.where(own, (having + 1.0) / (having + 2.0), 1.0 / (n - having + 2.0))
+    centre = float(decisions.mean())
+    spread = float(np.abs(decisions - centre).mean())
+    rounding = _ROUNDING * float(np.abs(decisions).max())
+    if spread <= rounding:  # all decisions equal: they tell nothing
+        spread = max(1.0, abs(centre))
+    u = (decisions - centre) / spread
+    odds = float(targets.sum() / (n - targets.sum()))
+
+    def loss(line: FloatArray) -> float:
+        logits = line[0] * u + line[1]
+        return -float((targets * log_expit(logits) + (1.0 - targets) * log_expit(-logits)).sum())
+
+    def minimised(line: FloatArray, free: NDArray[np.bool_]) -> FloatArray:
+        value = loss(line)
+        for _ in range(_STEPS):
+            p = expit(line[0] * u + line[1])
+            residuals, weights = p - targets, p * (1.0 - p)
+            gradient = np.array([residuals @ u, residuals.sum()])
+            cross = float(weights @ u)
+            hessian = np.array([[float(weights @ (u * u)), cross], [cross, float(weights.sum())]])
+            step = np.zeros(2)
+            own = np.ix_(free, free)
+            step[free] = np.linalg.solve(hessian[own] + _RIDGE * np.eye(2)[own], gradient[free])
+            decrement, length = float(gradient @ step), 1.0
+            if decrement <= _TOLERANCE * n:
+                return line - step
+            while (new := loss(line - length * step)) > value - 1e-4 * length * decrement:
+                length /= 2.0
+                if length < 1e-9:  # what is left is rounding
+                    return line
+            line, value = line - length * step, new
+        return line
+
+    line = minimised(np.array([0.0, np.log(odds)]), np.array([True, True]))
+    if line[0] < 1.0 / _FLATTEST:
+        line = minimised(np.array([1.0 / _FLATTEST, np.log(odds)]), np.array([False, True]))
+    slope = float(line[0]) / spread
+    return _Line(slope, float(line[1]) - slope * centre)
+
+
+_STEPS = 100  # of Newton's method: few are needed, for the loss is convex and its minimum finite
+_RIDGE = 1e-12  # keeps a step finite where all probabilities are 0 or 1
+_TOLERANCE = 1e-18  # of the squared Newton decrement for a row, before a last step

@@ -1,0 +1,388 @@
+r"""The cascade: what the first stage is unsure of is aligned with the records that decide.
+
+The first stage is a :class:`~kreinflow.answering.classifier.LandmarkClassifier`. While the largest
+probability of an object is below a threshold, it goes up the levels of a cascade:
+
+* level 0: the first stage itself, :math:`p = softmax(w f(x))`;
+* ``nearest``, a level for each number q of steps: the q records that are nearest to the object in
+  the space of the first stage are aligned with it, and
+
+  .. math:: p_c = softmax_c(w_1 f_c(x) + w_2\, e_c(x) + w_3\, \bar e_c(x) + w_4\, n_c(x) / q)
+
+  with the evidence :math:`e_c` of the best record of class c among them,
+  log(1 + max(0, -ln E)), the mean evidence of its :math:`n_c` records among them, and their share;
+* ``pairs``: the object is aligned with all members of its likeliest classes that some machine of
+  :mod:`kreinflow.answering.pair_machines` tells apart, and
+
+  .. math:: p_c = softmax_c(w_1 \log p'_c + w_2 \sum_d \tanh g_{cd}(x))
+
+  with the probabilities p' of the level before and the decisions g of these machines.
+
+The weights of a level are shared by all classes: a conditional logit.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.answering.pair_machines import PairMachines
+from kreinflow.answering.record_scores import (
+    NEAREST_WEIGHTS,
+    PAIR_WEIGHTS,
+    SMALLEST,
+    Facing,
+    Records,
+    Seen,
+    logit,
+    pair_features,
+)
+from kreinflow.answering.score_cache import NOBODY, Ask
+from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.files.artifacts import Sizes
+
+STAGES = ("first", "nearest", "pairs")
+"""What may answer, by the number that stands in :attr:`Answers.stage`."""
+
+FIRST, NEAREST, PAIRS = range(3)
+
+REASONS = ("", "unsure", "unknown", "no relative")
+"""Why an answer is rejected: its probability is too small; the object is too strange, by its
+p-value; it has no relative among the training records. The last that holds is told."""
+
+EVERY_LEVEL = 1 << 30
+"""Stands in :attr:`Answers.deepest` for no limit."""
+
+MOST_PAIRS = 1 << 21
+"""Of objects with the records that they may ask, at once."""
+
+
+class Level(NamedTuple):
+    """A level: its stage, and the nearest records that are asked by then."""
+
+    stage: int
+    asks: int
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a model says of n objects.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n, n_classes)
+        Calibrated.
+    reason : ndarray of shape (n,)
+        See :data:`REASONS`.
+    p_value : ndarray of shape (n,)
+        Share of true members that are as strange as the object; NaN of a model that has none.
+    stage : ndarray of shape (n,)
+        See :data:`STAGES`.
+    alignments : ndarray of shape (n,)
+        Those beyond the landmarks.
+    nearest : ndarray of shape (n,)
+        The record of the most evidence for the predicted class among those aligned; -1 for none.
+    nearest_score : ndarray of shape (n,)
+        As aligned; NaN for none.
+    deepest : ndarray of shape (n,)
+        The deepest level of classes that are paths at which an object may be answered. Only what
+        is rejected as unknown or without a relative has a limit.
+    """
+
+    probabilities: FloatArray
+    reason: NDArray[np.str_]
+    p_value: FloatArray
+    stage: IntArray
+    alignments: IntArray
+    nearest: IntArray
+    nearest_score: FloatArray
+    deepest: IntArray
+
+    @classmethod
+    def joined(cls, parts: Sequence["Answers"]) -> "Answers":
+        """Return the answers for all objects from those for parts of them."""
+        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
+
+    @property
+    def rejected(self) -> NDArray[np.bool_]:
+        """Whether there is a reason not to accept them."""
+        return np.asarray(self.reason != "")
+
+    @classmethod
+    def of_first(cls, probabilities: FloatArray, reject_threshold: float) -> "Answers":
+        """Return those of a model that has no cascade, or asks no records."""
+        n = len(probabilities)
+        return cls(
+            probabilities,
+            unsure(probabilities.max(axis=1), reject_threshold),
+            np.full(n, np.nan),
+            np.full(n, FIRST),
+            np.zeros(n, dtype=np.int64),
+            np.full(n, NOBODY),
+            np.full(n, np.nan),
+            np.full(n, EVERY_LEVEL),
+        )
+
+
+def unsure(sureness: FloatArray, threshold: float) -> NDArray[np.str_]:
+    """Return the reasons by a reject threshold alone."""
+    return np.array(REASONS)[(sureness < threshold).astype(np.int64)]
+
+
+@dataclass(frozen=True, eq=False)
+class Cascade:
+    """The levels above the first stage, and when an object goes up.
+
+    Parameters
+    ----------
+    records : Records
+    transform : ScoreTransform
+        What the machines see scores through: that of the first stage.
+    evidence : ScoreTransform
+        What the nearest records are weighed by; see
+        :meth:`~kreinflow.alignment.transforms.ScoreTransform.evidence`.
+    steps : tuple of int
+        Rising numbers of nearest records that are asked; empty for no such level.
+    weights : tuple of ndarray
+        Of each level: 1 of the first, :data:`NEAREST_WEIGHTS` of each step,
+        :data:`PAIR_WEIGHTS` of the pairs, if there are machines.
+    machines : PairMachines or None
+    likeliest : int
+        Classes at most whose members the level of pairs asks.
+    threshold : float
+        An object goes up while its largest probability is below it.
+    temperature, reject_threshold : float
+        Of the answers of all levels together.
+    about : dict
+        What was asked for, and what the inner folds said.
+    """
+
+    records: Records
+    transform: ScoreTransform
+    evidence: ScoreTransform
+    steps: tuple[int, ...]
+    weights: tuple[FloatArray, ...]
+    machines: PairMachines | None
+    likeliest: int
+    threshold: float
+    temperature: float
+    reject_threshold: float
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """Those above the first."""
+        nearest = tuple(Level(NEAREST, q) for q in self.steps)
+        most = max(self.steps, default=0)
+        return nearest + ((Level(PAIRS, most),) if self.machines is not None else ())
+
+    def answer(self, seen: Seen, ask: Ask) -> Answers:
+        """Answer for objects, asking records for those that are unsure.
+
+        What is said of an object depends on the object alone.
+
+        Parameters
+        ----------
+        seen : Seen
+        ask : callable
+            Scores objects, by their places in ``seen``, with records.
+        """
+        raw = logit(seen.decisions[:, :, None], self.weights[0])
+        n, k = raw.shape
+        stage, alignments = np.full(n, FIRST), np.zeros(n, dtype=np.int64)
+        nearest, score = np.full(n, NOBODY), np.full(n, np.nan)
+        up = np.flatnonzero(raw.max(axis=1) < self.threshold)
+        step = max(1, MOST_PAIRS // max(1, self.most_asked(k)))
+        for part in (up[start : start + step] for start in range(0, len(up), step)):
+
+            def asked(
+                queries: IntArray, records: IntArray, part: IntArray = part
+            ) -> NDArray[np.integer]:
+                return ask(part[queries], records)
+
+            facing = Facing(self.records, self.transform, self.evidence, seen.take(part), asked)
+            raw[part], number, alignments[part] = followed(
+                self.climbed(facing, self.threshold), self.threshold
+            )
+            labels = self.calibrated(raw[part]).argmax(axis=1)
+            for place, level in enumerate(self.levels, start=1):
+                rows = np.flatnonzero(number == place)
+                stage[part[rows]] = level.stage
+                nearest[part[rows]], score[part[rows]] = facing.best(
+                    rows, labels[rows], level.asks, level.stage == PAIRS
+                )
+        probabilities = self.calibrated(raw)
+        of_first = Answers.of_first(probabilities, self.reject_threshold)
+        return replace(
+            of_first, stage=stage, alignments=alignments, nearest=nearest, nearest_score=score
+        )
+
+    def most_asked(self, n_classes: int) -> int:
+        """Return the records that an object asks at most."""
+        members = 0
+        if self.machines is not None:
+            sizes = np.bincount(self.records.classes, minlength=n_classes)
+            members = int(np.sort(sizes)[::-1][: self.likeliest].sum())
+        return max(self.steps, default=0) + members
+
+    def calibrated(self, raw: FloatArray) -> FloatArray:
+        """Return the probabilities of answers, of those that the levels give."""
+        return np.asarray(softmax(np.log(np.maximum(raw, SMALLEST)) / self.temperature, axis=1))
+
+    def climbed(self, facing: Facing, threshold: float = np.inf) -> list["Said"]:
+        """Return what each level says of the objects that get there, level 0 the first."""
+        n = len(facing.seen.decisions)
+        first = logit(facing.seen.decisions[:, :, None], self.weights[0])
+        found = [Said(first, np.zeros(n, dtype=np.int64), np.ones(n, dtype=bool))]
+        for level, weights in zip(self.levels, self.weights[1:], strict=True):
+            before = found[-1]
+            copies = before.probabilities.copy(), before.alignments.copy()
+            said = Said(*copies, np.zeros(n, dtype=bool))
+            found.append(said)
+            up = np.flatnonzero(before.probabilities.max(axis=1) < threshold)
+            if not up.size:
+                continue
+            if level.stage == NEAREST:
+                if len(found) == 2:
+                    facing.rank(up, max(self.steps))
+                features, alignments = facing.nearest(up, level.asks)
+                said.probabilities[up] = logit(features, weights)
+                said.alignments[up], said.reached[up] = alignments, True
+                continue
+            assert self.machines is not None, "a level of pairs without machines"
+            own = before.probabilities[up]
+            votes, alignments, voting = facing.votes(
+                up, own, self.machines, self.likeliest, level.asks
+            )
+            said.probabilities[up[voting]] = logit(pair_features(own, votes)[voting], weights)
+            said.alignments[up[voting]], said.reached[up[voting]] = alignments[voting], True
+        return found
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return a JSON header and arrays that :meth:`from_parts` reads, without the records."""
+        machines = self.machines
+        header = {
+            "transform": self.transform.to_dict(),
+            "evidence": self.evidence.to_dict(),
+            "steps": list(self.steps),
+            "likeliest": self.likeliest,
+            "threshold": self.threshold,
+            "temperature": self.temperature,
+            "reject_threshold": self.reject_threshold,
+            "about": self.about,
+            "machines": None
+            if machines is None
+            else {"pairs": len(machines.pairs), "weights": len(machines.member_weights)},
+        }
+        arrays = {"level_weights": np.concatenate(self.weights)}
+        return header, arrays | ({} if machines is None else machines.to_arrays())
+
+    @staticmethod
+    def sizes(header: Mapping[str, Any], n_landmarks: int) -> Sizes:
+        """Return the arrays that :meth:`from_parts` takes, and the largest shape of each."""
+        machines = header["machines"]
+        return {
+            "level_weights": ("f", (_n_weights(header),)),
+            **(
+                PairMachines.sizes(int(machines["pairs"]), int(machines["weights"]), n_landmarks)
+                if machines
+                else {}
+            ),
+        }
+
+    @classmethod
+    def from_parts(
+        cls,
+        header: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        records: Records,
+        n_classes: int,
+        n_landmarks: int,
+    ) -> "Cascade":
+        """Build a cascade from a header and arrays, which may be anybody's.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If they do not fit together.
+        """
+        n, steps = len(records), tuple(int(q) for q in header["steps"])
+        if any(not 1 <= q <= n for q in steps) or any(a >= b for a, b in pairwise(steps)):
+            raise ValueError("its steps do not rise, or ask more records than there are")
+        machines = None
+        if header["machines"] is not None:
+            machines = PairMachines.from_arrays(arrays, records.classes, n_classes, n_landmarks)
+        numbers, count = arrays["level_weights"], _n_weights(header)
+        fits = numbers.dtype == np.float64 and numbers.shape == (count,)
+        if not fits or not np.isfinite(numbers).all():
+            raise ValueError("the weights of its levels do not fit")
+        ends = np.cumsum([1, *([NEAREST_WEIGHTS] * len(steps))])
+        weights = tuple(np.split(numbers, ends if machines is not None else ends[:-1]))
+        threshold, temperature, reject = (
+            float(header[name]) for name in ("threshold", "temperature", "reject_threshold")
+        )
+        if not (0 <= threshold <= 2 and 0 < temperature < np.inf and 0 <= reject < 2):
+            raise ValueError("a threshold or the temperature of its cascade is out of range")
+        if (likeliest := int(header["likeliest"])) < 2:
+            raise ValueError("its pairs of classes are of fewer than two")
+        return cls(
+            records,
+            ScoreTransform.from_dict(header["transform"]),
+            ScoreTransform.from_dict(header["evidence"]),
+            steps,
+            weights,
+            machines,
+            likeliest,
+            threshold,
+            temperature,
+            reject,
+            dict(header["about"]),
+        )
+
+
+def _n_weights(header: Mapping[str, Any]) -> int:
+    pairs = PAIR_WEIGHTS if header["machines"] is not None else 0
+    return 1 + NEAREST_WEIGHTS * len(header["steps"]) + pairs
+
+
+class Said(NamedTuple):
+    """What a level says of n objects.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n, n_classes)
+        Of an object that does not get there, or has nobody to ask there: those of the level before.
+    alignments : ndarray of shape (n,)
+        So far, beyond the landmarks.
+    reached : ndarray of shape (n,), bool
+        Whether the object has asked somebody there.
+    """
+
+    probabilities: FloatArray
+    alignments: IntArray
+    reached: NDArray[np.bool_]
+
+
+def followed(levels: Sequence[Said], threshold: float) -> tuple[FloatArray, IntArray, IntArray]:
+    """Return what is said of objects that go up while their largest probability is too small.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+    ndarray of shape (n,)
+        The number of the level that answers, 0 for the first stage.
+    ndarray of shape (n,)
+        Alignments beyond the landmarks.
+    """
+    probabilities, alignments = levels[0].probabilities.copy(), levels[0].alignments.copy()
+    answered = np.zeros(len(probabilities), dtype=np.int64)
+    for number, level in enumerate(levels[1:], start=1):
+        up = (probabilities.max(axis=1) < threshold) & level.reached
+        probabilities[up], alignments[up] = level.probabilities[up], level.alignments[up]
+        answered[up] = number
+    return probabilities, answered, alignments

@@ -1,0 +1,136 @@
+"""From decisions to log probabilities along a tree of classes: a temperature for each fork."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax
+
+from kreinflow.answering.calibration import TemperatureCalibrator
+from kreinflow.base.hierarchy import Forks
+from kreinflow.base.numerics import FloatArray, IntArray, tiles
+
+
+@dataclass(frozen=True, eq=False)
+class ForkTemperatures:
+    r"""Temperature scaling of the conditional probabilities at each fork of a tree.
+
+    One temperature for all classes is that of the hardest choice. Where classes are hard to tell
+    from their siblings and easy to tell from all others, it makes the sums of the siblings too
+    unsure. So, with :math:`q = softmax(f / T)` and the sum :math:`q_j` of the classes of a branch
+    j,
+
+    .. math:: \log p_c = \sum_{j \in way(c)} \log softmax(\log q / T_{fork(j)})_j
+
+    where the softmax of a branch is over the branches of its fork.
+
+    Parameters
+    ----------
+    forks : Forks
+    temperature : float
+        T.
+    of_forks : ndarray of shape (n_forks,)
+        :math:`T_v` of each fork v.
+
+    Notes
+    -----
+    All temperatures are those of
+    :class:`~kreinflow.answering.calibration.TemperatureCalibrator` on inner out-of-fold decisions:
+    T on the classes of all records, :math:`T_v` on the branches that the records of fork v take. T
+    is 1 for decisions that are log probabilities. A fork without records has the temperature of
+    the fork above it.
+
+    Unlike one temperature for all they may change the likeliest class, and where T says little of
+    most rows, because a few are far off, the sums do too. So all :math:`T_v` are 1, unless T is
+    given, if of the classes of the rows w become wrong, r become right, and
+    :math:`w - r > \sqrt{w + r}`, which is a standard error.
+    """
+
+    forks: Forks
+    temperature: float
+    of_forks: FloatArray
+
+    @classmethod
+    def fitted(
+        cls, forks: Forks, decisions: FloatArray, y: IntArray, temperature: float | None = None
+    ) -> "ForkTemperatures":
+        """Find the temperatures.
+
+        Parameters
+        ----------
+        forks : Forks
+        decisions : ndarray of shape (N, n_classes)
+            Out-of-fold decisions.
+        y : ndarray of shape (N,)
+            True class codes.
+        temperature : float, optional
+            T, if it is known.
+
+        Raises
+        ------
+        InputError
+            If there are no rows, or a decision is not finite.
+        """
+        calibrator, given = TemperatureCalibrator(), temperature is not None
+        if temperature is None:
+            temperature = calibrator.fit(decisions, y).temperature_
+        found = cls(forks, temperature, np.ones(len(forks.branches)))
+        values = np.concatenate([found._values(decisions[part]) for part in tiles(len(y))])
+        for fork, (branches, codes) in enumerate(zip(forks.branches, forks.codes, strict=True)):
+            own = codes[y] >= 0
+            if own.any():
+                calibrator.fit(np.ascontiguousarray(values[own, branches]), codes[y[own]])
+                found.of_forks[fork] = calibrator.temperature_
+            elif fork:
+                found.of_forks[fork] = found.of_forks[forks.fork_above(fork)]
+        if not given:
+            before = decisions.argmax(axis=1) == y
+            after = found.log_probabilities(decisions).argmax(axis=1) == y
+            if int(before.sum()) - int(after.sum()) > np.sqrt((before != after).sum()):
+                found.of_forks[:] = 1.0
+        return found
+
+    def log_probabilities(self, decisions: FloatArray) -> FloatArray:
+        """Return log p, of shape (n, n_classes); each row depends on its own decisions alone."""
+        out = np.empty_like(decisions)
+        for part in tiles(len(decisions)):
+            values = self._values(decisions[part])
+            for branches, temperature in zip(self.forks.branches, self.of_forks, strict=True):
+                values[:, branches] /= temperature
+            out[part] = self.forks.log_probabilities(values)
+        return out
+
+    def _values(self, decisions: FloatArray) -> FloatArray:
+        """Return log q of each branch."""
+        scaled = np.ascontiguousarray(decisions / self.temperature)
+        return self.forks.branch_log_probabilities(log_softmax(scaled, axis=1))
+
+    def to_header(self) -> dict[str, Any]:
+        """Return what :meth:`from_header` reads."""
+        return {
+            "above": self.forks.above.tolist(),
+            "leaf": self.forks.leaf.tolist(),
+            "temperature": self.temperature,
+            "temperatures": self.of_forks.tolist(),
+        }
+
+    @classmethod
+    def from_header(cls, header: Mapping[str, Any], n_classes: int) -> "ForkTemperatures":
+        """Build the temperatures from a header, which may be anybody's.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If they do not fit together, or to the number of classes.
+        """
+        above, leaf = (np.array(header[key], dtype=np.float64) for key in ("above", "leaf"))
+        forks = Forks.checked(above, leaf, n_classes)
+        temperature = float(header["temperature"])
+        of_forks = np.array(header["temperatures"], dtype=np.float64)
+        if of_forks.shape != (len(forks.branches),):
+            raise ValueError("its forks and their temperatures do not agree")
+        every = np.append(of_forks, temperature)
+        if not (np.isfinite(every).all() and (every > 0).all()):
+            raise ValueError("a temperature of its forks is out of range")
+        return cls(forks, temperature, of_forks)

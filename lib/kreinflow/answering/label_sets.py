@@ -1,0 +1,337 @@
+r"""Sets of labels that hold the true one, and control of the errors among accepted predictions.
+
+Both compare a new object with training records that were held out on inner folds, by fits that are
+as like the final one as can be had (see
+:func:`~kreinflow.fitting.inner_folds.decisions_with_all_landmarks`). If the new object is like
+these records, the promises hold whatever the probabilities are worth.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, IntArray, tile_map
+from kreinflow.files.artifacts import Sizes
+
+CONFIDENCES = (0.9, 0.95, 0.99)
+"""Of the sets that are made for the records of outer folds."""
+
+SET_COLUMNS = (
+    *(f"{what}_{100 * confidence:g}" for confidence in CONFIDENCES for what in ("size", "held")),
+    "error_p",
+)
+"""Of predictions whose truth is known: see :func:`outcomes`."""
+
+_ROUNDING = 1e-9  # 0.95 times 20 is a little less than 19
+
+
+def nonconformity(probabilities: FloatArray) -> FloatArray:
+    r"""Return how badly each class fits each object: the adaptive score, without dice.
+
+    Of K classes, sorted by their probabilities :math:`p_1 \ge p_2 \ge \cdots \ge p_K`, the class of
+    rank r has
+
+    .. math:: s_r = \sum_{q < r} p_q + u\, p_r, \qquad u = \frac{1 - p_1}{(K - 1)\, p_1} .
+
+    Romano, Sesia and Candès [1]_ draw u from 0 to 1 for each object. Any function of the
+    probabilities keeps the promise too. This one is 0 where the model is sure and 1 where all
+    classes are alike, so the likeliest class has the mean probability of the others. It fits the
+    better the surer the model is, and better than each other class of any object. Of classes that
+    are as probable the first in order is the likelier.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n, K)
+
+    Returns
+    -------
+    ndarray of shape (n, K)
+        From 0 to 1.
+
+    References
+    ----------
+    .. [1] Romano, Y., Sesia, M., Candès, E. J.: Classification with valid and adaptive coverage.
+       NeurIPS 2020, Advances in Neural Information Processing Systems 33, 3581-3591, eqs. 5-8.
+
+    Examples
+    --------
+    >>> nonconformity(np.array([[0.1, 0.8, 0.1]])).round(4)
+    array([[0.8125, 0.1   , 0.9125]])
+    """
+    order = np.argsort(-probabilities, axis=1, kind="stable")
+    p = np.take_along_axis(probabilities, order, axis=1)
+    above = np.zeros_like(p)
+    np.cumsum(p[:, :-1], axis=1, out=above[:, 1:])
+    # What is left of 1 may be rounded away where the sum of the others is not.
+    u = p[:, 1:].sum(axis=1) / ((p.shape[1] - 1) * p[:, 0])
+    scores = np.empty_like(p)
+    np.put_along_axis(scores, order, above + u[:, None] * p, axis=1)
+    return np.clip(scores, 0.0, 1.0)
+
+
+def accepted(p: FloatArray, share: float) -> NDArray[np.bool_]:
+    r"""Return the hypotheses that Benjamini and Hochberg reject, here: the predictions to accept.
+
+    Of m p-values those of at most :math:`q k / m`, with the largest k for which k of them are so
+    small [1]_.
+
+    Parameters
+    ----------
+    p : ndarray of shape (m,)
+    share : float
+        q, the expected share of wrong predictions among the accepted.
+
+    References
+    ----------
+    .. [1] Benjamini, Y., Hochberg, Y.: Controlling the false discovery rate. Journal of the Royal
+       Statistical Society B 57, 289-300 (1995).
+
+    Examples
+    --------
+    >>> accepted(np.array([0.01, 0.2, 0.03]), 0.05)
+    array([ True, False,  True])
+    """
+    m = len(p)
+    limits = share * np.arange(1, m + 1) / m if m else p
+    small = np.flatnonzero(np.sort(p) <= limits * (1 + _ROUNDING))
+    limit = limits[small[-1]] * (1 + _ROUNDING) if len(small) else -1.0
+    return np.asarray(p <= limit)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What sets and p-values look at: the records that were held out once.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_classes,)
+        Records of each class.
+    conformity : ndarray of shape (n,)
+        The :func:`nonconformity` of each record's own class: class by class, growing in each.
+    wrong : ndarray of shape (n_wrong,)
+        The largest probability of each record that is predicted wrong, growing.
+    """
+
+    counts: IntArray
+    conformity: FloatArray
+    wrong: FloatArray
+
+    @classmethod
+    def of(cls, probabilities: FloatArray, y: IntArray) -> "Calibration":
+        """Return that of out-of-fold probabilities.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (n, n_classes)
+            Of models that were not trained on the record.
+        y : ndarray of shape (n,)
+            True class codes.
+        """
+
+        def own(rows: slice) -> FloatArray:
+            found: FloatArray = nonconformity(probabilities[rows])[np.arange(len(y[rows])), y[rows]]
+            return found
+
+        scores = np.concatenate([np.empty(0), *tile_map(own, len(y))])
+        wrong = probabilities.argmax(axis=1) != y
+        return cls(
+            counts=np.bincount(y, minlength=probabilities.shape[1]),
+            conformity=scores[np.lexsort((scores, y))],
+            wrong=np.minimum(np.sort(probabilities[wrong].max(axis=1)), 1.0),
+        )
+
+    def of_more_classes(self, codes: IntArray, n_classes: int) -> "Calibration":
+        """Return the same records among more classes; a new one has none, so it shares others'.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_classes_before,)
+            The code that each class has now; growing.
+        n_classes : int
+        """
+        counts = np.zeros(n_classes, dtype=np.int64)
+        counts[codes] = self.counts
+        return replace(self, counts=counts)
+
+    def sets(self, probabilities: FloatArray, confidence: float) -> NDArray[np.bool_]:
+        r"""Return which classes are in the set of each object.
+
+        Class y is in it if its :func:`nonconformity` is at most that of the record number
+        :math:`\lceil (n_y + 1) \gamma \rceil` among the :math:`n_y` records of the class, the one
+        that fits best first. Then the set of a new object of class y holds y with a probability of
+        at least the confidence :math:`\gamma` [1]_. Classes with fewer records than
+        :math:`\gamma / (1 - \gamma)` share those of all of them, and the next smallest join them
+        until there are enough. The promise is for these classes together then.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (n, n_classes)
+        confidence : float
+            Above 0, below 1.
+
+        Raises
+        ------
+        InputError
+            If all records together are too few.
+
+        References
+        ----------
+        .. [1] Vovk, V.: Conditional validity of inductive conformal predictors. ACML 2012,
+           Proceedings of Machine Learning Research 25, 475-490.
+        """
+        return nonconformity(probabilities) <= self.limits(confidence) * (1 + _ROUNDING)
+
+    def limits(self, confidence: float) -> FloatArray:
+        """Return the largest nonconformity of each class that is let into a set."""
+        if (needed := records_needed(confidence)) > len(self.conformity):
+            raise InputError(
+                f"sets of confidence {confidence:g} take at least {needed:,} training records "
+                f"that were held out, and the model has {len(self.conformity):,}. Train on more "
+                "records, or ask for a lower confidence."
+            )
+        pooled, ends = self.pooled(confidence), np.cumsum(self.counts)
+        own = np.split(self.conformity, ends[:-1])
+        pool = np.sort(np.concatenate([np.empty(0), *(own[c] for c in np.flatnonzero(pooled))]))
+
+        def limit(code: int) -> float:
+            scores = pool if pooled[code] else own[code]
+            return float(scores[int(np.ceil((len(scores) + 1) * confidence - _ROUNDING)) - 1])
+
+        return np.array([limit(code) for code in range(len(own))])
+
+    def pooled(self, confidence: float) -> NDArray[np.bool_]:
+        """Return which classes have too few records and share them."""
+        needed = records_needed(confidence)
+        order = np.argsort(self.counts, kind="stable")
+        sizes = self.counts[order]
+        before = np.cumsum(sizes) - sizes
+        few = (sizes < needed) | ((sizes[0] < needed) & (before < needed))
+        pooled = np.empty(len(order), dtype=bool)
+        pooled[order] = few
+        return pooled
+
+    def p_values(self, top: FloatArray) -> FloatArray:
+        r"""Return how likely an object is to be predicted wrong with so large a probability.
+
+        .. math:: p = \frac{1 + \#\{i : \hat y_i \ne y_i, \; \max_c p_{ic} \ge t\}}{n + 1}
+
+        with the largest probability t of the new object. That its prediction is wrong and p is at
+        most :math:`\alpha` has a probability of at most :math:`\alpha`. So :func:`accepted` bounds
+        the expected share of wrong predictions among the accepted [1]_.
+
+        Parameters
+        ----------
+        top : ndarray of shape (m,)
+            The largest probabilities of new objects.
+
+        References
+        ----------
+        .. [1] Jin, Y., Candès, E. J.: Selection by prediction with conformal p-values. Journal of
+           Machine Learning Research 24 (244), 1-41 (2023): the clipped score, section 2.3.
+        """
+        surer = len(self.wrong) - np.searchsorted(self.wrong, top, side="left")
+        return np.asarray((1 + surer) / (len(self.conformity) + 1))
+
+    def check_errors(self, share: float) -> None:
+        """Refuse a share of errors that no prediction can meet, however sure it is.
+
+        Raises
+        ------
+        InputError
+            If the records are too few.
+        """
+        n = len(self.conformity)
+        if 1 / (n + 1) > share * (1 + _ROUNDING):
+            needed = int(np.ceil(1 / share - _ROUNDING)) - 1
+            raise InputError(
+                f"a share of errors of {share:g} takes at least {needed:,} training records that "
+                f"were held out, and the model has {n:,}. Train on more records, or allow more "
+                "errors."
+            )
+
+    @property
+    def header(self) -> dict[str, int]:
+        """The numbers of records, and of those predicted wrong."""
+        return {"records": len(self.conformity), "wrong": len(self.wrong)}
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what :meth:`from_parts` reads beside :attr:`header`."""
+        return {"counts": self.counts, "conformity": self.conformity, "wrong": self.wrong}
+
+    @staticmethod
+    def sizes(header: Mapping[str, Any], n_classes: int) -> Sizes:
+        """Return the arrays that :meth:`from_parts` takes, and the largest shape of each."""
+        return {
+            "counts": ("i", (n_classes,)),
+            "conformity": ("f", (int(header["records"]),)),
+            "wrong": ("f", (int(header["wrong"]),)),
+        }
+
+    @classmethod
+    def from_parts(
+        cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_classes: int
+    ) -> "Calibration":
+        """Build it from a header and arrays, which may be anybody's.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If they do not fit together.
+        """
+        for name, (kind, shape) in cls.sizes(header, n_classes).items():
+            array = arrays[name]
+            if array.shape != shape or array.dtype.kind != kind:
+                raise ValueError(f"calibration_{name} is {array.dtype} {array.shape}, not {shape}")
+        counts, scores, wrong = arrays["counts"], arrays["conformity"], arrays["wrong"]
+        n = len(scores)
+        if (counts < 0).any() or (counts > n).any() or counts.sum() != n or len(wrong) > n:
+            raise ValueError("the numbers of its calibrating records do not agree")
+        same = np.diff(np.repeat(np.arange(n_classes), counts)) == 0
+        unsorted = (np.diff(scores) < 0)[same].any() or (np.diff(wrong) < 0).any()
+        if unsorted or not all(((part >= 0) & (part <= 1)).all() for part in (scores, wrong)):
+            raise ValueError("its calibrating records are out of order or range")
+        return cls(counts, scores, wrong)
+
+
+def outcomes(calibration: Calibration, probabilities: FloatArray, y: IntArray) -> pd.DataFrame:
+    """Return what the sets and the p-values of objects came to.
+
+    Parameters
+    ----------
+    calibration : Calibration
+    probabilities : ndarray of shape (n, n_classes)
+    y : ndarray of shape (n,)
+        True class codes.
+
+    Returns
+    -------
+    DataFrame
+        Columns :data:`SET_COLUMNS`: the classes in the set of each of the :data:`CONFIDENCES`, and
+        1 if the true one is among them, else 0; empty where the records are too few. Then the
+        p-value.
+    """
+    found: dict[str, Any] = {}
+    for confidence in CONFIDENCES:
+        size = held = np.full(len(y), np.nan)
+        if records_needed(confidence) <= len(calibration.conformity):
+            sets = calibration.sets(probabilities, confidence)
+            size, held = sets.sum(axis=1), sets[np.arange(len(y)), y]
+        for name, values in (("size", size), ("held", held)):
+            found[f"{name}_{100 * confidence:g}"] = pd.array(values.astype(float), dtype="Int64")
+    return pd.DataFrame({**found, "error_p": calibration.p_values(probabilities.max(axis=1))})
+
+
+def records_needed(confidence: float) -> int:
+    """Return how many records a set of this confidence takes, so that some are outside.
+
+    Examples
+    --------
+    >>> [records_needed(confidence) for confidence in (0.9, 0.95, 0.99)]
+    [9, 19, 99]
+    """
+    return max(1, int(np.ceil(confidence / (1 - confidence) - _ROUNDING)))

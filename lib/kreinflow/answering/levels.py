@@ -1,0 +1,256 @@
+"""Predictions that go down the tree of the classes as far as they are sure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED, reject_threshold
+from kreinflow.base.errors import InputError
+from kreinflow.base.hierarchy import Tree
+from kreinflow.base.numerics import FloatArray, IntArray
+
+CONFIDENCE = 0.9
+"""With which the thresholds are found where the reject threshold is found by a coverage."""
+
+_CELLS = 1 << 22  # probabilities of nodes that are held at once
+
+
+class Nodes(NamedTuple):
+    """The nodes that objects are answered with."""
+
+    node: IntArray
+    """Numbers in the tree; 0 is the root, which says nothing."""
+    level: IntArray
+    """Of the nodes: 0 of the root."""
+    probability: FloatArray
+    """Of the nodes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    r"""The tree of the classes of a model, and how sure it has to be at each level.
+
+    The probability of a node v is that of the classes c that end at it or below it,
+
+    .. math:: P(v \mid x) = \sum_{c \preceq v} p_c(x)
+
+    and the answer is the deepest node whose probability is at least the threshold t_d of its
+    level d. Thresholds are above one half and do not shrink with the level. So at most one node of
+    a level comes up to its threshold, all nodes above it do, and whoever goes down from the root
+    to the likeliest child meets them in turn.
+
+    Parameters
+    ----------
+    tree : Tree
+    separator : str
+        Of the levels of a label.
+    back_off : float
+        The least probability of a node; above one half, below 1.
+    thresholds : ndarray of shape (n_levels,)
+        Of level 1, 2, ...; none is below ``back_off``.
+    """
+
+    tree: Tree
+    separator: str
+    back_off: float
+    thresholds: FloatArray
+
+    @classmethod
+    def of(cls, classes: Sequence[str], separator: str, back_off: float) -> "Levels":
+        """Return the levels of classes, with one threshold for all.
+
+        Raises
+        ------
+        InputError
+            As :meth:`Tree.of <kreinflow.base.hierarchy.Tree.of>`.
+        """
+        tree = Tree.of(classes, separator)
+        return cls(tree, separator, back_off, np.full(int(tree.depth.max()), back_off))
+
+    @classmethod
+    def of_settings(
+        cls, classes: Sequence[str], settings: Mapping[str, Any] | None
+    ) -> "Levels | None":
+        """Return the levels that a data set's part ``levels`` of the config asks for."""
+        if settings is None:
+            return None
+        return cls.of(classes, settings["separator"], settings["back_off"])
+
+    def node_probabilities(self, probabilities: FloatArray) -> FloatArray:
+        """Return the probability of each node, of shape (n, n_nodes).
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (n, n_classes)
+        """
+        sums = np.zeros((len(self.tree.nodes), len(probabilities)))
+        sums[self.tree.leaf] = probabilities.T
+        for node in range(len(sums) - 1, 0, -1):  # children before their parents
+            sums[self.tree.parent[node]] += sums[node]
+        sums[0] = 1.0
+        return np.minimum(sums, 1.0).T
+
+    def answer(self, probabilities: FloatArray, deepest: IntArray | None = None) -> Nodes:
+        """Return the deepest node that is sure enough, of each row.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (n, n_classes)
+        deepest : ndarray of shape (n,), optional
+            The deepest level that each row may have. Less than the levels that there are: it is
+            of no known class, so it ends at a node that has others below it.
+        """
+        n, depth = len(probabilities), self.tree.depth
+        inner = np.isin(np.arange(len(depth)), self.tree.parent)
+        needs = np.where(inner, depth, len(self.thresholds))
+        least = np.append(0.0, self.thresholds)[depth]
+        node, probability = np.zeros(n, dtype=np.int64), np.ones(n)
+        for part, own in self._parts(probabilities):
+            sure = own >= least
+            if deepest is not None:
+                sure &= needs <= deepest[part, None]
+            node[part] = np.where(sure, depth, 0).argmax(axis=1)
+            probability[part] = own[np.arange(len(own)), node[part]]
+        return Nodes(node, depth[node], probability)
+
+    def likeliest(self, probabilities: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return the likeliest node of each level, however sure, and its probability.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (n, n_classes)
+
+        Returns
+        -------
+        nodes, probabilities : ndarray of shape (n, n_levels + 1)
+            The first column is that of the root.
+        """
+        shape = len(probabilities), len(self.thresholds) + 1
+        nodes, top, depth = np.zeros(shape, dtype=np.int64), np.ones(shape), self.tree.depth
+        for part, own in self._parts(probabilities):
+            for level in range(1, shape[1]):
+                of_level = np.flatnonzero(depth == level)
+                nodes[part, level] = of_level[own[:, of_level].argmax(axis=1)]
+                top[part, level] = own[np.arange(len(own)), nodes[part, level]]
+        return nodes, top
+
+    def fitted(
+        self, probabilities: FloatArray, y: IntArray, confidence: float | None = CONFIDENCE
+    ) -> "Levels":
+        r"""Return the levels with thresholds that keep what they promise.
+
+        Of new objects that are answered at level d or below, at most the share 1 - ``back_off``
+        has another node than the true one at level d, with the confidence that is asked for, for
+        each d by itself. The threshold of a level is ``back_off``, or the least one above it that
+        accepts no more rows than :func:`~kreinflow.answering.reject_threshold.reject_threshold` of
+        the most likely nodes of the level; and not below that of the level above. Rows whose
+        labels end above the level are left out: what is below their ends nobody knows.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (n, n_classes)
+            Of inner out-of-fold predictions.
+        y : ndarray of shape (n,)
+            True class codes.
+        confidence : float or None
+            None stands for :data:`CONFIDENCE`.
+
+        Returns
+        -------
+        Levels
+            A threshold is above 1 where no threshold keeps the promise: nothing is answered there.
+        """
+        likeliest, top = self.likeliest(probabilities)
+        true = lineages(self.tree)[self.tree.leaf[y]]
+        right, has = likeliest == true, true >= 0
+        level = CONFIDENCE if confidence is None else confidence
+        found = [
+            self._threshold(top[has[:, d], d], right[has[:, d], d], level)
+            for d in range(1, true.shape[1])
+        ]
+        return replace(self, thresholds=np.maximum.accumulate(found))
+
+    def of_more_classes(self, classes: Sequence[str]) -> "Levels":
+        """Return the levels of more classes with the same thresholds.
+
+        At a level that is new nothing is answered: no record says how sure to be there.
+        """
+        found = self.of(classes, self.separator, self.back_off)
+        more = len(found.thresholds) - len(self.thresholds)
+        new = np.full(more, NOTHING_ACCEPTED)
+        return replace(found, thresholds=np.concatenate([self.thresholds, new]))
+
+    def _threshold(self, top: FloatArray, right: NDArray[np.bool_], confidence: float) -> float:
+        """Return the threshold of a level by its likeliest nodes, whether right or not."""
+        if not len(top):
+            return NOTHING_ACCEPTED
+        wrong = np.where(right, 0, 1)
+        found = reject_threshold(top[:, None], wrong, 1.0 - self.back_off, confidence)
+        # Between the last row that is accepted and the next one any threshold accepts the same.
+        surer = top[(top >= self.back_off) & (top < found)]
+        return max(self.back_off, found) if len(surer) or found > top.max() else self.back_off
+
+    def unkept(self) -> str | None:
+        """Return what to say if nothing is answered at some levels, as nothing can be promised."""
+        none = np.flatnonzero(self.thresholds > 1.0) + 1
+        if not len(none):
+            return None
+        which = f"level {none[0]}" + (" and those below it" if len(none) > 1 else "")
+        return (
+            f"no threshold can promise that {100 * self.back_off:g} % of the answers are right at "
+            f"{which}, so nothing is answered there. Use more records, or a smaller back_off"
+        )
+
+    def _parts(self, probabilities: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield the probabilities of the nodes of some rows after the other."""
+        step = max(1, _CELLS // len(self.tree.nodes))
+        for start in range(0, len(probabilities), step):
+            part = slice(start, min(start + step, len(probabilities)))
+            yield part, self.node_probabilities(probabilities[part])
+
+    def to_header(self) -> dict[str, Any]:
+        """Return what :meth:`from_header` reads, beside the classes."""
+        return {
+            "separator": self.separator,
+            "back_off": self.back_off,
+            "thresholds": self.thresholds.tolist(),
+        }
+
+    @classmethod
+    def from_header(cls, header: Mapping[str, Any], classes: Sequence[str]) -> "Levels":
+        """Build the levels of classes, refusing what does not fit them.
+
+        Raises
+        ------
+        ValueError
+        """
+        try:
+            levels = cls.of(classes, str(header["separator"]), float(header["back_off"]))
+        except InputError as error:
+            raise ValueError(f"its levels: {error}") from error
+        thresholds = np.array(header["thresholds"], dtype=np.float64)
+        if thresholds.shape != levels.thresholds.shape or not 0.5 < levels.back_off < 1:
+            raise ValueError("its levels and classes do not agree")
+        rising = np.diff(thresholds, prepend=levels.back_off) >= 0
+        if not (rising.all() and thresholds.max() <= NOTHING_ACCEPTED):
+            raise ValueError("the thresholds of its levels are out of range")
+        return replace(levels, thresholds=thresholds)
+
+
+def lineages(tree: Tree) -> IntArray:
+    """Return the node of each level above each node, and itself; -1 below it.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, n_levels + 1)
+    """
+    depth = tree.depth
+    found: NDArray[np.int64] = np.full((len(depth), int(depth.max()) + 1), -1, dtype=np.int64)
+    for node in range(len(depth)):
+        if node:
+            found[node] = found[tree.parent[node]]
+        found[node, depth[node]] = node
+    return found

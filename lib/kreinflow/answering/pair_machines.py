@@ -1,0 +1,176 @@
+"""Linear machines of two classes each, which tell siblings apart by their own members."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.files.artifacts import Sizes
+from kreinflow.views.objects import square_norms
+
+RIDGE = 0.1
+"""Of a machine, in units of the mean squared length of its records about their mean."""
+
+
+def fit_machine(rows: FloatArray, first: NDArray[np.bool_]) -> tuple[FloatArray, float]:
+    r"""Return weights and intercept that tell two classes apart, whatever their sizes.
+
+    .. math:: \min_{w, b} \sum_i v_i (x_i'w + b - y_i)^2 + \rho \bar s \|w\|^2
+
+    with targets :math:`y_i = \pm 1`, weights :math:`v_i` that sum to n/2 in each class, and
+    :math:`\bar s` the mean squared length of :math:`x_i` about their weighted mean.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, n_columns)
+    first : ndarray of shape (n,)
+        Which are of the first class; both classes have some.
+    """
+    n = len(rows)
+    weights = np.where(first, 0.5 * n / first.sum(), 0.5 * n / (~first).sum())
+    targets = np.where(first, 1.0, -1.0)  # of weighted mean 0
+    mean = np.average(rows, axis=0, weights=weights)
+    X = rows - mean
+    K = X @ X.T
+    spread, rounding = float(np.mean(np.diag(K))), (n + 8) * np.finfo(np.float64).eps
+    if spread <= rounding**2 * float(np.mean(square_norms(rows))):
+        return np.zeros(rows.shape[1]), 0.0  # all alike: nothing to tell them by
+    ridge = RIDGE * spread
+    w = X.T @ np.linalg.solve(K + np.diag(ridge / weights), targets)
+    return w, -float(mean @ w)
+
+
+@dataclass(frozen=True, eq=False)
+class PairMachines:
+    """The machines of the pairs of classes that a first stage confuses.
+
+    A machine sees the transformed scores of an object with all members of its two classes, and
+    with the landmarks.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (n_pairs, 2)
+        Codes of the classes, the lower one first; rows are sorted.
+    member_weights : ndarray of shape (sum of members,)
+        Of all machines, one after the other: for the records of both classes in their order.
+    landmark_weights : ndarray of shape (n_pairs, n_landmarks)
+    intercepts : ndarray of shape (n_pairs,)
+    """
+
+    pairs: IntArray
+    member_weights: FloatArray
+    landmark_weights: FloatArray
+    intercepts: FloatArray
+
+    def members(self, classes: IntArray, pair: int) -> IntArray:
+        """Return the places of the records of both classes, whose codes are ``classes``."""
+        return np.flatnonzero(np.isin(classes, self.pairs[pair]))
+
+    def ends(self, classes: IntArray) -> IntArray:
+        """Return where the weights of each machine end."""
+        sizes = np.bincount(classes, minlength=int(self.pairs.max(initial=0)) + 1)
+        return np.concatenate([[0], np.cumsum(sizes[self.pairs].sum(axis=1))])
+
+    def contests(self, probabilities: FloatArray, likeliest: int) -> IntArray:
+        """Return the machines of the pairs of the likeliest classes of objects.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (n, n_classes)
+        likeliest : int
+
+        Returns
+        -------
+        ndarray of shape (n, likeliest (likeliest - 1) / 2)
+            Numbers of machines, -1 for a pair without one.
+        """
+        k = probabilities.shape[1]
+        known = np.append(self.pairs[:, 0] * k + self.pairs[:, 1], k * k)  # sorted, as pairs are
+        top = np.argsort(-probabilities, axis=1, kind="stable")[:, :likeliest]
+        found = []
+        for i, j in combinations(range(top.shape[1]), 2):
+            wanted = np.minimum(top[:, i], top[:, j]) * k + np.maximum(top[:, i], top[:, j])
+            places = np.searchsorted(known, wanted)
+            found.append(np.where(known[places] == wanted, places, -1))
+        return np.stack(found, axis=1)
+
+    def decide(
+        self, pair: int, ends: IntArray, members: FloatArray, landmarks: FloatArray
+    ) -> FloatArray:
+        """Return the decisions of a machine, above 0 for its first class; each by its row alone.
+
+        Parameters
+        ----------
+        pair : int
+            Its number.
+        ends : ndarray
+            See :meth:`ends`.
+        members : ndarray of shape (n, n_members)
+            Transformed scores.
+        landmarks : ndarray of shape (n, n_landmarks)
+        """
+        own = self.member_weights[ends[pair] : ends[pair + 1]]
+        # Row by row: the sums of BLAS and of einsum depend on how many rows there are.
+        decisions = (np.ascontiguousarray(members) * own).sum(axis=1)
+        decisions += (np.ascontiguousarray(landmarks) * self.landmark_weights[pair]).sum(axis=1)
+        return np.asarray(decisions + self.intercepts[pair])
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that :meth:`from_arrays` reads."""
+        return {
+            "pairs": self.pairs,
+            "pair_member_weights": self.member_weights,
+            "pair_landmark_weights": self.landmark_weights,
+            "pair_intercepts": self.intercepts,
+        }
+
+    @staticmethod
+    def sizes(n_pairs: int, n_weights: int, n_landmarks: int) -> Sizes:
+        """Return the arrays that :meth:`from_arrays` takes, and the shape of each."""
+        return {
+            "pairs": ("i", (n_pairs, 2)),
+            "pair_member_weights": ("f", (n_weights,)),
+            "pair_landmark_weights": ("f", (n_pairs, n_landmarks)),
+            "pair_intercepts": ("f", (n_pairs,)),
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], classes: IntArray, n_classes: int, m: int
+    ) -> "PairMachines":
+        """Build machines from arrays, which may be anybody's.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If they do not fit together, or to the classes of the records.
+        """
+        pairs = arrays["pairs"]
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind != "i" or not len(pairs):
+            raise ValueError("its pairs of classes are none")
+        low, high = pairs.T
+        order = low.astype(np.int64) * n_classes + high
+        if low.min() < 0 or (low >= high).any() or high.max() >= n_classes:
+            raise ValueError("its pairs of classes are out of range")
+        if (np.diff(order) <= 0).any():
+            raise ValueError("its pairs of classes are not in order")
+        made = cls(
+            pairs.astype(np.int64),
+            arrays["pair_member_weights"],
+            arrays["pair_landmark_weights"],
+            arrays["pair_intercepts"],
+        )
+        wanted = {
+            "pair_member_weights": (int(made.ends(classes)[-1]),),
+            "pair_landmark_weights": (len(pairs), m),
+            "pair_intercepts": (len(pairs),),
+        }
+        for name, shape in wanted.items():
+            array = arrays[name]
+            if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+                raise ValueError(f"{name} does not fit its pairs of classes")
+        return made

@@ -1,0 +1,479 @@
+"""Objects in front of the training records: what is asked, and what comes back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.answering.pair_machines import PairMachines
+from kreinflow.answering.score_cache import NOBODY, Ask, AskedScores
+from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.files.artifacts import Sizes
+from kreinflow.views.lift import Lift
+from kreinflow.views.objects import Viewed
+
+NEAREST_WEIGHTS, PAIR_WEIGHTS = 4, 2
+"""Features of :func:`nearest_features` and of :func:`pair_features`."""
+
+_RANKED = 1 << 21  # objects with their nearest records, at once
+
+SMALLEST = 1e-12
+"""Probability whose logarithm is taken."""
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The training records that an object may be aligned with.
+
+    Parameters
+    ----------
+    index : Lift
+        Its points are the records, in the space in which the nearest are found.
+    classes : ndarray of shape (n_records,)
+        Codes of their classes.
+    rows : ndarray of shape (n_records,)
+        Their distinct rows in the training data.
+    self_scores, lengths : ndarray of shape (n_records,)
+    landmarks : ndarray of shape (n_landmarks,)
+        The places of the landmarks among the records, -1 for one that is not there.
+    """
+
+    index: Lift
+    classes: IntArray
+    rows: IntArray
+    self_scores: FloatArray
+    lengths: FloatArray
+    landmarks: IntArray
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return len(self.classes)
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return a JSON header and arrays that :meth:`from_parts` reads."""
+        index, arrays = self.index.to_parts(whole=True)
+        arrays = {f"index_{name}": array for name, array in arrays.items()}
+        arrays |= {name: getattr(self, name) for name in (*_OF_RECORDS, "landmarks")}
+        return {"index": index, "number": len(self)}, arrays
+
+    @staticmethod
+    def sizes(header: Mapping[str, Any], n_landmarks: int) -> Sizes:
+        """Return the arrays that :meth:`from_parts` takes, and the largest shape of each."""
+        n, index = int(header["number"]), Lift.sizes(header["index"], n_landmarks)
+        return {
+            **{f"index_{name}": size for name, size in index.items()},
+            **{name: (kind, (n,)) for name, kind in _OF_RECORDS.items()},
+            "landmarks": ("i", (n_landmarks,)),
+        }
+
+    @classmethod
+    def from_parts(
+        cls,
+        header: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        n_classes: int,
+        n_landmarks: int,
+    ) -> "Records":
+        """Build them from a header and arrays, which may be anybody's.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If they do not fit together.
+        """
+        n, landmarks = int(header["number"]), arrays["landmarks"]
+        index = Lift.from_parts(header["index"], starting_with("index_", arrays), n_landmarks)
+        own = {name: arrays[name] for name in _OF_RECORDS}
+        for name, kind in _OF_RECORDS.items():
+            array = own[name]
+            if array.shape != (n,) or array.dtype.kind != kind or not np.isfinite(array).all():
+                raise ValueError(f"records_{name} is {array.dtype} {array.shape}, not ({n},)")
+        codes = own["classes"]
+        if len(index) != n or n < 1 or codes.min() < 0 or codes.max() >= n_classes:
+            raise ValueError("its records and classes do not agree")
+        if own["rows"].min() < 0 or own["lengths"].min() < 1:
+            raise ValueError("the rows or lengths of its records are out of range")
+        if landmarks.shape != (n_landmarks,) or landmarks.dtype.kind != "i":
+            raise ValueError("records_landmarks does not fit the landmarks")
+        if landmarks.min() < NOBODY or landmarks.max() >= n:
+            raise ValueError("records_landmarks holds numbers that are out of range")
+        return cls(index, landmarks=landmarks, **own)
+
+
+_OF_RECORDS = {"classes": "i", "rows": "i", "self_scores": "f", "lengths": "f"}
+
+
+def starting_with(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a part, by their names in it."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What the first stage saw of n objects, and what it decided.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n, n_classes)
+    rows : ndarray of shape (n, n_landmarks)
+        Transformed scores.
+    scores : ndarray of shape (n, n_landmarks)
+        As aligned.
+    self_scores, lengths : ndarray of shape (n,)
+    objects : Viewed or None
+        The objects, for the views of the index.
+    """
+
+    decisions: FloatArray
+    rows: FloatArray
+    scores: NDArray[Any]
+    self_scores: FloatArray
+    lengths: FloatArray
+    objects: Viewed | None
+
+    def take(self, places: IntArray) -> "Seen":
+        """Return what was seen of some of the objects."""
+        return Seen(
+            self.decisions[places],
+            self.rows[places],
+            self.scores[places],
+            self.self_scores[places],
+            self.lengths[places],
+            None if self.objects is None else self.objects.take(places),
+        )
+
+
+def nearest_features(decisions: FloatArray, classes: IntArray, evidence: FloatArray) -> FloatArray:
+    """Return what a nearest level looks at, of shape (n, n_classes, 4).
+
+    Of each class: the decision of the first stage, the evidence of its best record among those
+    asked, the mean evidence of its records, and their share of those asked.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n, n_classes)
+        Of the first stage.
+    classes : ndarray of shape (n, q)
+        Codes of the records asked, -1 for none.
+    evidence : ndarray of shape (n, q)
+    """
+    n, k = decisions.shape
+    best = np.full((n, k), -np.inf)
+    total, count = np.zeros((n, k)), np.zeros((n, k))
+    every = np.arange(n)
+    for of_record, said in zip(classes.T, evidence.T, strict=True):
+        asked = of_record >= 0
+        place = every[asked], of_record[asked]
+        best[place] = np.maximum(best[place], said[asked])
+        total[place] += said[asked]
+        count[place] += 1.0
+    best[count == 0] = 0.0
+    share = count / np.maximum(1, (classes >= 0).sum(axis=1))[:, None]
+    return np.stack([decisions, best, total / np.maximum(1.0, count), share], axis=2)
+
+
+def pair_features(probabilities: FloatArray, votes: FloatArray) -> FloatArray:
+    """Return what the level of pairs looks at, of shape (n, n_classes, 2)."""
+    return np.stack([np.log(np.maximum(probabilities, SMALLEST)), votes], axis=2)
+
+
+def logit(features: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the probabilities of a conditional logit, of shape (n, n_classes)."""
+    # Term by term: what BLAS sums depends on how many rows there are.
+    total = features[:, :, 0] * weights[0]
+    for number in range(1, len(weights)):
+        total += features[:, :, number] * weights[number]
+    return np.asarray(softmax(total, axis=1))
+
+
+class Facing:
+    """Objects in front of the records: what they are asked, and what comes back.
+
+    Parameters
+    ----------
+    records : Records
+    transform, evidence : ScoreTransform
+        See :class:`Cascade`.
+    seen : Seen
+    ask : callable
+        Scores objects, by their places in ``seen``, with records. Of AskedScores nothing is kept
+        twice.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        transform: ScoreTransform,
+        evidence: ScoreTransform,
+        seen: Seen,
+        ask: Ask,
+    ) -> None:
+        self.records, self.seen = records, seen
+        self._transform, self._evidence = transform, evidence
+        self._asked = ask if isinstance(ask, AskedScores) else AskedScores(ask, len(records))
+        n = len(seen.decisions)
+        known = np.flatnonzero(records.landmarks >= 0)
+        self._asked.know(np.arange(n), records.landmarks[known], seen.scores[:, known])
+        self._is_landmark = np.isin(np.arange(len(records)), records.landmarks)
+        self._order = np.full((n, 0), NOBODY, dtype=np.int64)
+        self._members: list[IntArray] = []  # of sets of classes
+        self._set = np.full(n, NOBODY, dtype=np.int64)  # whose members an object has asked
+
+    def rank(
+        self, places: IntArray, most: int, besides: tuple[IntArray, IntArray] | None = None
+    ) -> None:
+        """Find the nearest records of some objects, so many at most.
+
+        Parameters
+        ----------
+        places : ndarray of shape (k,)
+        most : int
+        besides : tuple of ndarray of shape (k,) and (n_records,), optional
+            Codes of the objects and of the records: those of its own code are left out.
+        """
+        if besides is None:
+            near = self._nearest(places, most)
+        else:
+            near = self._nearest_besides(places, most, *besides)
+        self._order = np.full((len(self.seen.decisions), near.shape[1]), NOBODY, dtype=np.int64)
+        self._order[places] = near
+
+    def _nearest_besides(
+        self, places: IntArray, most: int, own: IntArray, codes: IntArray
+    ) -> IntArray:
+        """Return the nearest records of other codes; -1 for none."""
+        wanted = min(len(codes), most + int(np.unique(codes, return_counts=True)[1].max()))
+        near = np.full((len(places), most), NOBODY, dtype=np.int64)
+        step = max(1, _RANKED // wanted)
+        for part in (slice(start, start + step) for start in range(0, len(places), step)):
+            found = self._nearest(places[part], wanted)
+            other = codes[found] != own[part, None]
+            first = np.argsort(~other, axis=1, kind="stable")[:, :most]
+            taken = np.take_along_axis(found, first, axis=1)
+            fits = np.take_along_axis(other, first, axis=1)
+            near[part, : taken.shape[1]] = np.where(fits, taken, NOBODY)
+        return near
+
+    def _nearest(self, places: IntArray, most: int) -> IntArray:
+        if not len(places):
+            return np.empty((0, 0), dtype=np.int64)
+        objects = None if self.seen.objects is None else self.seen.objects.take(places)
+        return self.records.index.nearest(self.seen.rows[places], objects, most)
+
+    def met(self) -> tuple[FloatArray, FloatArray]:
+        """Return :meth:`resemblance` of all objects with the landmarks."""
+        known, column = np.unique(self.records.landmarks, return_index=True)
+        there = known >= 0
+        records = np.tile(known[there], (len(self.seen.decisions), 1))
+        scores = np.asarray(self.seen.scores[:, column[there]], dtype=np.float64)
+        return self._resembling(np.arange(len(records)), records, scores)
+
+    def around(self, places: IntArray, q: int) -> IntArray:
+        """Return the landmarks and the q nearest records of some objects, which :meth:`rank` found.
+
+        Returns
+        -------
+        ndarray of shape (k, n_landmarks + q)
+            -1 for none, and for one that stands there already.
+        """
+        known = np.unique(self.records.landmarks[self.records.landmarks >= 0])
+        near = self._order[places, :q]
+        near = np.where((near >= 0) & ~self._is_landmark[near], near, NOBODY)
+        return np.concatenate([np.tile(known, (len(places), 1)), near], axis=1)
+
+    def resemblance(self, places: IntArray, records: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return normalised scores and -ln E of objects with records; NaN for none.
+
+        Parameters
+        ----------
+        places : ndarray of shape (k,)
+        records : ndarray of shape (k, q)
+        """
+        return self._resembling(places, records, self._asked(places, records))
+
+    def _resembling(
+        self, places: IntArray, records: IntArray, scores: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        of, seen = self.records, self.seen
+        product = seen.self_scores[places, None] * of.self_scores[records]
+        normalised = np.zeros(scores.shape)
+        np.divide(scores, np.sqrt(np.maximum(product, 0.0)), out=normalised, where=product > 0)
+        normalised[np.isnan(scores)] = np.nan
+        lengths = seen.lengths[places, None], of.lengths[records]
+        return normalised, -self._evidence.log_evalues(scores, *lengths)
+
+    def best_of(
+        self, places: IntArray, labels: IntArray, asked: IntArray
+    ) -> tuple[IntArray, FloatArray]:
+        """Return the record of the smallest E among some, and its score.
+
+        Parameters
+        ----------
+        places, labels : ndarray of shape (k,)
+            The objects, and the codes of the classes; -1 for any class.
+        asked : ndarray of shape (k, q)
+            Records.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+            The first of equal ones; -1 if there is none.
+        ndarray of shape (k,)
+            As aligned; NaN for none.
+        """
+        fits = (labels < 0)[:, None] | (self.records.classes[asked] == labels[:, None])
+        asked = np.where(fits, asked, NOBODY)
+        _, gains = self.resemblance(places, asked)
+        said = np.where(asked >= 0, gains, -np.inf)
+        most = (asked >= 0) & (said == said.max(axis=1, keepdims=True, initial=-np.inf))
+        first = np.where(most, asked, len(self.records)).min(axis=1, initial=len(self.records))
+        best = np.where(most.any(axis=1), first, NOBODY)
+        return best, self._asked(places, best[:, None])[:, 0]
+
+    def nearest(self, places: IntArray, q: int) -> tuple[FloatArray, IntArray]:
+        """Ask the q nearest records of some objects, which :meth:`rank` has found.
+
+        Returns
+        -------
+        ndarray of shape (k, n_classes, 4)
+            See :func:`nearest_features`.
+        ndarray of shape (k,)
+            Alignments so far beyond the landmarks.
+        """
+        near = self._order[places, :q]
+        said = self._said(places, near)
+        classes = np.where(near >= 0, self.records.classes[near], NOBODY)
+        features = nearest_features(self.seen.decisions[places], classes, said)
+        return features, self._fresh(near).sum(axis=1)
+
+    def votes(
+        self,
+        places: IntArray,
+        before: FloatArray,
+        machines: PairMachines,
+        likeliest: int,
+        q: int,
+    ) -> tuple[FloatArray, IntArray, NDArray[np.bool_]]:
+        """Ask the members of the likeliest classes of some objects.
+
+        Parameters
+        ----------
+        places : ndarray of shape (k,)
+        before : ndarray of shape (k, n_classes)
+            Probabilities.
+        machines : PairMachines
+        likeliest, q : int
+            Classes at most, and the nearest records that were asked before.
+
+        Returns
+        -------
+        ndarray of shape (k, n_classes)
+            Sums of tanh of the decisions for each class.
+        ndarray of shape (k,)
+            Alignments so far beyond the landmarks.
+        ndarray of shape (k,), bool
+            Whether any machine has a vote; the others are not asked.
+        """
+        records, classes = self.records, self.records.classes
+        contests = machines.contests(before, likeliest)
+        voting = (contests >= 0).any(axis=1)
+        sets, of_object = np.unique(contests, axis=0, return_inverse=True)
+        members = [np.flatnonzero(np.isin(classes, machines.pairs[own[own >= 0]])) for own in sets]
+        self._set[places] = len(self._members) + of_object
+        self._members += members
+        asked = np.full((len(places), max(map(len, members), default=0)), NOBODY, dtype=np.int64)
+        for number, some in enumerate(members):
+            asked[of_object == number, : len(some)] = some
+        self._asked(places, asked)
+        votes = np.zeros_like(before)
+        ends = machines.ends(classes)
+        for contest in contests.T:
+            for pair in np.unique(contest[contest >= 0]).tolist():
+                rows = np.flatnonzero(contest == pair)
+                own = machines.members(classes, pair)
+                objects = places[rows]
+                scores = self._asked(objects, np.tile(own, (len(rows), 1)))
+                similar = self._transform.apply(
+                    scores,
+                    self.seen.self_scores[objects],
+                    records.self_scores[own],
+                    self.seen.lengths[objects],
+                    records.lengths[own],
+                )
+                vote = np.tanh(machines.decide(pair, ends, similar, self.seen.rows[objects]))
+                votes[rows, machines.pairs[pair, 0]] += vote
+                votes[rows, machines.pairs[pair, 1]] -= vote
+        near = self._order[places, :q]
+        twice = np.isin(_keys(asked, len(records)), _keys(near, len(records)))
+        fresh = self._fresh(near).sum(axis=1) + (self._fresh(asked) & ~twice).sum(axis=1)
+        return votes, np.asarray(fresh), np.asarray(voting)
+
+    def best(
+        self, places: IntArray, labels: IntArray, q: int, members: bool
+    ) -> tuple[IntArray, FloatArray]:
+        """Return the record of a class with the most evidence for each object, and its score.
+
+        Parameters
+        ----------
+        places, labels : ndarray of shape (k,)
+            The objects, and the codes of the classes.
+        q : int
+            The nearest records that were asked.
+        members : bool
+            Whether members of classes were asked too.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+            The first of equal ones; -1 if none was asked.
+        ndarray of shape (k,)
+            As aligned; NaN for none.
+        """
+        best, score = np.full(len(places), NOBODY), np.full(len(places), np.nan)
+        sets = self._set[places] if members else np.full(len(places), NOBODY)
+        for number in np.unique(sets).tolist():
+            rows = np.flatnonzero(sets == number)
+            own = places[rows]
+            asked = self._order[own, :q]
+            if number != NOBODY:
+                others = np.tile(self._members[number], (len(rows), 1))
+                asked = np.concatenate([asked, others], axis=1)
+            if not asked.shape[1]:
+                continue
+            fits = (asked >= 0) & (self.records.classes[asked] == labels[rows, None])
+            said = np.where(fits, self._said(own, np.where(fits, asked, NOBODY)), -np.inf)
+            most = fits & (said == said.max(axis=1, keepdims=True))
+            first = np.where(most, asked, len(self.records)).min(axis=1)
+            found = most.any(axis=1)
+            best[rows[found]] = first[found]
+            score[rows[found]] = self._asked(own[found], first[found, None])[:, 0]
+        return best, score
+
+    def _said(self, places: IntArray, records: IntArray) -> FloatArray:
+        """Return the evidence of records, of shape (k, q); 0 for none."""
+        of, seen = self.records, self.seen
+        return self._evidence.evidence(
+            self._asked(places, records),
+            seen.self_scores[places, None],
+            of.self_scores[records],
+            seen.lengths[places, None],
+            of.lengths[records],
+        )
+
+    def _fresh(self, records: IntArray) -> NDArray[np.bool_]:
+        """Return which records are not aligned as landmarks."""
+        return np.asarray((records >= 0) & ~self._is_landmark[records])
+
+
+def _keys(records: IntArray, n_records: int) -> IntArray:
+    """Return numbers that tell the pairs of rows and records apart, of each row's records."""
+    keys = np.arange(len(records))[:, None] * n_records + records
+    return np.asarray(np.where(records >= 0, keys, -1))

@@ -1,0 +1,228 @@
+"""The reject threshold: below which probability a prediction is rejected."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import bdtr
+
+from kreinflow.base.binomial import quantile
+from kreinflow.base.numerics import FloatArray, IntArray
+
+NOTHING_ACCEPTED = float(np.nextafter(1.0, 2.0))
+"""The threshold that rejects all predictions, those that are rounded to 1 too."""
+
+GRID = 200
+"""Numbers of rows at which the errors are bounded: shares of the whole in steps of 0.5 %."""
+
+UNKEPT_ADVICE = (
+    "Use more records, raise reject_error, or give reject_coverage in its place, which promises "
+    "nothing about errors"
+)
+"""What to do where nothing is accepted."""
+
+_ROUNDING = 1.0 + 1e-9  # of probabilities that are compared
+
+
+@dataclass(frozen=True)
+class RejectRule:
+    """How the threshold is chosen: by the errors among what is accepted, or by its share.
+
+    Parameters
+    ----------
+    error : float or None
+        See :func:`reject_threshold`. It is not looked at if there is a coverage.
+    coverage : float, optional
+        See :func:`coverage_threshold`.
+    confidence : float or None
+        Goes with the error.
+
+    Raises
+    ------
+    ValueError
+        If there is no coverage, and no error or no confidence.
+    """
+
+    error: float | None
+    coverage: float | None = None
+    confidence: float | None = 0.9
+
+    def __post_init__(self) -> None:
+        if self.coverage is None and (self.error is None or self.confidence is None):
+            raise ValueError("the threshold needs an error and a confidence, or a coverage")
+
+    @property
+    def stated(self) -> dict[str, float | None]:
+        """What the model file says of it."""
+        if self.coverage is not None:
+            return {"coverage": self.coverage}
+        return {"error": self.error, "confidence": self.confidence}
+
+    def threshold(self, probabilities: FloatArray, y: IntArray) -> float:
+        """Return the smallest top probability to accept."""
+        if self.coverage is not None:
+            return coverage_threshold(probabilities, self.coverage)
+        assert self.error is not None
+        assert self.confidence is not None
+        return reject_threshold(probabilities, y, self.error, self.confidence)
+
+    def unkept(self, threshold: float) -> str | None:
+        """Return what to say if the threshold accepts nothing, as no error can be promised."""
+        if self.coverage is not None or threshold < NOTHING_ACCEPTED:
+            return None
+        assert self.error is not None
+        assert self.confidence is not None
+        least = records_needed(self.error, self.confidence)
+        return (
+            f"no threshold can promise at most {100 * self.error:g} % errors with "
+            f"{100 * self.confidence:g} % confidence, so all predictions are rejected. "
+            f"It takes at least {least:,} records on the inner folds, and more if one of the "
+            f"surest is predicted wrong. {UNKEPT_ADVICE}"
+        )
+
+
+def reject_threshold(
+    probabilities: FloatArray, y: IntArray, error: float = 0.01, confidence: float = 0.9
+) -> float:
+    r"""Return the smallest top probability to accept so that the error rate stays in bounds.
+
+    A prediction is accepted if its top probability is at least the threshold. For new objects, the
+    error rate among the accepted exceeds ``error`` with a probability of at most
+    1 - ``confidence``. Of the n surest rows, k are wrong. The threshold accepts the largest n with
+    k of at most :func:`allowed_errors`. Rows of equal top probability are accepted together.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (N, n_classes)
+        Of inner out-of-fold predictions.
+    y : ndarray of shape (N,)
+        True class codes.
+    error : float
+        The tolerated share of wrong rows among the accepted, :math:`\epsilon`.
+    confidence : float
+        Above 0, below 1.
+
+    Returns
+    -------
+    float
+        The smallest top probability if all rows can be accepted; :data:`NOTHING_ACCEPTED` if none
+        can. It is never below the least certain of these rows: what is less certain than all that
+        was measured is rejected, even where nothing measured was wrong.
+
+    Notes
+    -----
+    A bound for a single threshold would be too small, as the threshold is picked among many. These
+    bounds hold at all n together [1]_. The level is exact for rows that are independent and like
+    the new objects, if surer predictions are wrong no more often: the error rate r(t) among objects
+    with a top probability of at least t does not grow with t. The probabilities need not be
+    calibrated: their order alone counts.
+
+    Proof: let t* be the largest top probability with r(t*) of :math:`\epsilon` or more, and M the
+    number of rows from t* up. Too much is accepted only if n is M or more. Given M, each of these
+    M rows is wrong with probability r(t*), independently if their order is drawn, and each row
+    below t* with that or more. So k is nowhere below a sum of n independent errors of probability
+    :math:`\epsilon`, and that sum is within :func:`allowed_errors` anywhere with probability
+    1 - confidence at most.
+
+    References
+    ----------
+    .. [1] Angelopoulos, A. N., Bates, S., Candès, E. J., Jordan, M. I., Lei, L.: Learn then test:
+       calibrating predictive algorithms to achieve risk control. arXiv:2110.01052 (2021).
+    """
+    top = probabilities.max(axis=1)
+    order = np.argsort(-top, kind="stable")
+    sorted_top = top[order]
+    wrong = np.cumsum((np.argmax(probabilities, axis=1) != y)[order])
+    ends = np.flatnonzero(np.append(sorted_top[1:] < sorted_top[:-1], True))  # last of equals
+    numbers, allowed = allowed_errors(len(top), error, confidence)
+    # Between two numbers of the grid what the smaller allows: a few more rows, no more errors.
+    bound = np.append(-1, allowed)[np.searchsorted(numbers, ends + 1, side="right")]
+    accepted = ends[wrong[ends] <= bound]
+    return float(sorted_top[accepted[-1]]) if len(accepted) else NOTHING_ACCEPTED
+
+
+@lru_cache(maxsize=64)
+def allowed_errors(n: int, error: float, confidence: float) -> tuple[IntArray, IntArray]:
+    r"""Return how many errors among the surest rows bound the error rate, at all numbers together.
+
+    At each number m of a grid of :data:`GRID` up to n, that is the largest k with
+
+    .. math:: P(B_m \le k) \le \alpha, \qquad B_m \sim Binomial(m, \epsilon),
+
+    which is the Clopper-Pearson bound [1]_ of level :math:`\alpha`. This level is the largest for
+    which a sum of independent errors of probability :math:`\epsilon` is within these bounds
+    anywhere with a probability of at most 1 - confidence. That probability is computed exactly,
+    number by number, as for repeated significance tests [2]_.
+
+    Returns
+    -------
+    numbers, allowed : ndarray
+        -1 where no number of errors is small enough.
+
+    References
+    ----------
+    .. [1] Clopper, C. J., Pearson, E. S.: The use of confidence or fiducial limits illustrated in
+       the case of the binomial. Biometrika 26, 404-413 (1934).
+    .. [2] Armitage, P., McPherson, C. K., Rowe, B. C.: Repeated significance tests on accumulating
+       data. Journal of the Royal Statistical Society A 132, 235-244 (1969).
+    """
+    numbers = np.unique(np.ceil(n * np.arange(1, GRID + 1) / GRID)).astype(np.int64)
+    spent = (1.0 - confidence) * _ROUNDING
+    low, high = spent / len(numbers), spent
+    if _passing(numbers, _bounds(numbers, error, high), error) <= spent:
+        return numbers, _bounds(numbers, error, high)
+    while high > low * (1.0 + 1e-6):
+        level = float(np.sqrt(low * high))
+        kept = _passing(numbers, _bounds(numbers, error, level), error) <= spent
+        low, high = (level, high) if kept else (low, level)
+    return numbers, _bounds(numbers, error, low)
+
+
+def _bounds(numbers: IntArray, error: float, level: float) -> IntArray:
+    """Return the largest k with P(B <= k) <= level for each number, -1 if there is none."""
+    k = quantile(level, numbers, error)
+    bounds: IntArray = np.where(bdtr(k, numbers, error) <= level, k, k - 1).astype(np.int64)
+    return bounds
+
+
+def _passing(numbers: IntArray, bounds: IntArray, error: float) -> float:
+    """Return with what probability a sum of independent errors is within a bound anywhere."""
+    outside = np.zeros(int(bounds.max()) + 1)  # by their number; what is above stays above
+    outside[:1] = 1.0
+    passed = 0.0
+    steps = np.diff(numbers, prepend=0)
+    added = {}
+    for step in np.unique(steps):
+        most = int(quantile(1.0 - 1e-14, step, error))
+        added[step] = np.diff(bdtr(np.arange(most + 1), step, error), prepend=0.0)
+    for step, bound in zip(steps, bounds, strict=True):
+        outside = np.convolve(outside, added[step])[: len(outside)] if len(outside) else outside
+        passed += float(outside[: bound + 1].sum())
+        outside[: bound + 1] = 0.0
+    return passed
+
+
+def records_needed(error: float, confidence: float) -> int:
+    """Return how many records, none of them wrong, bound the error rate by ``error``."""
+    needed = np.log((1.0 - confidence) * _ROUNDING) / np.log1p(-error)
+    return max(1, int(np.ceil(needed)))
+
+
+def coverage_threshold(probabilities: FloatArray, coverage: float) -> float:
+    """Return the largest top probability to accept so that a share of the rows is accepted.
+
+    A prediction is accepted if its top probability is at least the threshold: that of the row
+    number ceil(coverage N), the surest first. Rows of equal top probability are accepted together,
+    so the share may be larger.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (N, n_classes)
+        Of inner out-of-fold predictions.
+    coverage : float
+        Above 0, at most 1.
+    """
+    top = np.sort(probabilities.max(axis=1))
+    # 0.07 x 100 is a little more than 7.
+    accepted = max(1, int(np.ceil(coverage * len(top) - 1e-9)))
+    return float(top[-accepted])

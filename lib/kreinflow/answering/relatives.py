@@ -1,0 +1,253 @@
+r"""Relatives: whether a new object has any among the training records, and whether it is strange.
+
+An object is in front of A(x), the landmarks and the 20 training records that are nearest to it in
+the space of the first stage. With :math:`T(x)` the mean of the three largest -ln E over A(x), it
+has no relative if T(x) is at most the second largest T of 200 reversed training records, and so it
+is with 100 nearest records. T only grows with more records: who passes by the landmarks alone asks
+nobody.
+
+Whether it is strange says a p-value; see :mod:`kreinflow.answering.unknown_pvalue`.
+
+Of classes that are paths what is unknown at one level may be known above. What has no relative is
+answered at no level. What is rejected as strange is answered at level d only if the mean of its
+five largest -ln E over A(x) is above what records have whose own node of that level is left out,
+but for a share of 1 - ``back_off`` of them; and above that of the levels before; and never at a
+leaf.
+
+A prediction is not unsure, whatever its probability, if the best E of its class in A(x) is at most
+1e-10, and that of any other class a thousand times as large or more.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.answering.cascade import REASONS, Answers, unsure
+from kreinflow.answering.record_scores import Facing, Records, Seen
+from kreinflow.answering.score_cache import NOBODY, AskedScores
+from kreinflow.answering.unknown_pvalue import Strangeness, mean_of_largest, strange
+from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.files.artifacts import Sizes
+
+NEAREST, MORE = 20, 100
+"""Nearest records that are asked, and by those that seem to have no relative."""
+
+_BEST = 3  # of -ln E that T is the mean of
+_OVERWHELMING, _AHEAD = -np.log(1e-10), np.log(1e3)
+
+
+def evidence_mean(gains: FloatArray) -> FloatArray:
+    """Return T of objects from -ln E of records, NaN for none."""
+    return mean_of_largest(gains, _BEST, -np.inf)
+
+
+@dataclass(frozen=True)
+class NoRelative:
+    """The thresholds of T: what is not above them has no relative.
+
+    Parameters
+    ----------
+    near, far : float
+        Over the landmarks and :data:`NEAREST` or :data:`MORE` records.
+    """
+
+    near: float
+    far: float
+
+
+@dataclass(frozen=True, eq=False)
+class Relatives:
+    """The training records that tell whether an object is like any of them.
+
+    Parameters
+    ----------
+    records : Records
+    evidence : ScoreTransform
+        Of E-values.
+    null : NoRelative or None
+        None if the rule is off.
+    strangeness : Strangeness or None
+        None if p-values were not asked for.
+    sure_threshold : float or None
+        The reject threshold of (h + p) / 2, with the largest probability p, and h = 1 of an
+        overwhelming hit, else 0; None if hits do not count.
+    needed : ndarray of shape (n,) or None
+        Of classes that are paths: the evidence that what is unknown must have more of to be
+        answered at level 1, 2, ...; infinite where nothing is.
+    """
+
+    records: Records
+    evidence: ScoreTransform
+    null: NoRelative | None = None
+    strangeness: Strangeness | None = None
+    sure_threshold: float | None = None
+    needed: FloatArray | None = None
+
+    @property
+    def most_asked(self) -> int:
+        """Pairs of an object at most."""
+        return len(self.records.landmarks) + MORE
+
+    def answer(self, before: Answers, first: FloatArray, seen: Seen, asked: AskedScores) -> Answers:
+        """Return answers with the reasons why they are rejected.
+
+        What is said of an object depends on the object alone.
+
+        Parameters
+        ----------
+        before : Answers
+            By probability alone.
+        first : ndarray of shape (n,)
+            The largest probability of the first stage.
+        seen : Seen
+        asked : AskedScores
+            Of the objects with the records.
+        """
+        n, threshold = len(first), self.sure_threshold
+        facing = Facing(self.records, self.evidence, self.evidence, seen, asked)
+        everyone, sureness = np.arange(n), before.probabilities.max(axis=1)
+        labels = before.probabilities.argmax(axis=1)
+        normalised, gains = facing.met()
+        of_landmarks = strange(normalised, gains, first)
+        asks = np.zeros(n, dtype=bool)
+        if self.null is not None:
+            asks |= evidence_mean(gains) <= self.null.near
+        if self.strangeness is not None:
+            asks |= self.strangeness.asks(of_landmarks)
+        if threshold is not None:
+            asks |= sureness / 2 < threshold
+        up = everyone[asks]
+        facing.rank(up, MORE if self.null is not None else NEAREST)
+        around = facing.around(up, NEAREST)
+        normalised, gains = facing.resemblance(up, around)
+        reason = before.reason
+        if threshold is not None:
+            hit = overwhelming(self.records.classes, labels[up], around, gains)
+            reason = unsure((_placed(hit, up, n, False) + sureness) / 2, threshold)
+        p_value = before.p_value
+        if self.strangeness is not None:
+            own = strange(normalised, gains, sureness[up])
+            p_value = self.strangeness.p_values(of_landmarks, _placed(own, up, n, 0.0))
+            evidence = _placed(-own[:, 1], up, n, -np.inf)
+            reason = np.where(p_value <= self.strangeness.false_alarms, REASONS[2], reason)
+        nearest, score = before.nearest.copy(), before.nearest_score.copy()
+        if self.null is not None:
+            far = evidence_mean(gains) <= self.null.near
+            further, alone = facing.around(up[far], MORE), np.zeros(n, dtype=bool)
+            _, more = facing.resemblance(up[far], further)
+            alone[up[far]] = evidence_mean(more) <= self.null.far
+            reason = np.where(alone, REASONS[3], reason)
+            wide = np.full((len(up), further.shape[1]), NOBODY)
+            wide[:, : around.shape[1]] = around
+            wide[far] = further
+            around = wide
+        around = np.concatenate([around, nearest[up][:, None]], axis=1)
+        strangers, deepest = np.isin(reason, REASONS[2:]), before.deepest
+        wanted = np.where(strangers, NOBODY, labels)
+        nearest[up], score[up] = facing.best_of(up, wanted[up], around)
+        if self.needed is not None:
+            has = np.logical_and.accumulate(evidence[:, None] > self.needed, axis=1)
+            deepest = np.where(strangers, has.sum(axis=1), deepest)
+        deepest = np.where(reason == REASONS[3], 0, deepest)
+        return replace(
+            before,
+            reason=reason,
+            p_value=p_value,
+            nearest=nearest,
+            nearest_score=score,
+            deepest=deepest,
+        )
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return a JSON header and arrays that :meth:`from_parts` reads, without the records."""
+        null = self.null
+        arrays: dict[str, NDArray[Any]] = {}
+        header: dict[str, Any] = {
+            "evidence": self.evidence.to_dict(),
+            "null": None if null is None else [null.near, null.far],
+            "strangeness": None,
+            "sure_threshold": self.sure_threshold,
+        }
+        if self.strangeness is not None:
+            header["strangeness"], arrays = self.strangeness.to_parts()
+        if self.needed is not None:
+            arrays = {**arrays, "needed": self.needed}
+            header["needed"] = len(self.needed)
+        return header, arrays
+
+    @staticmethod
+    def sizes(header: Mapping[str, Any]) -> Sizes:
+        """Return the arrays that :meth:`from_parts` takes, and the largest shape of each."""
+        if (own := header["strangeness"]) is None:
+            return {}
+        shape = int(own["calibrating"]), 3
+        sizes: dict[str, tuple[str, tuple[int, ...]]]
+        sizes = {"of_landmarks": ("f", shape), "of_nearest": ("f", shape)}
+        if (levels := header.get("needed")) is not None:
+            sizes["needed"] = ("f", (int(levels),))
+        return sizes
+
+    @classmethod
+    def from_parts(
+        cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], records: Records
+    ) -> "Relatives":
+        """Build it from a header and arrays, which may be anybody's.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If they do not fit together.
+        """
+        null, strangeness, sure, needed = None, None, header["sure_threshold"], None
+        if header["null"] is not None:
+            null = NoRelative(*map(float, header["null"]))
+            if not np.isfinite([null.near, null.far]).all():
+                raise ValueError("its thresholds of a relative are not finite")
+        if header["strangeness"] is not None:
+            strangeness = Strangeness.from_parts(header["strangeness"], arrays)
+        if header.get("needed") is not None:
+            needed = arrays["needed"]
+            shape = (int(header["needed"]),)
+            if needed.dtype != np.float64 or needed.shape != shape or np.isnan(needed).any():
+                raise ValueError("what is needed to be answered at a level does not fit")
+            if strangeness is None or not len(needed):
+                raise ValueError("it answers what is unknown, and tells nobody of it")
+        if sure is not None and not 0 <= float(sure) < 2:
+            raise ValueError("its threshold of sureness is out of range")
+        evidence = ScoreTransform.from_dict(header["evidence"])
+        if evidence.name != "evalue":
+            raise ValueError("its relatives are not weighed by E-values")
+        sure = None if sure is None else float(sure)
+        return cls(records, evidence, null, strangeness, sure, needed)
+
+
+def overwhelming(
+    classes: IntArray, labels: IntArray, around: IntArray, gains: FloatArray
+) -> NDArray[np.bool_]:
+    """Return whether the records of a class leave no doubt; see this module.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_records,)
+    labels : ndarray of shape (n,)
+        The class of each object.
+    around, gains : ndarray of shape (n, q)
+        Records, and -ln E of each.
+    """
+    there = (around >= 0) & ~np.isnan(gains)
+    own = classes[around] == labels[:, None]
+    best, other = (
+        np.where(there & mask, gains, -np.inf).max(axis=1, initial=-np.inf) for mask in (own, ~own)
+    )
+    return np.asarray((best >= _OVERWHELMING) & (best >= other + _AHEAD))
+
+
+def _placed(values: NDArray[Any], places: IntArray, n: int, fill: Any) -> NDArray[Any]:
+    """Return an array of n rows with values at some of them."""
+    out = np.full((n, *values.shape[1:]), fill, dtype=values.dtype)
+    out[places] = values
+    return out

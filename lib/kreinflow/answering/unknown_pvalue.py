@@ -1,0 +1,190 @@
+r"""Strangeness: how unlike the training records an object is, as a conformal p-value.
+
+Of the records that an object x was aligned with, with E = K n m exp(-lambda s):
+
+* :math:`n(x)`: minus the mean of the five largest :math:`s_{xy} / \sqrt{s_{xx} s_{yy}}`;
+* :math:`e(x)`: minus the mean of the five largest -ln E, which may be below 0;
+* :math:`p(x)`: minus the largest probability.
+
+The three are combined by their ranks among the N records that calibrate and x, as in Fisher's
+method: with :math:`r_k(x)` the number of these N + 1 that are at least as strange by k,
+
+.. math:: Q(x) = r_n(x)\, r_e(x)\, r_p(x), \qquad S = -\ln (Q / (N + 1)^3),
+
+and the p-value is the share of the N + 1 with a Q of at most Q(x). The records that calibrate are
+ranked together with x, so all N + 1 are treated alike: for an x that is exchangeable with them the
+p-value is below :math:`\alpha` with a probability of at most :math:`\alpha`, whatever they are
+(V. Vovk, A. Gammerman, G. Shafer: Algorithmic learning in a random world, Springer 2005).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.base.numerics import FloatArray, IntArray
+
+GATE = 0.3
+"""An object asks its nearest records if its p-value by the landmarks alone is at most this."""
+
+LARGEST = 5
+"""Values that means are taken of."""
+
+_NONE = -20.0  # -ln E where nothing is aligned
+_ROWS = 512  # objects at once: each is ranked with all that calibrate
+
+
+def mean_of_largest(values: FloatArray, k: int, none: float) -> FloatArray:
+    """Return the mean of the k largest of each row, of those there are; NaN is none."""
+    found = np.sort(np.where(np.isnan(values), -np.inf, values), axis=1)[:, ::-1][:, :k]
+    there = found > -np.inf
+    count = there.sum(axis=1)
+    total = np.where(there, found, 0.0).sum(axis=1)
+    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), none))
+
+
+def strange(normalised: FloatArray, gains: FloatArray, probability: FloatArray) -> FloatArray:
+    """Return n, e and p of objects, of shape (n, 3); see this module.
+
+    Parameters
+    ----------
+    normalised, gains : ndarray of shape (n, q)
+        Normalised scores, and -ln E; NaN where none was aligned.
+    probability : ndarray of shape (n,)
+        The largest of each.
+    """
+    likeness = mean_of_largest(normalised, LARGEST, 0.0)
+    evidence = mean_of_largest(gains, LARGEST, _NONE)
+    return np.stack([-likeness, -evidence, -probability], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Strangeness:
+    """What p-values are made of, and the largest one that is rejected.
+
+    Parameters
+    ----------
+    of_landmarks, of_nearest : ndarray of shape (N, 3)
+        :func:`strange` of the records that calibrate, by the landmarks alone with the probability
+        of the first stage; and by the landmarks and the nearest records with that of the answer.
+    false_alarms : float
+        Objects with a p-value of at most this are unknown.
+    """
+
+    of_landmarks: FloatArray
+    of_nearest: FloatArray
+    false_alarms: float
+
+    def __len__(self) -> int:
+        """Return the number of records that calibrate."""
+        return len(self.of_landmarks)
+
+    def asks(self, of_landmarks: FloatArray) -> NDArray[np.bool_]:
+        """Return which objects have to be aligned with their nearest records."""
+        out = np.zeros(len(of_landmarks), dtype=bool)
+        for part in _parts(len(out)):
+            own, others = ranked(self.of_landmarks, of_landmarks[part])
+            out[part] = own < self._gate(own, others)
+        return out
+
+    def p_values(self, of_landmarks: FloatArray, of_nearest: FloatArray) -> FloatArray:
+        """Return the p-value of each object.
+
+        Whoever asks is stranger than all who do not. Of those who do not ask the order is that by
+        the landmarks.
+
+        Parameters
+        ----------
+        of_landmarks, of_nearest : ndarray of shape (n, 3)
+            The latter is looked at where :meth:`asks` says so.
+        """
+        out = np.empty(len(of_landmarks))
+        for part in _parts(len(out)):
+            own, others = ranked(self.of_landmarks, of_landmarks[part])
+            gate = self._gate(own, others)
+            asks = own < gate
+            as_strange = np.count_nonzero(others <= own[:, None], axis=1)
+            if asks.any():
+                far, near = ranked(self.of_nearest, of_nearest[part][asks])
+                also = others[asks] < gate[asks, None]
+                as_strange[asks] = np.count_nonzero(also & (near <= far[:, None]), axis=1)
+            out[part] = (1 + as_strange) / (1 + len(self))
+        return out
+
+    def _gate(self, own: IntArray, others: IntArray) -> IntArray:
+        """Return the Q below which an object asks, by each bag of N + 1."""
+        bag = np.concatenate([others, own[:, None]], axis=1)
+        asking = int(GATE * bag.shape[1])
+        return np.asarray(np.partition(bag, asking, axis=1)[:, asking])
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return a JSON header and arrays that :meth:`from_parts` reads."""
+        arrays = {"of_landmarks": self.of_landmarks, "of_nearest": self.of_nearest}
+        return {"calibrating": len(self), "false_alarms": self.false_alarms}, arrays
+
+    @classmethod
+    def from_parts(
+        cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> "Strangeness":
+        """Build it from a header and arrays, which may be anybody's.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If they do not fit together.
+        """
+        n, false_alarms = int(header["calibrating"]), float(header["false_alarms"])
+        both = arrays["of_landmarks"], arrays["of_nearest"]
+        for array in both:
+            if array.dtype != np.float64 or array.shape != (n, 3) or not np.isfinite(array).all():
+                raise ValueError("the records that calibrate its p-values do not fit")
+        if n < 1 or not 0 < false_alarms < 1:
+            raise ValueError("its share of false alarms is out of range")
+        return cls(*both, false_alarms)
+
+
+def evidence_needed(evidence: FloatArray, error: float) -> float:
+    r"""Return what the evidence of an object must be above.
+
+    That of N records whose node in a tree was left out tells what objects of unknown nodes have.
+    An object that is exchangeable with them has more than what is returned with a probability of
+    at most ``error``: its p-value
+
+    .. math:: (1 + |\{i : e_i \ge e(x)\}|) / (N + 1)
+
+    would be at most ``error``.
+
+    Returns
+    -------
+    float
+        Infinite if there are too few records.
+    """
+    most = int(error * (len(evidence) + 1) + 1e-9)
+    return float(np.sort(evidence)[-most]) if most else np.inf
+
+
+def ranked(calibrating: FloatArray, objects: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return Q of each object, and of the records that calibrate in the bag with it.
+
+    Whole numbers, so that equal ones are equal in whatever order the factors are multiplied.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    ndarray of shape (n, N)
+    """
+    own = np.ones(len(objects), dtype=np.int64)
+    others = np.ones((len(objects), len(calibrating)), dtype=np.int64)
+    for calibrated, values in zip(calibrating.T, objects.T, strict=True):
+        ordered = np.sort(calibrated)
+        n = len(ordered)
+        own *= 1 + n - np.searchsorted(ordered, values, side="left")
+        rank = n - np.searchsorted(ordered, calibrated, side="left")
+        others *= rank + (values[:, None] >= calibrated)
+    return own, others
+
+
+def _parts(n: int) -> list[slice]:
+    return [slice(start, start + _ROWS) for start in range(0, n, _ROWS)]

@@ -1,0 +1,1 @@
+"""What all rooms share: errors, numbers, random streams, settings, the tree of labels."""

@@ -1,0 +1,288 @@
+"""The tree of class labels that are paths, such as EC numbers or lineages."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from kreinflow.base.errors import InputError, named
+from kreinflow.base.numerics import FloatArray, IntArray
+
+
+def path_of(label: str, separator: str) -> tuple[str, ...]:
+    """Return the parts of a label, without the parts ``-`` at its end.
+
+    Raises
+    ------
+    InputError
+        If a part is empty, or if nothing but ``-`` is there.
+
+    Examples
+    --------
+    >>> path_of("3.6.5.-", ".")
+    ('3', '6', '5')
+    """
+    parts = label.split(separator)
+    if not all(part.strip() for part in parts):
+        raise InputError(
+            f"The label {label!r} has an empty part between its separators {separator!r}. "
+            "Write it without the gap, or with the part that is missing."
+        )
+    while parts and parts[-1] == "-":
+        parts.pop()
+    if not parts:
+        raise InputError(
+            f"The label {label!r} names no level. Give its first part, or leave the record out."
+        )
+    return tuple(parts)
+
+
+def paths_of(ids: Iterable[str], labels: Iterable[str], separator: str) -> list[str]:
+    """Return labels as paths: no white space around their parts, and no parts ``-`` at their ends.
+
+    Raises
+    ------
+    InputError
+        As :func:`path_of`, naming the record.
+
+    Examples
+    --------
+    >>> paths_of(["one", "two"], ["3. 6.5.-", "3.6"], ".")
+    ['3.6.5', '3.6']
+    """
+    found: dict[str, str] = {}
+    paths = []
+    for id, label in zip(ids, labels, strict=True):
+        if label not in found:
+            with named(f"record {id}"):
+                found[label] = separator.join(part.strip() for part in path_of(label, separator))
+        paths.append(found[label])
+    return paths
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """The tree of the paths that classes have, and of all beginnings of these paths.
+
+    A class may end at an inner node: with the classes ``3.6.5.-`` and ``3.6.5.3``, the first stands
+    at the node ``3.6.5``, above the second.
+
+    Parameters
+    ----------
+    nodes : tuple of str
+        The path of each node, parents before their children. The root ``""`` is the first, and the
+        nodes below a node follow it at once.
+    parent : ndarray of shape (n_nodes,)
+        The number of the node above; -1 of the root.
+    leaf : ndarray of shape (n_classes,)
+        The node at which each class ends.
+
+    Examples
+    --------
+    >>> tree = Tree.of(["a.1", "a.2", "b"], ".")
+    >>> tree.nodes
+    ('', 'a', 'a.1', 'a.2', 'b')
+    >>> tree.parent.tolist(), tree.leaf.tolist(), tree.depth.tolist()
+    ([-1, 0, 1, 1, 0], [2, 3, 4], [0, 1, 2, 2, 1])
+    """
+
+    nodes: tuple[str, ...]
+    parent: IntArray
+    leaf: IntArray
+
+    @classmethod
+    def of(cls, classes: Sequence[str], separator: str) -> "Tree":
+        """Return the tree of classes, in whatever order they come.
+
+        Raises
+        ------
+        InputError
+            As :func:`path_of`, and if two classes have one path.
+        """
+        paths = [path_of(label, separator) for label in classes]
+        first: dict[tuple[str, ...], str] = {}
+        for path, label in zip(paths, classes, strict=True):
+            if first.setdefault(path, label) != label:
+                raise InputError(
+                    f"The labels {first[path]!r} and {label!r} are one place in the tree of "
+                    "classes. Write both alike."
+                )
+        prefixes = {path[:size] for path in paths for size in range(len(path) + 1)}
+        nodes = sorted(prefixes | {()})
+        number = {node: place for place, node in enumerate(nodes)}
+        parent = [-1, *(number[node[:-1]] for node in nodes[1:])]
+        return cls(
+            tuple(separator.join(node) for node in nodes),
+            np.array(parent, dtype=np.int64),
+            np.array([number[path] for path in paths], dtype=np.int64),
+        )
+
+    @property
+    def depth(self) -> IntArray:
+        """The number of parts of each node's path, of shape (n_nodes,); 0 of the root."""
+        depth = np.zeros(len(self.nodes), dtype=np.int64)
+        for node in range(1, len(depth)):
+            depth[node] = depth[self.parent[node]] + 1
+        return depth
+
+    @property
+    def below(self) -> NDArray[np.bool_]:
+        """Whether a class ends at a node or below it, of shape (n_nodes, n_classes)."""
+        below = np.zeros((len(self.nodes), len(self.leaf)), dtype=bool)
+        below[self.leaf, np.arange(len(self.leaf))] = True
+        for node in range(len(below) - 1, 0, -1):  # children before their parents
+            below[self.parent[node]] |= below[node]
+        return below
+
+    @property
+    def forks(self) -> "Forks":
+        """The places where classes part."""
+        children: list[list[int]] = [[] for _ in self.nodes]
+        for node in range(1, len(self.nodes)):
+            children[self.parent[node]].append(node)
+        classes = {node: code for code, node in enumerate(self.leaf.tolist())}
+        above: list[int] = []
+        leaf = np.full(len(self.leaf), -1, dtype=np.int64)
+        waiting = [(0, -1)]  # nodes, and the branch that leads to each
+        while waiting:
+            node, branch = waiting.pop()
+            while node not in classes and len(children[node]) == 1:
+                node = children[node][0]
+            if not children[node]:
+                leaf[classes[node]] = branch
+                continue
+            first = len(above) + (node in classes)
+            if node in classes:  # it ends here, beside those that go on
+                leaf[classes[node]] = len(above)
+            above += [branch] * (len(children[node]) + (node in classes))
+            waiting += [(child, first + i) for i, child in enumerate(children[node])][::-1]
+        return Forks(np.array(above, dtype=np.int64), leaf)
+
+
+@dataclass(frozen=True, eq=False)
+class Forks:
+    r"""The forks of a tree: the nodes at which classes part, and the branches of each.
+
+    A branch is a child of the node, or the class that ends there. A node with one branch is no
+    fork. The branches of a fork follow each other, and come after those of the forks above it.
+
+    Parameters
+    ----------
+    above : ndarray of shape (n_branches,)
+        The branch that leads to the fork of each branch; -1 of those of the first fork.
+    leaf : ndarray of shape (n_classes,)
+        The last branch on the way to each class.
+
+    Examples
+    --------
+    >>> forks = Tree.of(["a.1", "a.2", "b"], ".").forks
+    >>> forks.above.tolist(), forks.leaf.tolist()
+    ([-1, -1, 0, 0], [2, 3, 1])
+    """
+
+    above: IntArray
+    leaf: IntArray
+
+    @classmethod
+    def checked(cls, above: NDArray[Any], leaf: NDArray[Any], n_classes: int) -> "Forks":
+        """Return forks from whole numbers of a file, which may be anybody's.
+
+        Raises
+        ------
+        ValueError
+            If they are not those of a tree of so many classes.
+        """
+        n = len(above)
+        if above.ndim != 1 or leaf.shape != (n_classes,) or n < 2:
+            raise ValueError("its forks and classes do not agree")
+        given = above, leaf
+        if not all((np.abs(array) <= 2 * n_classes).all() for array in given):
+            raise ValueError("its forks and classes do not agree")
+        above, leaf = (array.astype(np.int64) for array in given)
+        if not all(map(np.array_equal, given, (above, leaf))):
+            raise ValueError("its forks are no whole numbers")
+        new = np.flatnonzero(np.diff(above, prepend=-2))
+        leads = above[new]
+        if above[0] != -1 or (above >= np.arange(n)).any() or len(set(leads.tolist())) < len(new):
+            raise ValueError("its forks are not those of a tree")
+        if (leads[1:] < 0).any() or np.diff(new, append=n).min() < 2:
+            raise ValueError("its forks are not those of a tree")
+        ends = np.setdiff1d(np.arange(n), leads)
+        if not np.array_equal(np.sort(leaf), ends):
+            raise ValueError("its forks do not end in its classes")
+        return cls(above, leaf)
+
+    @cached_property
+    def branches(self) -> list[slice]:
+        """The branches of each fork."""
+        starts = np.flatnonzero(np.diff(self.above, prepend=-2)).tolist()
+        return [
+            slice(start, stop)
+            for start, stop in zip(starts, [*starts[1:], len(self.above)], strict=True)
+        ]
+
+    def fork_above(self, fork: int) -> int:
+        """Return the number of the fork above a fork, which is not the first."""
+        branch = self.above[self.branches[fork].start]
+        return next(i for i, part in enumerate(self.branches) if part.start <= branch < part.stop)
+
+    @cached_property
+    def codes(self) -> IntArray:
+        """The branch that each class takes at each fork, of shape (n_forks, n_classes).
+
+        Branches of a fork are numbered from 0; -1 of a class that does not come by.
+        """
+        forks = self.branches
+        fork = np.repeat(np.arange(len(forks)), [part.stop - part.start for part in forks])
+        codes = np.full((len(forks), len(self.leaf)), -1, dtype=np.int64)
+        for code, branch in enumerate(self.leaf.tolist()):
+            while branch >= 0:
+                own = fork[branch]
+                codes[own, code] = branch - forks[own].start
+                branch = self.above[branch]
+        return codes
+
+    def log_probabilities(self, values: FloatArray) -> FloatArray:
+        r"""Return the log probabilities of the classes, which multiply along their ways.
+
+        .. math:: \log p_c = \sum_{j \in way(c)} \log softmax(v_{fork(j)})_j
+
+        Each row of the result depends on its own row alone, bit for bit.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, n_branches)
+            v: those of a fork have a softmax of their own.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
+        out = np.empty((len(values), len(self.above)))
+        for part in self.branches:
+            out[:, part] = scipy.special.log_softmax(np.ascontiguousarray(values[:, part]), axis=1)
+            if (lead := self.above[part.start]) >= 0:
+                out[:, part] += out[:, [lead]]
+        return np.ascontiguousarray(out[:, self.leaf])
+
+    def branch_log_probabilities(self, log_probabilities: FloatArray) -> FloatArray:
+        """Return the log probability of each branch: the sum of its classes.
+
+        Parameters
+        ----------
+        log_probabilities : ndarray of shape (n, n_classes)
+
+        Returns
+        -------
+        ndarray of shape (n, n_branches)
+        """
+        out = np.empty((len(log_probabilities), len(self.above)))
+        out[:, self.leaf] = log_probabilities
+        for part in reversed(self.branches):  # those below come first
+            if (lead := self.above[part.start]) >= 0:
+                out[:, lead] = scipy.special.logsumexp(np.ascontiguousarray(out[:, part]), axis=1)
+        return out

@@ -1,0 +1,122 @@
+"""The command ``kreinflow``: run the workflow, classify new objects."""
+
+import argparse
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from kreinflow import __version__
+from kreinflow.base.errors import (
+    KreinflowError,
+    ending_tidily,
+    exit_code_of,
+    of_the_disk,
+    of_the_memory,
+)
+from kreinflow.commands import (
+    check,
+    classify,
+    compare,
+    demo,
+    explain,
+    export,
+    init,
+    inspect,
+    report,
+    run,
+    schema,
+    update,
+)
+
+COMMANDS = {
+    "init": init,
+    "demo": demo,
+    "check": check,
+    "run": run,
+    "report": report,
+    "compare": compare,
+    "classify": classify,
+    "inspect": inspect,
+    "export": export,
+    "explain": explain,
+    "update": update,
+    "schema": schema,
+}
+"""The subcommands, as the help lists them."""
+
+_OF_SNAKEMAKE = ("demo", "run", "compare")
+"""Those that hand arguments which they do not know to Snakemake."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 2 for the user's fault, 1 for ours."""
+    parser = _parser()
+    options, more = parser.parse_known_args(arguments)
+    options.more = more
+    if more and options.command not in _OF_SNAKEMAKE:
+        parser.error(f"unrecognized arguments: {' '.join(more)}")
+    # Where they are closed, print would write messages to whatever is open.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        if isinstance(sys.stdout.buffer, io.RawIOBase):  # unbuffered: it forgets what does not fit
+            sys.stdout = open(  # noqa: SIM115
+                sys.stdout.fileno(), "w", encoding=sys.stdout.encoding, closefd=False
+            )
+        sys.stdout.reconfigure(errors="backslashreplace")  # as standard error: no letter is a fault
+    try:
+        with ending_tidily():
+            options.run(options)
+        sys.stdout.flush()  # else what cannot be written is noticed only behind the exit code
+    except KeyboardInterrupt as interrupt:
+        print("kreinflow: interrupted; no file is left half-written.", file=sys.stderr)
+        _give_up_output()
+        return exit_code_of(interrupt)
+    except BrokenPipeError:  # the reader of our output has seen enough
+        _give_up_output()
+    except Exception as error:
+        return _tell(error)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="kreinflow",
+        description="Classifiers from indefinite similarities, with a few landmarks.",
+    )
+    parser.add_argument("--version", action="version", version=f"kreinflow {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, module in COMMANDS.items():
+        abbreviated = name not in _OF_SNAKEMAKE  # options of Snakemake may begin alike
+        command = commands.add_parser(name, help=module.HELP, allow_abbrev=abbreviated)
+        module.add(command)
+        command.set_defaults(run=module.run)
+    return parser
+
+
+def _tell(error: Exception) -> int:
+    """Print what went wrong, in one line unless it is a fault of the program."""
+    fault: Exception | None = error
+    if missing := of_the_memory(error):
+        fault = KreinflowError(f"{missing}. Use a machine that has more.")
+    elif isinstance(error, OSError):
+        fault = of_the_disk(error, "standard output, or a cache")
+        if fault is not None:
+            _give_up_output()
+    if isinstance(fault, KreinflowError):
+        print(fault.line(), file=sys.stderr)
+        return fault.exit_code
+    traceback.print_exception(error)
+    print("kreinflow error: a fault of the program; please report it.", file=sys.stderr)
+    return 1
+
+
+def _give_up_output() -> None:
+    """Let what standard output still holds go nowhere: it cannot be written at the end, either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""Folds that fit a data set: near-identical sequences together, as many as the smallest class has.
+
+Where classes are too small for that, they are left out, and the config says so.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.base.errors import InputError
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.folds import assign_folds, groups_of_classes, own_groups
+from kreinflow.sequences.payload import Sequences
+
+Groups = NDArray[np.int64]
+"""Of each record the number of what it shares a fold with."""
+
+IDENTITY = 0.9
+FOLDS = 5
+_FEWEST = 3
+"""Folds below which small classes are rather left out."""
+
+_LEFT_OUT = 0.2
+"""Of the records, the share that may be left out as of small classes."""
+
+
+@dataclass(frozen=True)
+class FoldsFound:
+    """Folds for a data set.
+
+    Parameters
+    ----------
+    settings : dict
+        For the part ``folds`` of the config.
+    min_class_size : int
+    groups : ndarray of shape (n_records,)
+        As :func:`~kreinflow.sequences.folds.own_groups` returns them, without the classes that are
+        smaller.
+    smallest : str
+        The class that has the fewest groups, or different records where there are no groups.
+    fewest : int
+        How many it has.
+    left_out : tuple of str
+        Classes that are too small.
+    alike : int or None
+        How many of the distinct sequences are near-identical to another; None if the objects are
+        no sequences.
+    distinct : int
+        Objects.
+    """
+
+    settings: dict[str, Any]
+    min_class_size: int
+    groups: Groups
+    smallest: str
+    fewest: int
+    left_out: tuple[str, ...]
+    alike: int | None
+    distinct: int
+
+
+def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
+    """Propose folds.
+
+    Parameters
+    ----------
+    load : callable
+        Returns the data set without the classes that have fewer distinct objects than a number.
+    seed : int
+        Of the config.
+
+    Raises
+    ------
+    InputError
+        If no folds fit the data set.
+    """
+    whole = load(2)
+    alike = None
+    of_whole = {"stratified": whole.first_alike[whole.rows]}
+    if isinstance(whole.payload, Sequences):
+        groups = _near_identical(whole)
+        of_distinct = groups[np.unique(whole.rows, return_index=True)[1]]
+        _, sizes = np.unique(of_distinct, return_counts=True)
+        if alike := int(sizes[sizes > 1].sum()):
+            of_whole = {"grouped": groups, **of_whole}
+    refusal: InputError | None = None
+    for method, groups in of_whole.items():
+        for fewest in (_FEWEST, 2):
+            if (least := _least(whole, groups, fewest)) is None:
+                continue
+            try:
+                dataset, own = whole, groups
+                if least > 2:
+                    dataset = load(least)
+                    apart = dataset.first_alike[dataset.rows]
+                    own = _near_identical(dataset) if method == "grouped" else apart
+                return _found(whole, dataset, own, method, least, seed, alike)
+            except InputError as error:
+                refusal = refusal or error
+    raise refusal or InputError(
+        "no two classes have two different records each, so nothing can be both learned and "
+        "tested. Give more records."
+    )
+
+
+def _found(
+    whole: Dataset,
+    dataset: Dataset,
+    groups: Groups,
+    method: str,
+    least: int,
+    seed: int,
+    alike: int | None,
+) -> FoldsFound:
+    sizes = groups_of_classes(dataset, groups)
+    k = max(2, min(FOLDS, int(sizes.min())))
+    settings: dict[str, Any] = {"method": method, "k": k}
+    if method == "grouped":
+        settings["identity"] = IDENTITY
+    complete = {"column": None, "repeats": 1, **settings}
+    assign_folds(complete, dataset, seed, Path(), groups=groups)  # or says why not
+    return FoldsFound(
+        settings=settings,
+        min_class_size=least,
+        groups=groups,
+        smallest=dataset.classes[int(sizes.argmin())],
+        fewest=int(sizes.min()),
+        left_out=tuple(sorted({*whole.classes} - {*dataset.classes})),
+        alike=alike,
+        distinct=len(whole.digests),
+    )
+
+
+def _near_identical(dataset: Dataset) -> Groups:
+    settings = {"method": "grouped", "identity": IDENTITY, "clustering": "kmer"}
+    return own_groups(settings, dataset)
+
+
+def _least(dataset: Dataset, groups: Groups, fewest: int) -> int | None:
+    """Return the smallest class that is kept so that each has so many groups.
+
+    None if that leaves less than two classes, or leaves out too many records.
+    """
+    sizes = groups_of_classes(dataset, groups)
+    distinct = groups_of_classes(dataset, dataset.first_alike[dataset.rows])
+    least = 1 + int(distinct[sizes < fewest].max(initial=1))
+    kept = distinct >= least
+    enough = distinct[kept].sum() >= (1 - _LEFT_OUT) * distinct.sum()
+    return least if kept.sum() > 1 and enough else None

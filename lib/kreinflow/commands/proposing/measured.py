@@ -1,0 +1,122 @@
+"""What a file of numbers holds, a matrix or vectors, as the source that reads it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray
+from kreinflow.commands.proposing.labels import Candidate
+from kreinflow.commands.proposing.source import SourceFound, labels_of_table, tell_of_labels
+from kreinflow.commands.proposing.tables import is_called_id, look_at_table
+from kreinflow.commands.proposing.writing import Noted
+from kreinflow.sequences.files import first_few, name_endings
+from kreinflow.sequences.labels import read_lines, read_table
+from kreinflow.sequences.matrix_files import (
+    MATRIX_ENDINGS,
+    ReadMatrix,
+    check_matrix,
+    read_matrix,
+)
+
+_TOLERANCE = 1e-6
+_ROUNDING = 1e-3
+_SAMPLE = 500
+
+
+def are_numbers(path: str) -> bool:
+    """Return whether a file has numbers, by its name."""
+    return name_endings(Path(path))[1] in MATRIX_ENDINGS and not Path(path).is_dir()
+
+
+def look_at_numbers(path: str, labels: str | None) -> SourceFound:
+    """Look at a matrix or vectors and their labels.
+
+    A square file is a matrix, another one vectors, a row each.
+
+    Raises
+    ------
+    InputError
+    """
+    if labels is None:
+        raise InputError(
+            f"{path}: numbers have no labels in them. Give --labels: a text with one label a line, "
+            "in the order of the rows, or a table with ids."
+        )
+    read = read_matrix(Path(path), square=False)
+    n, width = read.values.shape
+    source = SourceFound({})
+    if n == width:
+        source.settings = {"type": "matrix", "matrix": path} | _kind(path, read.values, source)
+        source.found.append(f"a matrix of {n:,} objects in {path}.")
+    elif not np.isfinite(read.values).all():
+        raise InputError(f"{path}: some entries are not finite numbers. Fill them in.")
+    else:
+        kernel = {"name": "gaussian", "width": Noted(_width(read.values), "the median distance")}
+        note = "docs/own-matrix.md has others. Vectors are taken as they are, so scale them"
+        source.settings = {"type": "vectors", "vectors": path, "kernel": Noted(kernel, note)}
+        source.found.append(f"{n:,} vectors of {width:,} numbers in {path}.")
+    source.settings["labels"] = _labels(Path(labels), labels, read, source)
+    return source
+
+
+def _kind(path: str, values: Any, source: SourceFound) -> dict[str, Any]:
+    """Return what the entries of a matrix are, by its diagonal and its two halves."""
+    entries, gap = check_matrix(Path(path), values, "asymmetric", 0)
+    scale = float(np.abs(entries).max())
+    no_diagonal = bool((np.abs(np.diagonal(entries)) <= _TOLERANCE * scale).all())
+    positive = bool((entries >= -_TOLERANCE * scale).all())
+    kind, why = "similarity", "no diagonal of zeros"
+    if no_diagonal and positive:
+        kind, why = "dissimilarity", "its diagonal is 0; squared_dissimilarity: not squared again"
+    elif no_diagonal:
+        kind, why = "zero_diagonal_similarity", "its diagonal is 0, and it has negative entries"
+    more: dict[str, Any] = {}
+    if gap > _ROUNDING:
+        if kind == "dissimilarity":
+            raise InputError(
+                f"{path}: looks like dissimilarities that differ in their two directions, by up "
+                f"to {100 * gap:.3g} % of the largest. Take the mean of both, or make "
+                "similarities of them."
+            )
+        kind, why = "asymmetric", f"its two halves differ by {100 * gap:.3g} % of the largest entry"
+    elif gap > _TOLERANCE:
+        tolerance = float(f"{2 * gap:.1g}")
+        more["symmetry_tolerance"] = Noted(tolerance, "the mean of both halves is taken")
+    source.found.append(f"kind: {kind} ({why}).")
+    return {"kind": Noted(kind, why), **more}
+
+
+def _width(values: FloatArray) -> float:
+    """Return the median distance of some rows, with three digits."""
+    rows = np.asarray(values[:: -(-len(values) // _SAMPLE)], dtype=np.float64)
+    products = rows @ rows.T
+    norms = np.diagonal(products)
+    squared = (norms[:, None] + norms - 2 * products)[np.triu_indices(len(rows), 1)]
+    median = float(np.sqrt(np.median(squared[squared > 0]))) if (squared > 0).any() else 1.0
+    return float(f"{median:.3g}")
+
+
+def _labels(path: Path, name: str, read: ReadMatrix, source: SourceFound) -> dict[str, Any]:
+    """Return where labels are: in the lines of a text, or in a table with ids."""
+    lines = read_lines(path)
+    if "\t" in lines[0] or name_endings(path)[1] in (".tsv", ".csv"):
+        table = look_at_table(path, read.ids or _ids(path))
+        return labels_of_table(table, name, len(read.values), source)
+    chosen = Candidate("", {str(i): [text] for i, text in enumerate(lines)})
+    about, several = tell_of_labels(chosen, [], f"the lines of {name}", source)
+    return {"lines": Noted(name, about), **several}
+
+
+def _ids(path: Path) -> list[str]:
+    """Return the ids in a table: a column that has no text twice, one that is called so if any."""
+    names, rows = read_table(path)
+    columns = [(name, [row[i] for row in rows]) for i, name in enumerate(names)]
+    own = [(name, column) for name, column in columns if len(set(column)) == len(rows)]
+    if not own:
+        raise InputError(
+            f"{path}: no column has ids, a text of its own in each line. It has "
+            f"{first_few(names)}. Add one, or give a text with one label a line."
+        )
+    return max(own, key=lambda entry: is_called_id(entry[0]))[1]

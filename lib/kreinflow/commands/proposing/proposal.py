@@ -1,0 +1,155 @@
+"""A proposed config: what was found in the data, and the keys that follow from it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kreinflow.base.errors import InputError
+from kreinflow.commands.proposing.folds import IDENTITY, FoldsFound, propose_folds
+from kreinflow.commands.proposing.measured import are_numbers, look_at_numbers
+from kreinflow.commands.proposing.sequences import look_at_fasta
+from kreinflow.commands.proposing.source import SourceFound
+from kreinflow.commands.proposing.writing import Noted, yaml_text
+from kreinflow.config.configuration import complete_configuration
+from kreinflow.config.paths import TAKEN
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.files import counted, first_few, name_endings
+from kreinflow.sequences.sources.registry import make_source
+
+SEED = 1
+"""The default of the config."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A config for data.
+
+    Parameters
+    ----------
+    name : str
+        Of the data set.
+    content : dict
+        With notes.
+    folds : FoldsFound
+    found, advice : list of str
+        As of :class:`SourceFound`.
+    """
+
+    name: str
+    content: dict[str, Any]
+    folds: FoldsFound
+    found: list[str]
+    advice: list[str]
+
+    def text(self, head: Sequence[str] = ()) -> str:
+        """Return the config as YAML, with paragraphs above it."""
+        return yaml_text(self.content, head)
+
+    def config(self) -> dict[str, Any]:
+        """Return the config that the text is, complete."""
+        return complete_configuration(yaml.safe_load(self.text()), "the proposed config")
+
+
+def propose(inputs: Sequence[str], labels: str | None) -> Proposal:
+    """Look at data and propose a config for them.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        A FASTA file, several, or a folder of them; or one file of a matrix or of vectors.
+    labels : str or None
+        The table or text with the labels. None: they are in the headers, or the files are classes.
+
+    Raises
+    ------
+    InputError
+        If the files cannot be read, or nothing can be learned from them.
+    """
+    if len(inputs) > 1 and (tables := [path for path in inputs if are_numbers(path)]):
+        raise InputError(
+            f"{tables[0]}: is no FASTA file, by its name. If it has the labels, give it behind "
+            "--labels."
+        )
+    if len(inputs) == 1 and are_numbers(inputs[0]):
+        source = look_at_numbers(inputs[0], labels)
+    else:
+        source = look_at_fasta(inputs, labels)
+    name = dataset_name(inputs[0]) if len(inputs) == 1 else "mine"
+    found = propose_folds(lambda least: _load(source, least), SEED)
+    settings: dict[str, Any] = source.settings
+    if found.min_class_size > 2:
+        few = counted(len(found.left_out), "class is", "classes are")
+        why = f"{few} smaller, and left out: {first_few(list(found.left_out), 8)}"
+        settings = settings | {"min_class_size": Noted(found.min_class_size, why)}
+        source.advice.append(
+            f"{few} too small for {found.settings['k']} folds and left out: "
+            f"{first_few(list(found.left_out))}. Give more records of them, or lower "
+            "'min_class_size' and 'folds.k'."
+        )
+    part: dict[str, Any] = {"source": settings}
+    if source.levels is not None:
+        part["levels"] = source.levels
+    part["folds"] = _folds(found, source)
+    content = {
+        "results": Noted(f"results-{name}", "everything is written there"),
+        "datasets": {name: part},
+    }
+    return Proposal(name, content, found, source.found, source.advice)
+
+
+def dataset_name(path: str) -> str:
+    """Return a name for the data set of a file or folder.
+
+    Examples
+    --------
+    >>> dataset_name("data/My proteins (2).fasta.gz"), dataset_name("蛋白.fa"), dataset_name(".")
+    ('My_proteins_2', 'mine', 'mine')
+    """
+    stem, _ = name_endings(Path(path))
+    name = re.sub(r"[^A-Za-z0-9._+-]+", "_", stem)[:60].strip("_.+-")
+    return "mine" if not name or name.casefold() in TAKEN else name
+
+
+def _load(source: SourceFound, least: int) -> Dataset:
+    part: dict[str, Any] = {"source": source.settings | {"min_class_size": least}}
+    if source.levels is not None:
+        part["levels"] = source.levels
+    content = {"datasets": {"mine": part}}
+    config = complete_configuration(yaml.safe_load(yaml_text(content)), "the proposed config")
+    of = config["datasets"]["mine"]
+    separator = None if source.levels is None else source.levels.value["separator"]
+    made = make_source(of["source"], Path(config["data"]), separator)
+    made.check()
+    return made.load(made.alphabet(of["scoring"]), SEED)
+
+
+def _folds(found: FoldsFound, source: SourceFound) -> Noted | Mapping[str, Any]:
+    """Return the part ``folds``, and tell what was found about near-identical sequences."""
+    settings = dict(found.settings)
+    grouped = settings["method"] == "grouped"
+    note = ""
+    if found.alike is not None:
+        share = f"{found.alike:,} of {found.distinct:,} distinct sequences"
+        note = f"{share} are near-identical to another (identity {IDENTITY:g} or more)"
+        source.found.append(f"{note}.")
+        if found.alike and not grouped:
+            source.advice.append(
+                "Near-identical sequences may be in different folds, which flatters all figures: "
+                "some class has too few groups of them to keep them together."
+            )
+            note += ", but classes have too few groups of them: figures are flattered"
+        elif grouped:
+            note += ": these share a fold"
+    k, fewest = settings["k"], found.fewest
+    what = "groups" if grouped else "different records"
+    why = f"the smallest class, {found.smallest}, has {fewest} {what}"
+    source.found.append(f"{counted(k, 'fold')}: {why}.")
+    settings["method"] = Noted(settings["method"], note)
+    settings["k"] = Noted(k, why)
+    for place, text in enumerate(source.more):
+        settings[f"more {place}"] = Noted(None, text)
+    return settings

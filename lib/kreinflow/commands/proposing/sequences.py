@@ -1,0 +1,135 @@
+"""What FASTA files and the labels beside them hold, as the source that reads them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kreinflow.commands.proposing.headers import is_guess, look_at_headers
+from kreinflow.commands.proposing.records import FastaFound, look_at_records
+from kreinflow.commands.proposing.source import (
+    SourceFound,
+    guessed,
+    labels_of_table,
+    tell_of_labels,
+)
+from kreinflow.commands.proposing.tables import look_at_table
+from kreinflow.commands.proposing.writing import Noted
+from kreinflow.sequences.files import counted, first_few, name_endings
+from kreinflow.sequences.labels import HeaderPattern
+from kreinflow.sequences.sources.fasta import FastaSource
+
+
+def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
+    """Look at FASTA files and their labels.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        A file, several, or a folder.
+    labels : str or None
+        The table of labels. None: they are in the headers, or each of several files is a class.
+
+    Raises
+    ------
+    InputError
+    """
+    from kreinflow.alignment.scoring import load_substitution_matrix  # loads parasail
+
+    named = inputs[0] if len(inputs) == 1 else list(inputs)
+    reader = FastaSource({"fasta": named, "labels": {}}, Path())
+    files = reader.fasta_files()
+    matrices = [load_substitution_matrix(name, Path()) for name in ("BLOSUM62", "nuc44")]
+    letters = [matrix.alphabet for matrix in matrices]
+    longest = reader.settings["max_length"]
+    records = look_at_records(files, longest, *letters)
+    source = SourceFound({"type": "fasta"})
+    least, median, most = np.quantile(records.lengths, (0, 0.5, 1)).astype(int).tolist()
+    said = (
+        f"{len(records.ids):,} {records.molecule} sequences of {least:,} to {most:,} residues "
+        f"(median {median:,})"
+    )
+    source.found.append(f"{said} in {first_few([str(path) for path in files], 3)}.")
+    source.settings["fasta"] = Noted(named, said)
+    if labels is not None:
+        source.settings["labels"] = _labels_of_table(labels, records, source)
+    elif len(files) > 1:
+        classes = sorted({name_endings(path)[0] for path in files})
+        note = f"{counted(len(classes), 'class', 'classes')}: {first_few(classes, 8)}"
+        source.settings["labels"] = {"from_file_names": Noted(True, note)}
+        source.found.append(f"labels: each file is a class, {note}.")
+    else:
+        source.settings["labels"] = _labels_of_headers(records, str(files[0]), source)
+    if records.nucleotide:
+        note = f"{records.molecule}, by its letters; scored by nuc44, gaps 16 and 4"
+        source.settings["molecule"] = Noted("nucleotide", note)
+    _tell_of_residues(records, longest, source)
+    return source
+
+
+def _labels_of_table(name: str, records: FastaFound, source: SourceFound) -> dict[str, Any]:
+    table = look_at_table(Path(name), records.ids)
+    lost = table.lines - table.matched
+    if lost:
+        source.advice.append(
+            f"{counted(lost, 'line')} of {name} {'are' if lost > 1 else 'is'} of no record of the "
+            "FASTA and left out."
+        )
+    without = len(records.ids) - len(table.candidates[0].texts)
+    _unmatched(without, lost, source)
+    return labels_of_table(table, name, len(records.ids), source)
+
+
+def _labels_of_headers(records: FastaFound, place: str, source: SourceFound) -> dict[str, Any]:
+    chosen, *further = look_at_headers(records.ids, records.headers, place)
+    label = HeaderPattern(chosen.pattern).label
+    texts = {
+        id: [text]
+        for id, header in zip(records.ids, records.headers, strict=True)
+        if (text := label(header)) is not None
+    }
+    chosen = replace(chosen, texts=texts)
+    about, several = tell_of_labels(chosen, further, f"in the headers, {chosen.name!r}", source)
+    settings = {"pattern": Noted(chosen.pattern, f"{chosen.name}: {about}"), **several}
+    if is_guess(chosen):
+        source.advice.append(guessed(chosen.name, chosen))
+    _unmatched(sum(id not in texts for id in records.ids), 0, source)
+    return settings
+
+
+def _unmatched(without: int, lost: int, source: SourceFound) -> None:
+    if without:
+        note = f"{counted(without, 'record has', 'records have')} no label: the final model labels"
+        note += " it" if without == 1 else " them"
+        source.settings["unmatched"] = Noted("classify", note)
+        source.found.append(f"{note}.")
+    elif lost:
+        source.settings["unmatched"] = Noted("drop", f"{counted(lost, 'label')} of no record")
+
+
+def _tell_of_residues(records: FastaFound, longest: int, source: SourceFound) -> None:
+    """Say what to do with records that cannot be aligned, and tell of unusual ones."""
+    n = len(records.illegal)
+    if n:
+        note = f"{counted(n, 'record has', 'records have')} {records.letters!r} among the residues"
+        source.settings["illegal_residues"] = Noted("drop", note)
+        source.advice.append(
+            f"{note}, which cannot be scored, and {'is' if n == 1 else 'are'} dropped: "
+            f"{first_few(list(records.illegal))}."
+        )
+    n = len(records.long)
+    if n:
+        note = (
+            f"{counted(n, 'record is', 'records are')} longer than max_length, {longest} residues"
+        )
+        source.settings["too_long"] = Noted("drop", note)
+        source.advice.append(f"{note}, and dropped: {first_few(list(records.long))}.")
+    for ids, what in (
+        (records.short, "fewer than 20 residues, which say little"),
+        (records.foreign, "nothing but the letters of nucleotides"),
+    ):
+        if ids:
+            has = counted(len(ids), "record has", "records have")
+            source.advice.append(f"{has} {what}: {first_few(list(ids))}.")

@@ -1,0 +1,77 @@
+"""Folds between which no sequences are alike, for data of any kind."""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kreinflow.base.random_streams import hash_keys
+from kreinflow.compare.kinds import COVERAGE, IDENTITY
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.folds import inner_folds
+from kreinflow.sequences.identity import identity_clusters
+from kreinflow.sequences.partition import NEVER_TESTED
+
+
+def homology_folds(dataset: Dataset, k: int, repeats: int, seed: int) -> pd.DataFrame:
+    """Return folds of clusters of alike sequences, where classes may have fewer than k clusters.
+
+    Sequences are alike if the best local alignment has at least 40 % of its columns identical and
+    covers at least 80 % of the shorter one. Clusters are the connected components: all pairs of
+    one class are compared, and of two classes those that share a word.
+
+    Unlike :func:`kreinflow.sequences.folds.assign_folds` nothing is refused: a class of one
+    cluster, or of which all clusters came into one fold, is trained on in all folds and never
+    tested.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Of sequences.
+    k, repeats, seed : int
+
+    Returns
+    -------
+    DataFrame
+        Columns id, group, repeat and fold, as those of ``assign_folds``.
+    """
+    clusters = identity_clusters(dataset.sequences, IDENTITY, COVERAGE, dataset.row_labels)
+    groups = clusters[dataset.rows]
+    tables = [
+        pd.DataFrame(
+            {
+                "id": dataset.ids,
+                "group": groups,
+                "repeat": repeat,
+                "fold": _spread(dataset, groups, k, seed, repeat),
+            }
+        )
+        for repeat in range(repeats)
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _spread(
+    dataset: Dataset, groups: NDArray[np.intp], k: int, seed: int, repeat: int
+) -> NDArray[np.intp]:
+    units, first, unit_of = np.unique(groups, return_index=True, return_inverse=True)
+    counts = np.zeros((len(units), len(dataset.classes)), dtype=np.intp)
+    np.add.at(counts, (unit_of, dataset.labels), 1)
+    label = counts.argmax(axis=1)
+    names = np.array([dataset.digests[row] for row in dataset.rows[first]])
+    unit_fold = np.full(len(units), NEVER_TESTED, dtype=np.intp)
+    for code, name in enumerate(dataset.classes):
+        own = np.flatnonzero(label == code)
+        if len(own) < 2:
+            continue
+        found = inner_folds(names[own], label[own], k, seed, "homology", repeat, name)
+        # With fewer clusters than folds those that are tested at all differ from class to class.
+        if len(own) < k:
+            found = (found + int(hash_keys(seed, "homology offset", [name])[0] % k)) % k
+        unit_fold[own] = found
+    folds: NDArray[np.intp] = unit_fold[unit_of]
+    for code in range(len(dataset.classes)):
+        own = folds[dataset.labels == code]
+        if len(np.unique(own)) == 1:  # no other fold would know the class
+            unit_fold[np.unique(unit_of[dataset.labels == code])] = NEVER_TESTED
+    folds = unit_fold[unit_of]
+    return folds

@@ -1,0 +1,97 @@
+"""The kinds of folds of the comparison, and the data sets once more for those that lack."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from kreinflow.base.errors import InputError
+from kreinflow.sequences.sources.registry import make_source
+
+RANDOM = "random"
+HOMOLOGY = "homology-aware"
+OWN_TABLE = "own table"
+IDENTITY, COVERAGE = 0.4, 0.8
+"""Sequences share a homology-aware fold where so many of the columns of their alignment are
+identical, and it covers so much of the shorter one."""
+
+
+def kind_of_folds(folds: Mapping[str, Any]) -> str:
+    """Return what the comparison calls the folds of a data set's configuration.
+
+    Examples
+    --------
+    >>> kind_of_folds({"method": "stratified", "k": 5})
+    'random'
+    """
+    if folds["method"] == "stratified":
+        return RANDOM
+    if folds["method"] == HOMOLOGY:
+        return HOMOLOGY
+    if folds["method"] == "table":
+        return OWN_TABLE
+    if folds["column"] is not None:
+        return f"grouped by {folds['column']}"
+    return f"grouped at {folds['identity']:.0%} identity"
+
+
+def same_folds(kinds: Mapping[str, str], grouped: Collection[str]) -> dict[str, str]:
+    """Return the twins that need no run, and for each the name of the one that stands for it.
+
+    Where no two different records share a group, folds put single records apart, as random ones do.
+    So of such runs the first is enough. A table of the user's own may have other reasons.
+
+    Parameters
+    ----------
+    kinds : mapping
+        How the folds are made: of the data set first, then of its twins, by their names.
+    grouped : collection of str
+        The names of those in whose folds different records share a group.
+
+    Examples
+    --------
+    >>> kinds = {"x": "grouped at 90% identity", "x+random": RANDOM, "x+homology-aware": HOMOLOGY}
+    >>> same_folds(kinds, ["x+homology-aware"])
+    {'x+random': 'x'}
+    """
+    single = [name for name, kind in kinds.items() if kind != OWN_TABLE and name not in grouped]
+    return dict.fromkeys(single[1:], single[0]) if single else {}
+
+
+def twins_of(datasets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return, for each data set of sequences, itself once more with each kind of folds it lacks.
+
+    The competitors give one label, so data sets whose records may have several are left out.
+
+    Parameters
+    ----------
+    datasets : mapping
+        That part of a complete configuration.
+
+    Returns
+    -------
+    dict
+        By the names of the data sets, then of the twins, which end in ``+`` and the kind.
+
+    Raises
+    ------
+    InputError
+        If a data set has the name of another's twin.
+    """
+    found = {}
+    for name, part in datasets.items():
+        source = make_source(part["source"])
+        if not source.aligned or source.several:
+            continue
+        folds = {**part["folds"], "column": None, "table": None}
+        kinds = {
+            RANDOM: folds | {"method": "stratified"},
+            HOMOLOGY: folds | {"method": HOMOLOGY},
+        }
+        kinds.pop(kind_of_folds(part["folds"]), None)
+        found[name] = {f"{name}+{kind}": {**part, "folds": own} for kind, own in kinds.items()}
+        for twin in found[name]:
+            if taken := next((n for n in datasets if n.casefold() == twin.casefold()), None):
+                raise InputError(
+                    f"datasets: {taken!r} is the name that the comparison gives to {name!r} with "
+                    "other folds. Choose another name."
+                )
+    return found

@@ -1,0 +1,187 @@
+"""The comparison as tables: fold by fold, and means with standard deviations."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.compare.methods import METHODS, OURS
+from kreinflow.compare.run import FIGURES, FOLD_COLUMNS
+from kreinflow.evaluation.comparison import corrected_t_test, holm, paired_differences
+from kreinflow.evaluation.inner_choice import chosen_recipes
+
+AGAINST_OURS = (
+    "difference",
+    "p_folds_holm",
+    "difference_records",
+    "low",
+    "high",
+    "p_records_holm",
+)
+"""How a method stands to ours on the same folds; see
+:data:`~kreinflow.evaluation.comparison.COMPARISON_COLUMNS`, with ours in place of the best. Holm's
+adjustment is over the other methods of one kind of folds. All are empty in our own row and where a
+method did not run on all folds; ``p_folds_holm`` is empty for a single fold."""
+
+COMPARE_COLUMNS = (
+    "folds",
+    "method",
+    "tested_folds",
+    "records",
+    *(f"{figure}_{part}" for figure in FIGURES for part in ("mean", "sd")),
+    *AGAINST_OURS,
+    "version",
+    "reason",
+)
+"""``folds`` is how the folds were made, ``tested_folds`` how many of them have figures."""
+
+BUDGET_COLUMNS = (
+    "folds",
+    "selector",
+    "alignments_per_query_mean",
+    "accuracy_mean",
+    "accuracy_sd",
+    "recipes",
+)
+"""What the inner folds choose when they may choose among the recipes of one selector alone;
+``recipes`` are those that were chosen in some fold."""
+
+
+def fold_table(parts: Mapping[str, Sequence[pd.DataFrame]]) -> pd.DataFrame:
+    """Return the rows of all folds: by kind of folds, method, repeat and fold.
+
+    Parameters
+    ----------
+    parts : mapping of str to sequence of DataFrame
+        For each kind of folds tables with the columns
+        :data:`~kreinflow.compare.run.FOLD_COLUMNS`.
+    """
+    tables = []
+    for kind, some in parts.items():
+        table = pd.concat(some, ignore_index=True)[list(FOLD_COLUMNS)]
+        order = table["method"].map({name: rank for rank, name in enumerate(METHODS)})
+        table = table.assign(order=order).sort_values(["order", "repeat", "fold"], kind="stable")
+        table.insert(0, "folds", kind)
+        tables.append(table.drop(columns="order"))
+    whole = pd.concat(tables, ignore_index=True)
+    for figure in FIGURES:  # a column with empty cells is text when it is read
+        whole[figure] = pd.to_numeric(whole[figure], errors="coerce")
+    return whole
+
+
+def compare_table(
+    folds: pd.DataFrame,
+    predictions: Mapping[str, pd.DataFrame],
+    groups: Mapping[str, "pd.Series[int]"],
+) -> pd.DataFrame:
+    """Return mean and standard deviation (n - 1) over folds, for each kind of folds and method.
+
+    A method that could not run in some fold has that reason, and the means of the others. Folds
+    that test nothing are left out, unless all of a kind are such.
+
+    Parameters
+    ----------
+    folds : DataFrame
+        From :func:`fold_table`.
+    predictions : mapping of str to DataFrame
+        By the kind of folds the predictions of all methods: method, repeat, id, true, predicted.
+    groups : mapping of str to Series
+        By the kind of folds the group of each record of the data set, by its id. The records that
+        a fold does not test it learns from.
+
+    Returns
+    -------
+    DataFrame
+        Columns :data:`COMPARE_COLUMNS`.
+    """
+    tests = folds.groupby("folds")["records"].transform("max") > 0
+    folds = folds[(folds["records"] > 0) | ~tests]
+    rows = []
+    for (kind, method), part in folds.groupby(["folds", "method"], sort=False):
+        ran = part[part["reason"].astype(str) == ""]
+        values: list[object] = []
+        for figure in FIGURES:
+            numbers = ran[figure].to_numpy(np.float64)
+            values.append(numbers.mean() if len(numbers) else np.nan)
+            values.append(numbers.std(ddof=1) if len(numbers) > 1 else np.nan)
+        versions = sorted({str(v) for v in ran["version"]} - {""})
+        reasons = sorted({str(v) for v in part["reason"]} - {""})
+        row = [kind, method, len(ran), int(ran["records"].sum()), *values]
+        rows.append([*row, *[np.nan] * len(AGAINST_OURS), ", ".join(versions), "; ".join(reasons)])
+    table = pd.DataFrame(rows, columns=list(COMPARE_COLUMNS))
+    for kind, part in folds.groupby("folds", sort=False):
+        found = _against_ours(part, predictions[str(kind)], groups[str(kind)])
+        for method, tested in found.items():
+            place = (table["folds"] == kind) & (table["method"] == method)
+            table.loc[place, [*AGAINST_OURS]] = tested
+    return table
+
+
+def _against_ours(
+    folds: pd.DataFrame, predictions: pd.DataFrame, groups: "pd.Series[int]"
+) -> dict[str, list[float]]:
+    """Return :data:`AGAINST_OURS` of each method that ran on all folds that we ran on."""
+    wide = folds.pivot(index=["repeat", "fold"], columns="method", values="accuracy")
+    if OURS not in wide or wide[OURS].isna().any():
+        return {}
+    tested = folds[folds["method"] == OURS].set_index(["repeat", "fold"])["records"]
+    n_test = tested.loc[wide.index].to_numpy(np.float64)
+    others = [str(m) for m in wide.columns if m != OURS and not wide[m].isna().any()]
+    differences = [(wide[method] - wide[OURS]).to_numpy(np.float64) for method in others]
+    n_train = len(groups) - n_test
+    p_folds = holm(np.array([corrected_t_test(d, n_train, n_test)[1] for d in differences]))
+    named = predictions.rename(columns={"method": "recipe"})
+    paired = paired_differences(named, groups, OURS, others)
+    p_records = holm(np.array([found.p for found in paired]))
+    return {
+        method: [
+            float(differences[i].mean()),
+            float(p_folds[i]),
+            *paired[i][:3],
+            float(p_records[i]),
+        ]
+        for i, method in enumerate(others)
+    }
+
+
+def budget_table(
+    kind: str, models: pd.DataFrame, metrics: pd.DataFrame, order: Sequence[str]
+) -> pd.DataFrame:
+    """Return what each selector alone would have given: accuracy against alignments.
+
+    Parameters
+    ----------
+    kind : str
+        How the folds were made.
+    models : DataFrame
+        The evaluation's, with recipe, repeat, fold, selector, inner_accuracy, inner_log_loss,
+        alignments_per_query.
+    metrics : DataFrame
+        The evaluation's, with recipe, repeat, fold, accuracy.
+    order : sequence of str
+        The recipes as the config lists them.
+
+    Returns
+    -------
+    DataFrame
+        Columns :data:`BUDGET_COLUMNS`, a row for each selector that has a recipe in all folds
+        that test anything.
+    """
+    place = ["recipe", "repeat", "fold"]
+    accuracies = metrics.set_index(place)["accuracy"].astype(np.float64)
+    measured = pd.MultiIndex.from_frame(metrics[place[1:]])
+    models = models[pd.MultiIndex.from_frame(models[place[1:]]).isin(measured)]
+    n_folds = measured.nunique()
+    rows = []
+    for selector, part in models.groupby("selector", sort=False):
+        own = set(part["recipe"])
+        chosen = chosen_recipes(part, [name for name in order if name in own])
+        if len(chosen) < n_folds:
+            continue
+        keys = [(recipe, *numbers) for numbers, recipe in chosen.items()]
+        accuracy = accuracies.loc[keys].to_numpy()
+        alignments = part.set_index(place)["alignments_per_query"].loc[keys].to_numpy(np.float64)
+        spread = accuracy.std(ddof=1) if len(accuracy) > 1 else np.nan
+        names = ", ".join(name for name in order if name in chosen.values())
+        rows.append([kind, selector, alignments.mean(), accuracy.mean(), spread, names])
+    return pd.DataFrame(rows, columns=list(BUDGET_COLUMNS))

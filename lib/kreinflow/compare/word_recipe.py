@@ -1,0 +1,61 @@
+"""The recipe of words alone: what is slow to import of :mod:`kreinflow.compare.words`."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kreinflow.alignment.transforms import make_transform
+from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.reject_threshold import RejectRule
+from kreinflow.base.random_streams import hash_keys
+from kreinflow.compare.words import INNER_FOLDS, LEARNER, LIFT
+from kreinflow.fitting.fit_lift import WIDTHS, Lifting, Widths
+from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.training import Training
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.sequences.payload import digest
+from kreinflow.views.lift import SCORES
+from kreinflow.views.objects import Viewed
+
+SEED = 1
+
+
+class _LiftOfWords(Lifting):
+    """Tries widths of the words alone, for there are no scores."""
+
+    def _combinations(self) -> list[Widths]:
+        return [{SCORES: 1.0, "words": w} for w in WIDTHS["words"] if np.isfinite(w)]
+
+
+def train_on_words(
+    sequences: Sequence[bytes], labels: Sequence[str], lengths: Sequence[int], letters: str
+) -> LandmarkClassifier:
+    """Train a recipe with the view "words" and no landmarks, by the code of all recipes.
+
+    The kernel is a Gaussian of the features of :class:`~kreinflow.views.words.Words`, at most
+    4,000 sequences are its inducing points, and SF-LSM with equal weights of the classes learns
+    from its columns. Width and ridge are chosen on inner folds of the sequences given.
+
+    Parameters
+    ----------
+    sequences, labels : sequence
+        All sequences are different.
+    lengths : sequence of int
+        Of the words.
+    letters : str
+        That sequences are made of.
+    """
+    classes, codes = np.unique(labels, return_inverse=True)
+    n = len(codes)
+    digests = [digest(sequence) for sequence in sequences]
+    part = TrainingPart(np.arange(n), codes, np.array(digests), tuple(classes.tolist()))
+    none = np.empty(0, dtype=np.int64)
+    landmarks = Landmarks(np.empty((n, 0)), np.ones(n), np.ones(n), none, none, "similarity")
+    views = {"words": lengths}
+    recipe = {"name": "words", "views": views, "lift": LIFT, "rank": "misfit"}
+    keys = hash_keys(SEED, "inducing points", digests)
+    lifting = _LiftOfWords(Viewed(sequences), part, views, LIFT, keys, letters)
+    fits = InnerFits(inner_partition(part, INNER_FOLDS, SEED, "words"))
+    training = Training(landmarks, part, fits, RejectRule(0.05), SEED, lambda _: lifting)
+    kernel = landmark_kernel(landmarks, part, make_transform("raw"))
+    return training.train(recipe, LEARNER, None, kernel).classifier

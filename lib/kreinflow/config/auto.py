@@ -1,0 +1,221 @@
+"""The comparison that is made when a config names no recipes: what ``auto`` stands for.
+
+Everything is chosen by the inner folds, as between any recipes. A few recipes share sets of
+landmarks, each of which holds the one before; what was never ahead on simulated families is not
+among them (``docs/own-fasta.md`` has the figures). Of sequences cascades over few landmarks are
+tried beside more landmarks.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kreinflow.config.cross_references import LOSS
+from kreinflow.learners.registry import make_learner
+
+CANDIDATES = 30
+"""Members of a class that the others are aligned with to choose landmarks by."""
+
+SHARE = 0.9
+"""Part of the alignments that is for landmarks; what is left is for the candidates."""
+
+LANDMARKS: Mapping[str, Mapping[str, float]] = {
+    "fewer": {"share": 0.05, "most": 60},
+    "few": {"share": 0.1, "most": 120},
+    "some": {"share": 0.25, "most": 500},
+    "many": {"most": 4000},
+}
+"""The budgets of the sets. One method chooses them all, whose sets for smaller budgets are parts of
+those for larger ones. So the alignments of the last set are those of all."""
+
+INNER_FOLDS = 5
+"""With 3, a fit lacks a third of the records, and of the landmarks where these are records too:
+what is best then is not always what is best with all of them."""
+
+PREFER = "cheap"
+"""With many landmarks a query costs thousands of alignments, which must be worth it."""
+
+LEARNERS: Mapping[str, Mapping[str, Any]] = {
+    "sf-lsm": {"method": "sf_lsm", "ridge": "inner", "weights": "classes"},
+    "nearest": {"method": "nearest_landmark"},
+}
+"""SF-LSM gives each class the same weight: with that of its records small classes are lost. Neither
+needs a factor, so no eigenvalues are computed."""
+
+LIFTED, CASCADE = "lifted", "cascade"
+"""SF-LSM on a Gaussian kernel of the scores and the views together, and a cascade above that."""
+
+
+class Line(NamedTuple):
+    """A recipe of the comparison.
+
+    Parameters
+    ----------
+    landmarks : str
+        A name of :data:`LANDMARKS`.
+    how : str
+        A name of :data:`LEARNERS`, :data:`LIFTED` or :data:`CASCADE`.
+    transform : str
+        The first of the kind, if it is left out. A kind that lacks it has no such recipe.
+    """
+
+    landmarks: str
+    how: str
+    transform: str = ""
+
+
+OF_SEQUENCES = (
+    Line("fewer", CASCADE),
+    Line("few", LIFTED),
+    Line("few", CASCADE),
+    Line("some", LIFTED),
+    Line("many", LIFTED),
+    Line("many", "sf-lsm"),
+    Line("many", "nearest", "normalised"),
+)
+"""What is tried where sequences are aligned."""
+
+OF_OTHERS = (
+    Line("few", LIFTED),
+    Line("few", "sf-lsm"),
+    Line("some", LIFTED),
+    Line("some", "sf-lsm"),
+    Line("many", LIFTED),
+    Line("many", "sf-lsm"),
+    Line("many", "nearest"),
+)
+"""What is tried elsewhere: nobody can be asked."""
+
+
+OF_SEVERAL_LABELS = tuple(line for line in OF_OTHERS if line.how != "nearest")
+"""What is tried where records may have several labels: neighbours and cascades give one."""
+
+
+class Kind(NamedTuple):
+    """What may be done to the scores of a data set.
+
+    Parameters
+    ----------
+    prefix : str
+        Of the names of its selectors and recipes.
+    selection : str
+        The transform that landmarks are chosen by.
+    transforms : tuple of str
+        Those that may be compared, the one that is compared most first.
+    lines : tuple of Line
+        The recipes.
+    symmetric : bool
+        Whether scores have no direction. If they have one, landmarks are drawn uniformly, as in
+        schleif2015epcvm: other ways need a symmetric kernel.
+    words : tuple of int
+        Lengths of the words that lifted recipes look at.
+    vectors : bool
+        Whether they look at vectors of the user's.
+    """
+
+    prefix: str
+    selection: str
+    transforms: tuple[str, ...]
+    lines: tuple[Line, ...] = OF_SEQUENCES
+    symmetric: bool = True
+    words: tuple[int, ...] = ()
+    vectors: bool = False
+
+
+WORDS = (1, 2, 3)
+SEQUENCES = Kind("", "log", ("log", "normalised"), words=WORDS)
+NUCLEOTIDES = Kind("nucleotide-", *SEQUENCES[1:3], words=(1, 2, 3, 4))
+"""Four letters make few words, so longer ones are looked at too."""
+GLOBAL = Kind("global-", "normalised", ("normalised",), words=WORDS)
+"""Scores of global and semiglobal alignments can be negative, which others do not take."""
+GIVEN = Kind("given-", "raw", ("raw",), OF_OTHERS)
+"""A matrix, or a kernel of vectors."""
+ASYMMETRIC = Kind("asymmetric-", "raw", ("raw",), OF_OTHERS, symmetric=False)
+"""A matrix whose scores have a direction."""
+
+
+def comparison(kinds: Iterable[Kind], alignments: int) -> dict[str, Any]:
+    """Return selectors, learners and recipes as a config would name them.
+
+    Parameters
+    ----------
+    kinds : iterable of Kind
+        Those of the data sets.
+    alignments : int
+        What the alignments of a data set are kept within; see :data:`SHARE`.
+
+    Returns
+    -------
+    dict
+        With the keys selectors, learners and recipes.
+    """
+    selectors: dict[str, Any] = {}
+    recipes: list[dict[str, Any]] = []
+    paid = {"alignments": int(SHARE * alignments)}
+    for kind in dict.fromkeys(kinds):
+        chosen = {"transform": kind.selection, "candidates": CANDIDATES}
+        way = {"method": "kmeans++", **chosen} if kind.symmetric else {"method": "uniform"}
+        wanted = {line.landmarks for line in kind.lines}
+        for name, budget in LANDMARKS.items():
+            if name in wanted:
+                selectors[kind.prefix + name] = {**way, "budget": {**budget, **paid}}
+        recipes += _recipes(kind)
+    return {
+        "selectors": selectors,
+        "learners": {name: dict(settings) for name, settings in LEARNERS.items()},
+        "recipes": recipes,
+    }
+
+
+def names(kind: Kind) -> list[str]:
+    """Return the names of the recipes for data of a kind."""
+    return [recipe["name"] for recipe in _recipes(kind)]
+
+
+def fits(
+    recipes: Sequence[Mapping[str, Any]], learners: Mapping[str, Mapping[str, Any]], inner: int
+) -> int:
+    """Return how often learners are fitted to one training part, calibration included.
+
+    Each value of a hyper-parameter is fitted on each inner fold; the chosen one once more, on all.
+    Recipes that differ in their cascades alone share their fits. Those that sets of labels are
+    calibrated by, one for each inner fold, are not counted.
+
+    Parameters
+    ----------
+    recipes, learners
+        As in the config.
+    inner : int
+        The number of inner folds.
+    """
+    firsts = {
+        json.dumps({**recipe, "name": None, "cascade": None}, sort_keys=True): recipe
+        for recipe in recipes
+    }
+    values = [len(make_learner(learners[own["learner"]]).choices()) for own in firsts.values()]
+    return sum(inner * count + 1 for count in values)
+
+
+def _recipes(kind: Kind) -> list[dict[str, Any]]:
+    views = {"words": list(kind.words) or None, "vectors": kind.vectors}
+    lifted = {
+        "learner": "sf-lsm",
+        "views": {name: view for name, view in views.items() if view},
+        "lift": {"kernel": "gaussian"},
+    }
+    made = {LIFTED: lifted, CASCADE: {**lifted, "cascade": {"loss": LOSS}}}
+    recipes = []
+    for landmarks, how, wanted in kind.lines:
+        transform = wanted or kind.transforms[0]
+        if transform not in kind.transforms:
+            continue
+        recipes.append(
+            {
+                "name": kind.prefix + "-".join((landmarks, transform, how)),
+                "transform": transform,
+                "selector": f"{kind.prefix}{landmarks}",
+                "correction": "none",
+                **made.get(how, {"learner": how}),
+            }
+        )
+    return recipes

@@ -1,0 +1,335 @@
+"""What parts of a configuration say of each other: names that must exist, choices that must fit."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from kreinflow.base.errors import InputError
+from kreinflow.config.plan import UNLABELLED, DatasetPlan
+from kreinflow.config.schema import complete, nearest, schema
+from kreinflow.krein.correction import ASYMMETRIC_FORMS
+from kreinflow.landmarks.registry import SELECTORS
+from kreinflow.learners.binary_relevance import several_fault
+from kreinflow.learners.registry import LEARNERS, make_learner
+from kreinflow.learners.siblings import siblings_fault
+
+
+def correction_fault(learner: str, correction: str, lifted: bool = False) -> str | None:
+    """Return why a learner, by its method, or a lift cannot use a correction; None if it can."""
+    if lifted:
+        fault = "a lift has no negative eigenvalues. Leave out correction."
+        return None if correction == "none" else fault
+    if not LEARNERS[learner].needs_positive or correction not in ("none", "landmark_basis"):
+        return None
+    return (
+        f"{learner} cannot learn from negative eigenvalues, which correction {correction!r} keeps. "
+        "Use flip, clip, square or shift."
+    )
+
+
+def asymmetry_fault(selector: str, learner: str | None, correction: str) -> str | None:
+    """Return why a selector or a learner, by their methods, or a correction needs symmetry."""
+    if selector in _SYMMETRIC_SELECTORS:
+        others = ", ".join(sorted(SELECTORS.keys() - _SYMMETRIC_SELECTORS))
+        return f"the selector {selector} needs a symmetric kernel. Use one of {others}."
+    if correction not in ASYMMETRIC_FORMS:
+        return (
+            f"correction {correction!r} needs a symmetric kernel: others have no real eigenvalues. "
+            f"Use {' or '.join(ASYMMETRIC_FORMS)}."
+        )
+    if learner in LEARNERS and LEARNERS[learner].needs_symmetric:
+        others = ", ".join(sorted(k for k, v in LEARNERS.items() if not v.needs_symmetric))
+        return f"the learner {learner} needs a symmetric kernel. Use one of {others}."
+    return None
+
+
+_SYMMETRIC_SELECTORS = {
+    name for name, selector in SELECTORS.items() if selector.needs in ("class_scores", "sketch")
+}
+
+
+_LIFT_DEFAULTS = complete({}, schema()["$defs"]["recipe"]["properties"]["lift"], "lift")
+
+
+def lift_of(views: Mapping[str, Any], lift: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the lift of a recipe: views without one are summed up."""
+    summed = lift is None and any(views.values())
+    return {**_LIFT_DEFAULTS, "kernel": "linear"} if summed else lift
+
+
+LOSS = 0.005
+"""What a cascade may lose of accuracy, unless the config says it, or a number of alignments."""
+
+
+def cascade_of(cascade: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the cascade of a recipe: with a loss, unless a number of alignments is stated."""
+    if cascade is None:
+        return None
+    return {**({} if "alignments" in cascade else {"loss": LOSS}), **cascade}
+
+
+def cascade_fault(cascade: Mapping[str, Any]) -> str | None:
+    """Return why a cascade cannot be what it is asked to be; None if it can."""
+    if not {"loss", "alignments"} <= cascade.keys():
+        return None
+    return (
+        "cascade: loss and alignments are two ways to choose one threshold. Leave out the one or "
+        "the other."
+    )
+
+
+def _too_few(cascade: Mapping[str, Any], transform: str, selector: Mapping[str, Any]) -> str | None:
+    """Return why a first stage leaves no alignments to a cascade, where its number is known."""
+    wanted, budget = cascade.get("alignments"), selector.get("budget")
+    if wanted is None or not isinstance(budget, int) or not selector.get("grow", True):
+        return None
+    base = budget + int(transform != "raw")
+    if base <= wanted:
+        return None
+    return (
+        f"cascade: {wanted:g} alignments for a query are asked for, and the first stage takes "
+        f"{base}. Give more, or its selector a smaller budget."
+    )
+
+
+Refuse = Callable[[str, str], InputError]
+"""Makes an error of a place in the configuration, and why it is wrong."""
+
+
+def check_references(config: dict[str, Any], name: str) -> None:
+    """Check what the schema cannot: names that refer to nothing, settings that do not fit.
+
+    The recipes of a data set that names none are all of them: they are filled in, in place.
+
+    Raises
+    ------
+    InputError
+        At the first thing wrong.
+    """
+
+    def refuse(place: str, why: str) -> InputError:
+        return InputError(f"{name}: {place}: {why}")
+
+    evalue = config["transforms"]["evalue"]
+    if (evalue["lambda"] is None) != (evalue["K"] is None):
+        raise refuse("transforms.evalue", "give both lambda and K, or neither.")
+    _check_recipes(config, refuse)
+    _check_lenders(config["selectors"], refuse)
+    for key, dataset in config["datasets"].items():
+        _choose_recipes(dataset, config["recipes"], f"datasets.{key}", refuse)
+        _check_dataset(DatasetPlan(config, key), f"datasets.{key}", refuse)
+    for key, request in config["classify"].items():
+        _check_request(key, request, config, refuse)
+
+
+def _check_recipes(config: Mapping[str, Any], refuse: Refuse) -> None:
+    names = set()
+    for recipe in config["recipes"]:
+        place = f"recipes, {recipe['name']!r}"
+        if recipe["name"] in names:
+            raise refuse(place, "the name stands twice; names must differ.")
+        names.add(recipe["name"])
+        if isinstance(recipe["rank"], float) and recipe["rank"] > 1:
+            raise refuse(
+                place,
+                f"rank {recipe['rank']} is neither a whole number nor a share up to 1.0.",
+            )
+        for kind in ("selector", "learner"):
+            if recipe[kind] not in config[f"{kind}s"]:
+                raise refuse(place, _undefined(kind, recipe[kind], config[f"{kind}s"]))
+        learner = config["learners"][recipe["learner"]]["method"]
+        recipe["lift"] = lift_of(recipe["views"], recipe["lift"])
+        if fault := correction_fault(learner, recipe["correction"], recipe["lift"] is not None):
+            raise refuse(place, fault)
+        if recipe["lift"] is not None and recipe["rank"] != "misfit":
+            raise refuse(place, "a lift keeps all of its inducing points. Leave out rank.")
+        recipe["cascade"] = cascade = cascade_of(recipe["cascade"])
+        if cascade is not None:
+            selector = config["selectors"][recipe["selector"]]
+            fault = cascade_fault(cascade) or _too_few(cascade, recipe["transform"], selector)
+            if fault is not None:
+                raise refuse(place, fault)
+
+
+def _undefined(what: str, name: str, known: Iterable[str]) -> str:
+    return f"{what} {name!r} is not defined{nearest(name, known)}"
+
+
+def _check_lenders(selectors: Mapping[str, Any], refuse: Refuse) -> None:
+    """Refuse a budget that names no selector, or one that takes its number from another."""
+    own = [key for key, part in selectors.items() if not isinstance(part.get("budget"), str)]
+    for key, selector in selectors.items():
+        budget = selector.get("budget")
+        if isinstance(budget, str) and budget not in own:
+            raise refuse(
+                f"selectors.{key}.budget",
+                f"{budget!r} is no selector with a number of its own{nearest(budget, own)}",
+            )
+
+
+def _choose_recipes(
+    dataset: dict[str, Any], recipes: Iterable[Mapping[str, Any]], place: str, refuse: Refuse
+) -> None:
+    known = [recipe["name"] for recipe in recipes]
+    asked = [("recipes", recipe) for recipe in dataset["recipes"] or []]
+    asked += [("final", dataset["final"])] if dataset["final"] else []
+    for part, recipe in asked:
+        if recipe not in known:
+            raise refuse(f"{place}.{part}", _undefined("recipe", recipe, known))
+    dataset["recipes"] = dataset["recipes"] or known
+    if dataset["final"] is not None and dataset["final"] not in dataset["recipes"]:
+        raise refuse(f"{place}.final", "the recipe is not among the data set's recipes.")
+
+
+def _check_request(
+    key: str, request: Mapping[str, Any], config: Mapping[str, Any], refuse: Refuse
+) -> None:
+    name, datasets = request["dataset"], config["datasets"]
+    if name not in datasets:
+        raise refuse(f"classify.{key}", _undefined("data set", name, datasets))
+    source = datasets[name]["source"]
+    if request["vectors"] and not datasets[name]["vectors"]:
+        raise refuse(
+            f"classify.{key}.vectors",
+            f"the data set {name!r} has no vectors, so its model looks at none. Leave it out.",
+        )
+    recipes = DatasetPlan(config, name).recipes()
+    if not request["vectors"] and any(recipe["views"]["vectors"] for recipe in recipes):
+        raise refuse(
+            f"classify.{key}",
+            f"recipes of the data set {name!r} have a view of vectors. Give those of the new "
+            "objects as 'vectors'.",
+        )
+    if request["strand"] == "both" and source.get("molecule") != "nucleotide":
+        raise refuse(
+            f"classify.{key}.strand",
+            f"the objects of {name!r} are no nucleotides, so they have no other "
+            "strand. Leave it out.",
+        )
+    if key.casefold() == UNLABELLED and source.get("unmatched") == "classify":
+        raise refuse(
+            f"classify.{key}",
+            "is the name of the data set's own sequences without label (unmatched: classify). "
+            "Choose another name.",
+        )
+
+
+def _check_dataset(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
+    folds = plan.settings["folds"]
+    for key, why in plan.source.faults():
+        raise refuse(f"{place}.source.{key}", why)
+    if folds["method"] == "table" and not folds["table"]:
+        raise refuse(f"{place}.folds", "method table needs the path of a table.")
+    if folds["column"] is not None and folds["method"] != "grouped":
+        raise refuse(f"{place}.folds.column", "only the method grouped takes a column.")
+    _check_views(plan, place, refuse)
+    _check_siblings(plan, place, refuse)
+    _check_several(plan, place, refuse)
+    if plan.source.aligned:
+        _check_scoring(plan, place, refuse)
+        return
+    if plan.source.kind == "asymmetric":
+        for recipe in plan.recipes():
+            selector, learner = (
+                plan.config[f"{key}s"][recipe[key]]["method"] for key in ("selector", "learner")
+            )
+            if fault := asymmetry_fault(selector, learner, recipe["correction"]):
+                raise refuse(f"{place}.recipes", f"recipe {recipe['name']!r}: {fault}")
+    noun = plan.source.noun
+    for owner, transform in plan.transforms_by_owner().items():
+        if transform != "raw":
+            raise refuse(
+                f"{place}.recipes",
+                f"{owner} has 'transform: {transform}', but only alignment scores are "
+                f"transformed. For {noun} give recipes and their selectors 'transform: raw'.",
+            )
+    if folds["method"] == "grouped" and folds["column"] is None:
+        raise refuse(
+            f"{place}.folds",
+            f"{noun}: no sequences to group by identity. Use method stratified or table, "
+            "or a column of the labels' table.",
+        )
+
+
+def _check_views(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
+    """Refuse recipes with views of what the data set does not have, or with a cascade."""
+    for recipe in plan.recipes():
+        owner = f"recipe {recipe['name']!r}"
+        if recipe["views"]["words"] and not plan.source.aligned:
+            raise refuse(
+                f"{place}.recipes",
+                f"{owner} has a view of words, but only sequences have words. For "
+                f"{plan.source.noun} leave it out.",
+            )
+        if recipe["cascade"] is not None and not plan.source.aligned:
+            raise refuse(
+                f"{place}.recipes",
+                f"{owner} has a cascade, but only sequences are aligned. For {plan.source.noun} "
+                "leave it out.",
+            )
+        if recipe["views"]["vectors"] and not plan.settings["vectors"]:
+            raise refuse(
+                f"{place}.recipes",
+                f"{owner} has a view of vectors, but the data set has none. Name a table of them "
+                "as 'vectors' of the data set.",
+            )
+
+
+def _check_siblings(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
+    """Refuse learners that cannot learn the children of nodes, if they should."""
+    levels = plan.settings.get("levels")
+    if levels is None or levels["learn"] != "siblings":
+        return
+    for recipe in plan.recipes():
+        learner = make_learner(plan.config["learners"][recipe["learner"]])
+        if fault := siblings_fault(learner):
+            raise refuse(f"{place}.levels.learn", f"recipe {recipe['name']!r}: {fault}")
+
+
+def _check_several(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
+    """Refuse what takes each record for one of one class, where records may have several labels."""
+    if not plan.source.several:
+        return
+    for key in ("levels", "unknown"):
+        if plan.settings.get(key):
+            raise refuse(
+                f"{place}.{key}",
+                "records with several labels (labels.multiple: all) cannot have it. Leave it out.",
+            )
+    if plan.config["unknown"] is not None:
+        raise refuse(
+            "unknown",
+            f"p-values are of objects with one label, but records of {place} may have several "
+            "(labels.multiple: all). Leave it out.",
+        )
+    for recipe in plan.recipes():
+        owner = f"recipe {recipe['name']!r}"
+        if recipe["cascade"] is not None:
+            raise refuse(
+                f"{place}.recipes",
+                f"{owner} has a cascade, which tells classes apart, but records may have several "
+                "labels (labels.multiple: all). Leave the cascade out.",
+            )
+        learner = make_learner(plan.config["learners"][recipe["learner"]])
+        if fault := several_fault(learner):
+            raise refuse(f"{place}.recipes", f"{owner}: {fault}")
+
+
+def _check_scoring(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
+    scoring, molecule = plan.settings["scoring"], plan.settings["source"].get("molecule")
+    matrix, mode = scoring["matrix"], scoring["mode"]
+    if molecule == "nucleotide" and re.fullmatch(r"(?i)(blosum|pam)\d+", matrix):
+        raise refuse(
+            f"{place}.scoring.matrix",
+            f"{matrix} compares amino acids, the molecule is nucleotide. "
+            "Use nuc44 or dnafull, or leave it out.",
+        )
+    if scoring["gap_open"] < scoring["gap_extend"]:
+        raise refuse(f"{place}.scoring", "gap_open must be at least gap_extend.")
+    for owner, transform in plan.transforms_by_owner().items():
+        if mode != "local" and transform not in ("raw", "normalised"):
+            raise refuse(
+                f"{place}.scoring",
+                f"{mode} alignments can score below 0, which the transform {transform} of {owner} "
+                "cannot take. Use raw or normalised there, or mode local.",
+            )

@@ -1,0 +1,95 @@
+"""Names and paths of a configuration: refused where something would take them otherwise."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kreinflow.base.errors import InputError
+from kreinflow.sequences.files import has_control
+from kreinflow.sequences.sources.registry import SOURCES
+
+TAKEN = (
+    *("compare.html", "config.yaml", "logs", "paper", "report.html", "report.txt"),
+    *("ro-crate-metadata.json", "times", "workflow.smk"),
+)
+"""What stands in the folder of results beside those of the data sets."""
+
+
+def check_paths(config: Mapping[str, Any], name: str) -> None:
+    """Refuse paths and names that would become other files than they say.
+
+    Parameters
+    ----------
+    config : mapping
+        As the schema wants it. Names may have letters, digits and some signs only.
+    name : str
+        Of the configuration, for messages.
+
+    Raises
+    ------
+    InputError
+        At the first one.
+    """
+    for place, path in _paths(config, ()):
+        if fault := _fault(path):
+            raise InputError(f"{name}: {place}: {path!r} {fault}")
+    for dataset in config["datasets"]:
+        if dataset.casefold() in TAKEN:
+            raise InputError(
+                f"{name}: datasets: {dataset!r} is the name of something else in the results. "
+                "Choose another name."
+            )
+    _refuse_twins(f"{name}: datasets", config["datasets"])
+    _refuse_twins(f"{name}: selectors", config.get("selectors", ()))
+    for dataset in config["datasets"]:
+        requests = config["classify"].items()
+        own = [key for key, request in requests if request["dataset"] == dataset]
+        _refuse_twins(f"{name}: classify", own)
+
+
+def _refuse_twins(place: str, names: Iterable[str]) -> None:
+    """Refuse names of which a file system that ignores case would make one file."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            raise InputError(
+                f"{place}: {other!r} and {name!r} differ in upper and lower case only, which some "
+                "disks do not tell apart. Rename one."
+            )
+
+
+_KEYS = {"results", "data", "matrix", "table", "lines", "input"}
+"""Keys that name files, beside those of the sources."""
+
+
+def _paths(value: Any, place: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield each path of a configuration, and where it stands."""
+    if isinstance(value, dict | list):
+        parts = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, part in parts:
+            yield from _paths(part, (*place, str(key)))
+    elif isinstance(value, str):
+        keys = _KEYS | {source.path_key for source in SOURCES.values()}
+        if not keys.isdisjoint(place[-2:]):  # the last may be a number in a list
+            yield ".".join(place), value
+
+
+def _fault(path: str) -> str | None:
+    """Return what is wrong with a path, and what to do."""
+    if re.search(r"[{}]", path):
+        return "has a brace, which Snakemake takes for the begin or end of a wildcard. Rename it."
+    if has_control(path):
+        return "has a control character, or one that is not shown. Rename it."
+    if found := re.search(r"<[^<>/]*>", path):
+        return f"has {found[0]} in it, which Snakemake takes for a variable. Rename it."
+    if re.search(r"^\s|\s/*$", path):
+        return "begins or ends with a space. Remove it, or rename the file."
+    if found := re.search(r"^~|(?:^|/)\$[A-Za-z_]\w*", path):
+        return (
+            f"has {found[0].lstrip('/')} in it, which only a shell replaces by a folder. "
+            "Write the folder out."
+        )
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path):
+        return "is an address where a path is expected. Download it, and give the file."
+    return None

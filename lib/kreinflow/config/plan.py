@@ -1,0 +1,310 @@
+"""What a run makes of a data set: its recipes, selectors, folds, files and jobs, by their names."""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kreinflow.base.hierarchy import Tree
+from kreinflow.learners.learner import Learner
+from kreinflow.learners.registry import factored, make_learner
+from kreinflow.learners.siblings import learner_of
+from kreinflow.sequences.dataset import VIEW_FILE
+from kreinflow.sequences.folds import count_folds
+from kreinflow.sequences.partition import ALL, fold_name
+from kreinflow.sequences.sources.registry import make_source
+from kreinflow.sequences.sources.source import Source
+
+if TYPE_CHECKING:
+    from kreinflow.config.lift_costs import Lifted
+
+UNLABELLED = "unlabelled"
+"""The name under which the sequences of a data set that have no label are classified."""
+
+Settings = Mapping[str, Any]
+
+
+class DatasetPlan:
+    """One data set of a complete configuration.
+
+    Parameters
+    ----------
+    config : mapping
+        As :func:`~kreinflow.config.configuration.complete_configuration` returns it.
+    name : str
+        Of the data set.
+
+    Attributes
+    ----------
+    settings : mapping
+        The part of the data set in the configuration.
+    folder : str
+        Where its results are.
+    """
+
+    def __init__(self, config: Settings, name: str) -> None:
+        self.config, self.name = config, name
+        self.settings: Settings = config["datasets"][name]
+        self.folder = f"{config['results'].rstrip('/')}/{name}"
+
+    def recipes(self, selector: str | None = None) -> list[Settings]:
+        """Return the recipes of the data set in its order, or those of one selector."""
+        by_name = {recipe["name"]: recipe for recipe in self.config["recipes"]}
+        own = [by_name[name] for name in self.settings["recipes"]]
+        return [recipe for recipe in own if selector in (None, recipe["selector"])]
+
+    @property
+    def trained_selectors(self) -> list[str]:
+        """The selectors of the recipes."""
+        return list(dict.fromkeys(recipe["selector"] for recipe in self.recipes()))
+
+    @property
+    def factored_selectors(self) -> list[str]:
+        """The selectors of the recipes that learn from a Krein factor of the scores."""
+        return [name for name in self.trained_selectors if self.factored(name)]
+
+    def factored(self, selector: str) -> list[Settings]:
+        """Return the recipes of a selector that learn from a Krein factor of the scores."""
+        return factored(self.recipes(selector), self.config["learners"])
+
+    @property
+    def selectors(self) -> dict[str, Settings]:
+        """The selectors of the recipes, then those that lend them their number of landmarks."""
+        known, used = self.config["selectors"], self.trained_selectors
+        lenders = [b for name in used if isinstance(b := known[name].get("budget"), str)]
+        return {name: known[name] for name in (*used, *lenders)}
+
+    def transforms_by_owner(self) -> dict[str, str]:
+        """Return the score transform of each recipe and selector, by what messages call it."""
+        found = {f"recipe {recipe['name']!r}": recipe["transform"] for recipe in self.recipes()}
+        return found | {
+            f"selector {name!r}": settings["transform"]
+            for name, settings in self.selectors.items()
+            if "transform" in settings
+        }
+
+    @property
+    def transforms(self) -> list[str]:
+        """The score transforms of the recipes and of the selectors, sorted."""
+        wanted = list(self.transforms_by_owner().values())
+        wanted += [settings.get("transform", "raw") for settings in self.selectors.values()]
+        return sorted(set(wanted))
+
+    def most_wanted(self, key: str) -> int | None:
+        """Return what the selectors ask for at most, to choose landmarks by.
+
+        Parameters
+        ----------
+        key : {"candidates", "sketch"}
+            Candidates of a class and fold, or objects of a fold's sketch.
+
+        Returns
+        -------
+        int or None
+            None stands for all of them, 0 if no selector asks.
+        """
+        asked = [settings[key] for settings in self.selectors.values() if key in settings]
+        return 0 if not asked else None if None in asked else max(asked)
+
+    @property
+    def chooses_by_scores(self) -> bool:
+        """Whether a selector looks at scores, which are then aligned before the columns."""
+        return any(self.most_wanted(key) != 0 for key in ("candidates", "sketch"))
+
+    def learners(self, selector: str) -> list[Learner]:
+        """Return the learner of each recipe of a selector that has no lift."""
+        return [self._learner(recipe) for recipe in self.recipes(selector) if not recipe["lift"]]
+
+    def lifted(self, selector: str) -> "list[Lifted]":
+        """Return what the recipes of a selector with a lift cost by."""
+        from kreinflow.config.lift_costs import Lifted  # slow to import
+
+        return [
+            Lifted(
+                learner=self._learner(recipe),
+                inducing=recipe["lift"]["inducing"],
+                lengths=len(recipe["views"]["words"] or ()),
+                views=sum(map(bool, recipe["views"].values())),
+            )
+            for recipe in self.recipes(selector)
+            if recipe["lift"]
+        ]
+
+    def cascades(self, selector: str | None = None) -> list[Settings]:
+        """Return the recipes with a cascade, of the data set or of one selector."""
+        return [recipe for recipe in self.recipes(selector) if recipe["cascade"]]
+
+    def _learner(self, recipe: Settings) -> Learner:
+        learner = make_learner(self.config["learners"][recipe["learner"]])
+        if (levels := self.settings.get("levels")) is None:
+            return learner
+        # What it costs hardly depends on the tree, which the labels tell.
+        return learner_of(learner, Tree.of("ab", ".").forks, levels["learn"])
+
+    @cached_property
+    def source(self) -> Source:
+        """Where the data come from."""
+        return make_source(self.settings["source"], Path(self.config["data"]), self.separator)
+
+    @property
+    def separator(self) -> str | None:
+        """What separates the levels of labels that are paths; None if labels are none."""
+        levels = self.settings["levels"]
+        return None if levels is None else str(levels["separator"])
+
+    @property
+    def vectors(self) -> list[str]:
+        """The user's table of vectors of the records, if there is one."""
+        return [self.path(self.settings["vectors"])] if self.settings["vectors"] else []
+
+    def dataset_files(self, folder: str = "dataset", prefix: str = "") -> dict[str, str]:
+        """Return the files of the data set in a folder of its own, by the names that rules use."""
+        files = {"records": "records.tsv", "distinct": "distinct.tsv", "summary": "summary.json"}
+        array = self.source.array
+        files |= {"array": array} if array else {}
+        files |= {"view": VIEW_FILE} if self.vectors else {}
+        return {f"{prefix}{name}": f"{folder}/{file}" for name, file in files.items()}
+
+    def files_with_unknown(self) -> dict[str, str]:
+        """Return those of the data set with the classes held out as unknown, if there are any."""
+        return self.dataset_files("unknown/dataset", "unknown_") if self.settings["unknown"] else {}
+
+    def files_read(self, learned_alone: bool) -> tuple[str, dict[str, str]]:
+        """Return all that one look at the user's files makes, and a name for the rule that looks.
+
+        Parameters
+        ----------
+        learned_alone : bool
+            Leave out what nothing is learned from: classes held out, records without a label.
+        """
+        files, name = self.dataset_files(), f"read_{Path(self.source.array or 'dataset').stem}"
+        name = f"{name}_and_view" if self.vectors else name
+        if self.classifies_unlabelled and not learned_alone:
+            files["unlabelled"], name = f"dataset/{UNLABELLED}.fasta", f"{name}_{UNLABELLED}"
+        if self.settings["unknown"] and not learned_alone:
+            files, name = files | self.files_with_unknown(), f"{name}_unknown"
+        return name, files
+
+    @property
+    def classifies_unlabelled(self) -> bool:
+        """Whether the final model classifies the sequences without a label."""
+        return bool(self.settings["source"].get("unmatched") == "classify")
+
+    @property
+    def classified(self) -> list[str]:
+        """The tables of all that the final model classifies."""
+        names = [UNLABELLED] if self.classifies_unlabelled else []
+        requests = self.config["classify"].items()
+        names += [name for name, request in requests if request["dataset"] == self.name]
+        return [f"{self.folder}/classified/{name}.tsv" for name in names]
+
+    def race(self, fold: str) -> list[str]:
+        """Return the table that says which recipes are fitted on a fold; none if all are.
+
+        Recipes of ``auto`` race in the first training part.
+        """
+        races = "auto" in self.config and fold != self.folds[0]
+        return [f"{self.folder}/race.tsv"] if races else []
+
+    @cached_property
+    def folds(self) -> list[str]:
+        """The names of the outer folds, and of the part that the final model learns from.
+
+        Raises
+        ------
+        InputError
+            If the user's table of folds is at fault.
+        """
+        counted = count_folds(self.settings["folds"], Path(self.config["data"]))
+        return [*(fold_name(*numbers) for numbers in counted), ALL]
+
+    def path(self, *names: str) -> str:
+        """Return a path of the configuration, which starts at the data folder."""
+        return str(Path(self.config["data"], *names))
+
+    def tables_of(self, selectors: Iterable[str]) -> list[str]:
+        """Return the user's tables of landmarks of some selectors."""
+        settings = [self.config["selectors"][name] for name in selectors]
+        return [self.path(selector["table"]) for selector in settings if "table" in selector]
+
+    @property
+    def fold_tables(self) -> list[str]:
+        """The user's table of folds, or of labels with a column of groups, if there is one."""
+        folds, table = self.settings["folds"], None
+        if folds["method"] == "table":
+            table = folds["table"]
+        elif folds["method"] == "grouped" and folds["column"] is not None:
+            table = self.settings["source"].get("labels", {}).get("table")
+        return [self.path(table)] if table else []
+
+    def blocks(self, stage: str) -> list[str]:
+        """Return the files of the blocks that are aligned for a stage, none if nothing is.
+
+        Parameters
+        ----------
+        stage : {"class_scores", "columns"}
+            What selectors choose landmarks by, or the columns of the landmarks.
+        """
+        if not self.source.aligned or (stage == "class_scores" and not self.chooses_by_scores):
+            return []
+        blocks = range(self.config["alignment"]["blocks"])
+        return [f"{self.folder}/alignment/{stage}.{block}.json" for block in blocks]
+
+    def to_classify(self, name: str) -> str:
+        """Return what a request names, or the sequences of the data set that have no label."""
+        if name == UNLABELLED and self.classifies_unlabelled:
+            return f"{self.folder}/dataset/{UNLABELLED}.fasta"
+        return self.path(self.config["classify"][name]["input"])
+
+    def vectors_to_classify(self, name: str) -> list[str]:
+        """Return the table of the vectors of what :meth:`to_classify` returns, if there is one."""
+        if name == UNLABELLED and self.classifies_unlabelled:
+            return self.vectors
+        table = self.config["classify"][name]["vectors"]
+        return [self.path(table)] if table else []
+
+    def of_fold(self, stage: str, fold: str, ending: str) -> list[str]:
+        """Return the files of a stage and fold, one for each selector that has them."""
+        return [f"{self.folder}/{stage}/{name}/{fold}.{ending}" for name in self._with(stage)]
+
+    def _with(self, stage: str) -> list[str]:
+        return self.factored_selectors if stage == "factors" else self.trained_selectors
+
+    def of_folds(self, stage: str, ending: str, lenders: bool = False) -> list[str]:
+        """Return the files of a stage, selector by selector, those of ``all`` the last ones.
+
+        With ``lenders`` all :attr:`selectors` have files, without it those of the recipes.
+        """
+        return [
+            f"{self.folder}/{stage}/{name}/{fold}.{ending}"
+            for name in (self.selectors if lenders else self._with(stage))
+            for fold in self.folds
+        ]
+
+    def of_tested(self, stage: str, ending: str) -> list[str]:
+        """Return the files of :meth:`of_folds` for the outer folds alone."""
+        paths = self.of_folds(stage, ending)
+        return [path for path in paths if Path(path).name != f"{ALL}.{ending}"]
+
+    def timed_jobs(self) -> list[str]:
+        """Return the names of a run's benchmarks: the folder may hold those of an earlier one."""
+        aligned = [*self.blocks("class_scores"), *self.blocks("columns")]
+        return [
+            *("dataset", "folds", "candidates"),
+            *(Path(path).stem for path in aligned),
+            "columns",
+            *(f"landmarks.{fold}" for fold in self.folds),
+            *(f"model.{name}.{fold}" for name in self.trained_selectors for fold in self.folds),
+            *(Path(path).stem for path in self.race(ALL)),
+            *("evaluation", "final_model", "map"),
+            *(("unknown_scores", "unknown") if self.settings["unknown"] else ()),
+            *(("levels",) if self.settings["levels"] else ()),
+            *(f"classify.{Path(path).stem}" for path in self.classified),
+        ]
+
+    def timed_products(self) -> list[str]:
+        """Return what the last of these jobs make, but for what shows the times."""
+        files = ["evaluation/summary.tsv", "model.safetensors", "map.json"]
+        files += ["unknown/summary.tsv"] if self.settings["unknown"] else []
+        files += ["evaluation/levels.tsv"] if self.settings["levels"] else []
+        return [*(f"{self.folder}/{file}" for file in files), *self.classified]

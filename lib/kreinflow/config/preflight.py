@@ -1,0 +1,170 @@
+"""All checks of a data set before its first alignment."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kreinflow.base.errors import InputError
+from kreinflow.landmarks.budgets import landmarks_wanted, paid_landmarks, pairs_with
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.files import check_file, check_results
+from kreinflow.sequences.folds import check_groups
+from kreinflow.sequences.partition import ALL, Partition
+from kreinflow.sequences.record_vectors import check_vectors_file
+from kreinflow.sequences.sources.registry import make_source
+
+if TYPE_CHECKING:
+    from kreinflow.alignment.scoring import ScoringScheme
+    from kreinflow.alignment.transforms import ScoreTransform
+
+
+def check_files(config: Mapping[str, Any], data: Path) -> None:
+    """Check cheaply what the configuration names, before any job runs: files, folds, tables.
+
+    Parameters
+    ----------
+    config : mapping
+        As :func:`~kreinflow.config.configuration.complete_configuration` returns it.
+    data : Path
+        Where relative paths start.
+
+    Raises
+    ------
+    InputError
+    """
+    check_results(Path(config["results"]))
+    for name, dataset in config["datasets"].items():
+        check_results(Path(config["results"], name))
+        make_source(dataset["source"], data).check()
+        check_groups(dataset["folds"], dataset["source"], data)
+        if dataset["vectors"] is not None:
+            check_vectors_file(data / dataset["vectors"])
+    named = [request["input"] for request in config["classify"].values()]
+    named += [settings["table"] for settings in config["selectors"].values() if "table" in settings]
+    for path in named:
+        check_file(data / path)
+    for request in config["classify"].values():
+        if request["vectors"] is not None:
+            check_vectors_file(data / request["vectors"])
+
+
+def check_dataset(
+    dataset: Dataset,
+    partition: Partition,
+    selectors: Mapping[str, Mapping[str, Any]],
+    scheme: "ScoringScheme | None",
+    transforms: "Mapping[str, ScoreTransform]",
+    data: Path,
+    whole: Dataset | None = None,
+) -> None:
+    """Do all checks that need the records and folds of a data set.
+
+    Parameters
+    ----------
+    dataset, partition, scheme
+    selectors, transforms : mapping
+        Those that the data set uses, by name: the settings, and the transforms themselves.
+    data : Path
+        Where relative paths start.
+    whole : Dataset, optional
+        The data set with its unknown records, if any are held out.
+
+    Raises
+    ------
+    InputError
+    """
+    settings = {name: selectors[name] for name in sorted(selectors)}
+    check_budgets(dataset, partition, settings)
+    check_given(dataset, partition, settings, data)
+    check_self_scores(dataset if whole is None else whole, scheme, transforms)
+
+
+def check_budgets(
+    dataset: Dataset, partition: Partition, selectors: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Refuse a number of landmarks, or of candidates, that the smallest training part lacks.
+
+    Raises
+    ------
+    InputError
+    """
+    from kreinflow.landmarks.stage import training_parts  # slow to import, as all of scores is
+
+    # Homology-aware folds may test nothing at all: the final model is left.
+    parts = [partition.training(name) for name in [*partition.names, ALL]]
+    fewest = min(len(np.unique(dataset.rows[part])) for part in parts)
+    classes, objects = len(dataset.classes), len(dataset.digests)
+    all_parts = training_parts(partition)
+    for name, selector in selectors.items():
+        budget = selector.get("budget")
+        wanted = landmarks_wanted(budget, fewest, classes=classes, objects=objects, parts=all_parts)
+        asked = budget.get("alignments") if isinstance(budget, Mapping) else None
+        if asked is not None and (paid := paid_landmarks(asked, objects, all_parts)) < classes:
+            least = pairs_with(min(classes * all_parts, objects), objects)
+            raise InputError(
+                f"selectors.{name}.budget.alignments: {asked:,} pay for {paid} landmarks "
+                f"in each of {all_parts} training parts of {objects:,} distinct sequences, fewer "
+                f"than the {classes} classes. Give at least {least:,}, or use fewer folds; "
+                "where the recipes are automatic, raise auto.alignments by the same factor."
+            )
+        if wanted is not None and wanted > fewest:
+            raise InputError(
+                f"selectors.{name}.budget: {wanted} landmarks are more than the {fewest} distinct "
+                f"sequences of the smallest training part. Give at most {fewest}."
+            )
+
+
+def check_given(
+    dataset: Dataset,
+    partition: Partition,
+    selectors: Mapping[str, Mapping[str, Any]],
+    data: Path,
+) -> None:
+    """Refuse a table of landmarks with unknown ids, or of which a fold trains on less than two.
+
+    Raises
+    ------
+    InputError
+    """
+    from kreinflow.landmarks.stage import given_landmarks  # slow to import
+
+    for name, selector in selectors.items():
+        given = given_landmarks(dataset, selector, data)
+        if given is None:
+            continue
+        for fold in partition.names:
+            left = np.isin(given, dataset.rows[partition.training(fold)]).sum()
+            if left < 2:
+                raise InputError(
+                    f"selectors.{name}.table: fold {fold} trains on {left} of the {len(given)} "
+                    "landmarks. Name more of them: at least 2 have to be left in each fold."
+                )
+
+
+def check_self_scores(
+    dataset: Dataset, scheme: "ScoringScheme | None", transforms: "Mapping[str, ScoreTransform]"
+) -> None:
+    """Refuse a sequence that cannot score above 0 with itself, such as one of X alone.
+
+    Nothing is aligned: no self-score exceeds the sum of what its letters gain with themselves.
+
+    Raises
+    ------
+    InputError
+        Naming the record.
+    """
+    from kreinflow.alignment.scoring import sums_over_letters
+
+    if scheme is None:
+        return
+    gain = scheme.matrix.by_character(np.maximum(np.diagonal(scheme.matrix.scores), 0))
+    bounds = sums_over_letters(dataset.sequences, gain).astype(np.float64)
+    for name, transform in transforms.items():
+        for row in transform.unusable(bounds, dataset.lengths).tolist():
+            raise InputError(
+                f"{dataset.first_id(row)}: its {dataset.lengths[row]} residues score "
+                f"{bounds[row]:.0f} with themselves at best, too little for the transform {name} "
+                "to divide by. Remove the record, or use the transform raw."
+            )

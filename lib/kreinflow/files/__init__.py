@@ -1,0 +1,1 @@
+"""Tables, arrays, checksums and logs: read, checked, and written whole or not at all."""

@@ -1,0 +1,158 @@
+"""What a job says: everything to its log, progress and the one clear error to the terminal too."""
+
+import contextlib
+import io
+import os
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO, cast
+
+from kreinflow.base.errors import (
+    KreinflowError,
+    ending_tidily,
+    exit_code_of,
+    of_the_disk,
+    of_the_memory,
+    unwritable,
+)
+from kreinflow.files.artifacts import write_json
+from kreinflow.files.provenance import job_record
+
+
+class _Log(io.TextIOBase):
+    """A log file that hides no message and ends no job when the disk is full.
+
+    Parameters
+    ----------
+    path : Path
+    terminal : writable text stream
+        Where it is said, once, that lines are lost.
+
+    Attributes
+    ----------
+    whole : bool
+        Whether no line is lost yet.
+    """
+
+    def __init__(self, path: Path, terminal: TextIO) -> None:
+        self._path = path
+        self._terminal = terminal
+        self.whole = True
+        self._file = open(path, "wb", buffering=0)  # noqa: SIM115
+
+    def write(self, text: str) -> int:
+        try:
+            self._file.write(text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            if self.whole:
+                print(
+                    f"kreinflow: {self._path}: the log is not whole ({error.strerror}).",
+                    file=self._terminal,
+                    flush=True,
+                )
+            self.whole = False
+        return len(text)
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _Terminal(io.TextIOBase):
+    """A terminal that may be gone: what cannot be written there is lost, and ends no job."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except OSError:  # what the stream still holds must not fail again at the end
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+        return len(text)
+
+
+class Console:
+    """Writes lines to the log and, when asked, to the terminal.
+
+    Parameters
+    ----------
+    terminal : writable text stream
+        Where progress is shown.
+    """
+
+    def __init__(self, terminal: TextIO) -> None:
+        self.terminal = terminal
+
+    def say(self, line: str) -> None:
+        """Write a line to the log with the time of the day."""
+        print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
+
+    def show(self, line: str) -> None:
+        """Write a line to the log and to the terminal."""
+        self.say(line)
+        print(line, file=self.terminal, flush=True)
+
+
+@contextlib.contextmanager
+def logged(path: str | Path) -> Iterator[Console]:
+    """Run a job with its output in the log file ``path``.
+
+    A :class:`~kreinflow.base.errors.KreinflowError` ends the process with its exit code and one
+    message; anything else with exit code 1, the traceback in the log, and a request to report it.
+    A job that ends well leaves its :func:`~kreinflow.files.provenance.job_record` beside its log.
+    """
+    terminal = cast(TextIO, _Terminal(sys.stderr or open(os.devnull, "w")))  # noqa: SIM115
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        opened = _Log(path, terminal)
+    except OSError as error:
+        print(unwritable(path, error).line(), file=terminal, flush=True)
+        sys.exit(1)
+    with (
+        opened as log,
+        contextlib.redirect_stdout(log),
+        contextlib.redirect_stderr(log),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("default", UserWarning)
+        console = Console(terminal)
+        try:
+            with ending_tidily():
+                yield console
+                write_json(path.with_suffix(".json"), job_record())
+        except KeyboardInterrupt as interrupt:
+            console.show(f"kreinflow: {path}: interrupted. What is finished is kept.")
+            sys.exit(exit_code_of(interrupt))
+        except KreinflowError as error:
+            console.show(error.line())
+            sys.exit(error.exit_code)
+        except Exception as error:
+            console.say(traceback.format_exc())
+            if (fault := _known_fault(error)) is None:
+                if not log.whole:
+                    print(traceback.format_exc(), file=terminal)
+                fault = KreinflowError(f"a fault of the program; its traceback is in {path}")
+            console.show(fault.line())
+            sys.exit(1)
+
+
+def _known_fault(error: Exception) -> KreinflowError | None:
+    """Return what to say of a job without memory, or of a disk without room."""
+    if missing := of_the_memory(error):
+        return KreinflowError(
+            f"{missing}; lower alignment.memory_mb, learning.memory_mb or the "
+            "number of landmarks, or give the job more memory."
+        )
+    return of_the_disk(error, "a file of this job") if isinstance(error, OSError) else None

@@ -1,0 +1,166 @@
+"""Why jobs of the workflow failed, and what the next attempt of each asks for.
+
+Snakemake counts the attempts of a job and does not say why one failed: each asks for more memory
+and time than the last, and the words of ``sbatch`` on a group of jobs are lost. Its executors know
+the reason. They hand it to ``report_job_error``, which is where :class:`Failures` listens.
+"""
+
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from kreinflow.base.errors import InputError, printable
+
+_OURS = re.compile(rf"kreinflow ({InputError.kind}|error): .*", re.DOTALL)
+_REFUSED = re.compile(r"The error message was '(.*?)'\.?\n", re.DOTALL)
+_OF_SLURM = re.compile(r"^slurmstepd\S*: error: (.*(?:CANCELLED|killed|oom).*)$", re.MULTILINE)
+_TOO_LITTLE = re.compile(
+    r"\b(OUT_OF_MEMORY|TIMEOUT)\b|DUE TO TIME LIMIT|being killed|(?i:oom[-_ ]kill|out of memory)"
+)
+_NOT_ITS_FAULT = re.compile(r"'(CANCELLED|NODE_FAIL|BOOT_FAIL|PREEMPTED)|node failure")
+
+
+class Failures:
+    """Listens to an executor of Snakemake, and says of each failed job why it failed.
+
+    A job that asked for too little is tried again with more, and so is one that left no reason. A
+    job that was cancelled or refused, whose node died, or that failed by a fault of its own, is
+    tried again with the same request. An :class:`~kreinflow.base.errors.InputError` is not tried
+    again.
+    """
+
+    def __init__(self) -> None:
+        self._stamps: dict[str, int | None] = {}
+        self._tries: Counter[Any] = Counter()
+        self._final: list[str] = []
+        self._heard: list[Any] = []
+        self._faults: set[bool] = set()  # of these jobs, whether the input is at fault
+
+    def listen(self, executor: Any) -> None:
+        """Listen to the jobs that an executor begins, and to those that fail."""
+        if executor in self._heard:
+            return
+        self._heard.append(executor)
+        begin, fail = executor.printjob, executor.report_job_error
+
+        def printjob(job: Any) -> None:
+            _always(lambda: self._begin(job))
+            begin(job)
+
+        def report_job_error(submitted: Any, msg: str | None = None, **more: Any) -> None:
+            logs = more.get("aux_logs") or []
+            _always(lambda: self._fail(submitted.job, submitted.external_jobid, msg, logs))
+            fail(submitted, msg, **more)
+
+        executor.printjob, executor.report_job_error = printjob, report_job_error
+
+    def show(self) -> None:
+        """Print the jobs that failed and were not tried again, each with its reason, once."""
+        if self._final:
+            _print("\n".join(["kreinflow: jobs that failed, and why:", *self._final]))
+        self._final.clear()
+
+    @property
+    def exit_code(self) -> int:
+        """That of the run: 2 if each job failed by a fault of the input, else 1."""
+        return InputError.exit_code if self._faults == {True} else 1
+
+    def _begin(self, job: Any) -> None:
+        for log in _logs(job):
+            self._stamps[log] = _stamp(log)
+
+    def _fail(self, job: Any, submitted: str | None, said: str | None, logs: list[str]) -> None:
+        old = [log for log in _logs(job) if _stamp(log) in (self._stamps.get(log), None)]
+        if not self._tries[job.jobid]:  # else they are of an attempt before, in this run
+            for log in old:  # of an older run, which Snakemake would show
+                Path(log).unlink(missing_ok=True)
+        new = [log for log in _logs(job) if log not in old]
+        own = [match[0].strip() for log in new if (match := _OURS.search(_text(log)))]
+        of_slurm = _unique(line for log in logs for line in _OF_SLURM.findall(_text(log)))
+        reasons = _unique([*own, *_words_of(said), *of_slurm])
+        place = [log for log in (*_logs(job), *logs) if log and Path(log).is_file()]
+        text = "\n".join(
+            [_name(job), *(f"  {line}" for r in reasons for line in r.splitlines())]
+            + ["  log: " + log for log in place]
+        )
+        refused = said is not None and submitted is None
+        known = own or refused or _NOT_ITS_FAULT.search(said or "")
+        more = not known or any(map(_TOO_LITTLE.search, reasons))
+        self._tries[job.jobid] += 1
+        of_input = any(reason.startswith(f"kreinflow {InputError.kind}:") for reason in own)
+        if job.restart_times < self._tries[job.jobid] or of_input:
+            job._attempt = job.restart_times + 1  # the last
+            self._faults.add(of_input)
+            self._final.append(text)
+            again = "It is not tried again."
+        else:
+            # Snakemake adds one. First it frees the resources of this attempt, which it has kept.
+            job._attempt -= not more
+            again = f"It is tried again with {'more' if more else 'the same'} memory and time."
+        if said is not None:  # without an executor's words the job has said it on the terminal
+            _print(f"kreinflow: a job failed. {again}\n{text}")
+
+
+FAILURES = Failures()
+"""The listener of this process, which all modules of a workflow share."""
+
+
+def _always(listen: Callable[[], None]) -> None:
+    """Listen in such a way that Snakemake gets to know of each job, whatever happens here."""
+    try:
+        listen()
+    except Exception as error:
+        _print(f"kreinflow: no reason was found for a failed job ({error!r}).")
+
+
+def _print(text: str) -> None:
+    print(printable(text), file=sys.stderr, flush=True)
+
+
+def _members(job: Any) -> list[Any]:
+    return sorted(job.jobs, key=lambda j: j.rule.name) if job.is_group() else [job]
+
+
+def _logs(job: Any) -> list[str]:
+    return [str(log) for member in _members(job) for log in member.log]
+
+
+def _name(job: Any) -> str:
+    if job.is_group():
+        counts = Counter(member.rule.name for member in _members(job))
+        rules = ", ".join(f"{count} x {rule}" for rule, count in counts.items())
+        return f"group {job.groupid} ({rules}):"
+    values = ", ".join(f"{key}={value}" for key, value in job.wildcards_dict.items())
+    return f"{job.rule.name}{f' ({values})' if values else ''}:"
+
+
+def _stamp(log: str) -> int | None:
+    try:
+        with open(log, "rb") as file:  # of a file that is opened, NFS has no old time stamp
+            return os.fstat(file.fileno()).st_mtime_ns
+    except OSError:
+        return None
+
+
+def _text(log: str) -> str:
+    try:
+        return Path(log).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _words_of(said: str | None) -> list[str]:
+    """Return what Slurm said; the plugin puts its command, of a thousand letters, behind that."""
+    if said is None:
+        return []
+    if refusal := _REFUSED.search(said):
+        return refusal[1].splitlines()
+    return [said.partition(" Detailed failure reason")[0]]
+
+
+def _unique(lines: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(lines))

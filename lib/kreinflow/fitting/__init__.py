@@ -1,0 +1,1 @@
+"""How each part of a model is learned from training records alone."""

@@ -1,0 +1,180 @@
+"""The best hit of each record that a fold tests, as a search by BLAST would rank it.
+
+A search gives a query the label of the training record with the best score. The columns of a run
+hold the scores of all records with the landmarks of all folds and recipes. Those that are training
+records of a fold are looked at, and what a recipe asks for besides: the hit costs no alignment.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kreinflow.answering.record_scores import Records
+from kreinflow.answering.score_cache import NOBODY, Ask
+from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
+
+HIT_COLUMNS = ("hit", "hit_among", "hit_of")
+"""Of a predictions table. ``hit`` is the label of the training record with the best score (of a
+matrix or vectors: the nearest one), ``hit_among`` the number of distinct training records that were
+compared, ``hit_of`` that of all. Compared are those that are a landmark of any fold and recipe of
+the run, and those that this recipe asked for. The three are empty for a record that nobody was
+asked for, unless the former are all training records, and where records may have several labels."""
+
+_TOGETHER = 1 << 17  # pairs that are looked at at once
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    r"""The best hits of the records that a fold tests, among the columns of the run.
+
+    The best is the one of the highest raw score s_ij, of squared dissimilarities the lowest. Of
+    equal scores it is the one of the highest :math:`s_{ij} / \sqrt{s_{ii} s_{jj}}`, or 0 where
+    nothing can be divided by, then of the least digest, then of the first class.
+
+    Parameters
+    ----------
+    columns : Landmarks
+        All columns of the run that are training records of the fold.
+    part : TrainingPart
+    rows : ndarray of shape (n,)
+        The distinct rows of the records that are tested.
+    ranks : ndarray of shape (n_distinct,)
+        The place of the digest of each distinct row among all digests.
+    """
+
+    columns: Landmarks
+    part: TrainingPart
+    rows: IntArray
+    ranks: IntArray
+
+    @cached_property
+    def best(self) -> FloatArray:
+        """What the best hit of each is ordered by, of shape (4, n), as :meth:`meet` writes it."""
+        best, columns = np.full((4, len(self.rows)), -np.inf), self.columns
+        step = max(1, _TOGETHER // max(1, len(columns.rows)))
+        for start in range(0, len(self.rows), step):
+            own = np.arange(start, min(start + step, len(self.rows)))
+            shape = len(own), len(columns.rows)
+            self.meet(
+                best,
+                own,
+                np.broadcast_to(columns.rows, shape),
+                np.broadcast_to(columns.classes, shape),
+                np.asarray(columns.scores[self.rows[own]]),
+            )
+        return best
+
+    def meet(
+        self,
+        best: FloatArray,
+        places: IntArray,
+        rows: IntArray,
+        classes: IntArray,
+        scores: NDArray[np.number],
+    ) -> None:
+        """Compare tested records with training records, of shape (k, q), -1 for none.
+
+        ``best`` has what the best so far is ordered by, of shape (4, n), and is written to. The
+        last of the four is the class, with a minus.
+        """
+        step = max(1, _TOGETHER // max(1, rows.shape[1]))
+        for part in (slice(start, start + step) for start in range(0, len(places), step)):
+            own, others, there = places[part], rows[part], rows[part] >= 0
+            near = scores[part].astype(np.float64)
+            alone = self.columns.self_scores
+            product = alone[self.rows[own], None] * alone[others]
+            normalised = np.zeros(near.shape)
+            np.divide(near, np.sqrt(np.maximum(product, 0.0)), out=normalised, where=product > 0)
+            if self.columns.kind == "squared_dissimilarity":
+                near = -near
+            keys = np.stack([near, normalised, -self.ranks[others], -classes[part]])
+            keys[:, ~there] = -np.inf
+            best[:, own] = _first(np.concatenate([best[:, own, None], keys], axis=2))
+
+
+def _first(keys: FloatArray) -> FloatArray:
+    """Return of each record the largest keys, the first one deciding; (4, k, q) to (4, k)."""
+    best = np.ones(keys.shape[1:], dtype=bool)
+    for key in keys:
+        best &= key == np.where(best, key, -np.inf).max(axis=1, keepdims=True)
+    return np.asarray(keys[:, np.arange(len(best)), best.argmax(axis=1)])
+
+
+class Hits:
+    """The best hits among the columns of a run and what a recipe asks for.
+
+    Parameters
+    ----------
+    searched : Searched
+        Of the fold; all recipes share it.
+    """
+
+    def __init__(self, searched: Searched) -> None:
+        self._searched = searched
+        self._best = np.full((4, len(searched.rows)), -np.inf)  # of those that were asked
+        self._pairs: list[IntArray] = []  # place * n_distinct + row, of all that were asked
+
+    def heard(self, ask: Ask, places: IntArray, records: Records) -> Ask:
+        """Return an ask of the same answers, whose scores are taken note of.
+
+        Parameters
+        ----------
+        ask : callable
+        places : ndarray of shape (k,)
+            The places of its objects among the tested records.
+        records : Records
+            Those that it asks.
+        """
+        searched = self._searched
+        if searched.part.memberships is not None:
+            return ask
+
+        def noting(queries: IntArray, others: IntArray) -> FloatArray:
+            scores, own = ask(queries, others), places[queries]
+            asked = np.where(others >= 0, records.rows[others], NOBODY)
+            searched.meet(self._best, own, asked, records.classes[others], scores)
+            keys = own[:, None].astype(np.int64) * len(searched.ranks) + asked
+            self._pairs.append(keys[others >= 0])
+            return scores
+
+        return noting
+
+    def table(self) -> pd.DataFrame:
+        """Return the :data:`HIT_COLUMNS` of all records, after everything was asked."""
+        searched, part, n = self._searched, self._searched.part, len(self._searched.rows)
+        columns, training = searched.columns.rows, np.unique(part.rows)
+        known, fresh = self._asked()
+        if part.memberships is None:
+            known |= np.isin(training, columns).all()
+        hit, found = np.full(n, "", dtype=object), np.flatnonzero(known)
+        if len(found):
+            both = np.stack([self._best[:, found], searched.best[:, found]], axis=2)
+            hit[found] = np.array(part.classes, dtype=object)[-_first(both)[3].astype(np.int64)]
+        among = fresh + len(np.unique(columns))
+        return pd.DataFrame(
+            {
+                "hit": hit,
+                "hit_among": pd.array(np.where(known, among, np.nan), dtype="Int64"),
+                "hit_of": pd.array(np.where(known, len(training), np.nan), dtype="Int64"),
+            }
+        )
+
+    def _asked(self) -> tuple[NDArray[np.bool_], IntArray]:
+        """Return for whom anyone was asked, and how many training records but the columns."""
+        n, rows = len(self._searched.rows), len(self._searched.ranks)
+        asked, fresh = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
+        keys = np.concatenate([np.empty(0, np.int64), *self._pairs])
+        self._pairs = [keys]  # the parts need not stay in memory beside the whole
+        keys.sort()
+        of_column = np.zeros(rows, dtype=bool)
+        of_column[self._searched.columns.rows] = True
+        for start in range(0, len(keys), _TOGETHER):
+            own = keys[start : start + _TOGETHER]
+            own = own[np.diff(own, prepend=keys[start - 1] if start else -1) > 0]
+            asked[own // rows] = True
+            fresh += np.bincount(own[~of_column[own % rows]] // rows, minlength=n)
+        return asked, fresh

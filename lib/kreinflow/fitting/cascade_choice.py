@@ -1,0 +1,183 @@
+"""The choice of a cascade: which levels it has, and the threshold that keeps to what is wanted."""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.answering.cascade import STAGES, Cascade, Said
+from kreinflow.answering.record_scores import SMALLEST
+from kreinflow.base.numerics import FloatArray, IntArray
+
+NEAREST_AT_MOST = 200
+"""The last step, unless twice the mean number that is wanted is more."""
+
+THRESHOLDS = (0.0, *(1 / (1 + np.exp(-np.linspace(-1, 12, 157)))).tolist(), 2.0)
+"""That are tried: from the first stage alone to everything asked."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a cascade is to keep to.
+
+    Parameters
+    ----------
+    loss : float or None
+        Accuracy that may be lost against asking all.
+    alignments : float or None
+        Or the mean number of alignments for a query.
+    """
+
+    loss: float | None = None
+    alignments: float | None = None
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> "Wanted":
+        """Return what the config says."""
+        return cls(settings.get("loss"), settings.get("alignments"))
+
+    def most_nearest(self, base: int) -> int:
+        """Return the nearest records at most, beyond the alignments of the first stage."""
+        if self.alignments is None:
+            return NEAREST_AT_MOST
+        return max(NEAREST_AT_MOST, int(2 * (self.alignments - base)))
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Levels that a cascade may have, and what they said of the records held out."""
+
+    steps: int
+    pairs: bool
+    levels: Sequence[Said]
+    weights: tuple[FloatArray, ...]
+
+    def on(self, rows: NDArray[np.bool_]) -> "Plan":
+        """Return what it said of some of the records."""
+        levels = [
+            Said(level.probabilities[rows], level.alignments[rows], level.reached[rows])
+            for level in self.levels
+        ]
+        return replace(self, levels=levels)
+
+
+class _At(NamedTuple):
+    """What a threshold gives: which records are right, mean alignments, and the log loss."""
+
+    right: NDArray[np.bool_]
+    alignments: float
+    loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """What each level of a plan says of each record, of shape (n_levels, n)."""
+
+    top: FloatArray
+    right: NDArray[np.bool_]
+    losses: FloatArray
+    alignments: IntArray
+    reached: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, plan: Plan, truth: IntArray) -> "_Tried":
+        n = np.arange(len(truth))
+        said = [level.probabilities for level in plan.levels]
+        return cls(
+            np.array([p.max(axis=1) for p in said]),
+            np.array([p.argmax(axis=1) == truth for p in said]),
+            np.array([-np.log(np.maximum(p[n, truth], SMALLEST)) for p in said]),
+            np.array([level.alignments for level in plan.levels]),
+            np.array([level.reached for level in plan.levels]),
+        )
+
+    def at(self, threshold: float) -> _At:
+        """Return what a threshold gives."""
+        level, n = np.zeros(self.top.shape[1], dtype=np.int64), np.arange(self.top.shape[1])
+        for number in range(1, len(self.top)):
+            up = (self.top[level, n] < threshold) & self.reached[number]
+            level[up] = number
+        if not len(n):
+            return _At(np.zeros(0, dtype=bool), 0.0, 0.0)
+        right, alignments = self.right[level, n], float(self.alignments[level, n].mean())
+        return _At(right, alignments, round(float(self.losses[level, n].mean()), 9))
+
+
+_Tries: TypeAlias = Sequence[tuple[Plan, _Tried]]
+
+
+def chosen(plans: Sequence[Plan], truth: IntArray, wanted: Wanted, base: int) -> tuple[Plan, float]:
+    """Return the plan and the threshold that keep to what is wanted.
+
+    Parameters
+    ----------
+    plans : sequence of Plan
+        What they said of n records.
+    truth : ndarray of shape (n,)
+    wanted : Wanted
+    base : int
+        The alignments of the first stage.
+    """
+    tried = [(plan, _Tried.of(plan, truth)) for plan in plans]
+    if wanted.alignments is not None:
+        return _within(tried, wanted.alignments - base)
+    return _risking(tried, wanted.loss or 0.0)
+
+
+def _within(tried: _Tries, most: float) -> tuple[Plan, float]:
+    """Return the plan that is best with so many alignments on the mean, and its threshold.
+
+    That is the highest one which keeps to the number. Of plans that are right equally often the
+    log loss decides.
+    """
+    kept = []
+    for plan, own in tried:
+        # The higher the threshold, the more is asked.
+        above = bisect_right(THRESHOLDS, most, key=lambda t, own=own: own.at(t).alignments)  # type: ignore[misc]
+        assert above, "the lowest threshold asks nothing"
+        threshold = THRESHOLDS[above - 1]
+        at = own.at(threshold)
+        kept.append((at.right.sum(), -at.loss, plan, threshold))
+    *_, plan, threshold = max(kept, key=lambda k: k[:2])
+    return plan, threshold
+
+
+def _risking(tried: _Tries, loss: float) -> tuple[Plan, float]:
+    r"""Return the plan that is best with everything asked, and the lowest threshold for a loss.
+
+    Of n records, :math:`r_t` are wrong at a threshold t and right with everything asked, or at a
+    higher threshold were more. The lowest t is taken with
+
+    .. math:: \frac{r_t + 1}{n + 1} \le loss.
+
+    So new records lose no more, in expectation over samples, if they are like these: what is gained
+    does not count. Where nothing keeps to it everything is asked.
+
+    References
+    ----------
+    A. N. Angelopoulos, S. Bates, A. Fisch, L. Lei, T. Schuster (2024), Conformal risk control,
+    ICLR, eq. 4.
+    """
+    everything = THRESHOLDS[-1]
+    plan, own = max(
+        tried, key=lambda t: (t[1].at(everything).right.sum(), -t[1].at(everything).alignments)
+    )
+    right, most, lowest = own.at(everything).right, 0, everything
+    for threshold in reversed(THRESHOLDS):
+        most = max(most, int((right & ~own.at(threshold).right).sum()))
+        if (most + 1) / (len(right) + 1) > loss:
+            break
+        lowest = threshold
+    return plan, lowest
+
+
+def described(cascade: Cascade) -> str:
+    """Return what a cascade is, in a few words."""
+    parts = [f"{STAGES[1]} {', '.join(map(str, cascade.steps))}"] if cascade.steps else []
+    if cascade.machines is not None:
+        parts.append(f"{STAGES[2]} of {cascade.likeliest}")
+    parts = parts if cascade.threshold > 0 else []
+    return ", ".join([*parts, f"threshold {cascade.threshold:.4g}"]) if parts else "first stage"

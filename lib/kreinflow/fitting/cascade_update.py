@@ -1,0 +1,81 @@
+"""Records that join a cascade: it may ask them at once, and its levels stay as they are."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from kreinflow.answering.cascade import FIRST, NEAREST, Cascade
+from kreinflow.answering.pair_machines import PairMachines
+from kreinflow.answering.record_scores import Records
+from kreinflow.base.numerics import FloatArray, IntArray
+
+
+def with_more_records(cascade: Cascade, records: Records, codes: IntArray, scale: float) -> Cascade:
+    r"""Return a cascade that asks more records.
+
+    Levels, thresholds, machines and weights stay. Two things follow the first stage, which was
+    trained again. The weight of its decision f is multiplied by ``scale``, the quotient of its
+    temperatures: so :math:`w f` keeps its unit. And a machine gives new members of its classes, and
+    new landmarks, the weight 0. No machine votes for a class that is new.
+
+    Parameters
+    ----------
+    cascade : Cascade
+    records : Records
+        All of them; those that the cascade asks so far come first, in their order, and so do the
+        landmarks.
+    codes : ndarray of shape (n_classes_before,)
+        The code that each class has now. Their order is the same.
+    scale : float
+        The temperature of the first stage before, in units of that now.
+
+    Raises
+    ------
+    ValueError
+        If the first records or landmarks are others.
+    """
+    n, m = len(cascade.records), len(cascade.records.landmarks)
+    if not (
+        np.array_equal(records.rows[:n], cascade.records.rows)
+        and np.array_equal(records.classes[:n], codes[cascade.records.classes])
+        and np.array_equal(records.landmarks[:m], cascade.records.landmarks)
+    ):
+        raise ValueError("the records of the cascade do not come first.")
+    machines = cascade.machines
+    return replace(
+        cascade,
+        records=records,
+        weights=_scaled(cascade, scale),
+        machines=None if machines is None else _machines(machines, records, n, codes),
+    )
+
+
+def _scaled(cascade: Cascade, scale: float) -> tuple[FloatArray, ...]:
+    """Return the weights of the levels, that of the first stage's decision scaled."""
+    stages = [FIRST, *(level.stage for level in cascade.levels)]
+    found = []
+    for stage, weights in zip(stages, cascade.weights, strict=True):
+        own = weights.copy()
+        if stage in (FIRST, NEAREST):
+            own[0] *= scale
+        found.append(own)
+    return tuple(found)
+
+
+def _machines(machines: PairMachines, records: Records, n: int, codes: IntArray) -> PairMachines:
+    """Return machines whose classes have members behind the first n records."""
+    pairs = codes[machines.pairs]
+    more = len(records.landmarks) - machines.landmark_weights.shape[1]
+    weights, start = [], 0
+    for pair in pairs:
+        members = np.flatnonzero(np.isin(records.classes, pair))
+        known = int((members < n).sum())
+        weights.append(machines.member_weights[start : start + known])
+        weights.append(np.zeros(len(members) - known))
+        start += known
+    return PairMachines(
+        pairs,
+        np.concatenate(weights),
+        np.pad(machines.landmark_weights, ((0, 0), (0, more))),
+        machines.intercepts,
+    )

@@ -1,0 +1,468 @@
+"""The lift of a training part: inducing points, widths, and the landmarks that it makes of them.
+
+Nothing here looks at a record outside the training part of the fold.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from kreinflow.alignment.transforms import make_transform
+from kreinflow.answering.calibration import LOSS_DIGITS
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tile_map
+from kreinflow.base.tiled_matrix import Tall, TallMatrix, select
+from kreinflow.krein.correction import CorrectedFactor
+from kreinflow.krein.factor import DegenerateKernelError
+from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
+from kreinflow.views.inducing import inducing_places
+from kreinflow.views.lift import SCORES, VIEWS, Form, Lift, by_rows, combined, compared
+from kreinflow.views.objects import Features, Points, Viewed, square_norms, squared_distances
+from kreinflow.views.words import Words
+
+WIDTHS: Mapping[str, tuple[float, ...]] = {
+    SCORES: (1.0, 3.0, 10.0, 0.3),
+    "words": (3.0, 1.0, np.inf, 10.0),
+    "vectors": (1.0, 3.0, np.inf, 0.3),
+}
+"""Widths that are tried for each view, the preferred first; an infinite one leaves the view out."""
+
+TRIED = 900
+"""Records at most that widths are chosen on."""
+
+RIDGES = (1e-2, 1e-1)
+"""Of the ridge regression that widths are chosen by, for a kernel of mean diagonal 1."""
+
+_MEASURED = 1000  # records whose distances give the unit of widths
+_LARGEST = 1e30  # of what single precision holds with all its digits
+_ROUNDING = 1e-14  # of squared distances, as a share of the squared lengths
+_JITTER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)  # shares of the mean diagonal
+
+Widths = Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Lifted:
+    """A lift of some landmarks, and the landmarks and the kernel that it makes.
+
+    To a learner its inducing points are landmarks, whose columns cost no alignment.
+    """
+
+    lift: Lift
+    landmarks: Landmarks
+    kernel: LandmarkKernel
+
+
+@dataclass(frozen=True, eq=False)
+class Lifting:
+    r"""What the views and the lift of a recipe make of a training part.
+
+    Widths w are in units of the median squared distance of training records in each view, so the
+    rates of :class:`~kreinflow.views.lift.Lift` are :math:`1/(w_v\, median_v)` of a Gaussian. Of a
+    sum of linear kernels they are :math:`1/(w_v\, mean \|x_v\|^2)`.
+
+    Parameters
+    ----------
+    objects : Viewed
+        All distinct rows as views see them.
+    part : TrainingPart
+    views : mapping
+        ``views`` of the recipe.
+    settings : mapping
+        ``lift`` of the recipe.
+    keys : ndarray of shape (n_distinct,), uint64
+        A number for each distinct row, from its digest: those of the smallest keys are drawn.
+    letters : str
+        Of the sequences, for words.
+    """
+
+    objects: Viewed
+    part: TrainingPart
+    views: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    keys: NDArray[np.uint64]
+    letters: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The views, the scores first."""
+        return (SCORES, *(view for view in VIEWS if self.views.get(view)))
+
+    @property
+    def form(self) -> Form:
+        """Of the kernel."""
+        form: Form = self.settings["kernel"]
+        return form
+
+    @cached_property
+    def words(self) -> Words | None:
+        """What makes the view "words"; None if it is not among the views."""
+        lengths = self.views.get("words")
+        return Words(tuple(lengths), self.letters) if lengths else None
+
+    @cached_property
+    def inducing(self) -> IntArray:
+        """The places of the inducing points in the training part."""
+        return self._drawn(self.settings["inducing"])
+
+    def _drawn(self, count: int) -> IntArray:
+        part = self.part
+        return inducing_places(part.rows, part.labels, count, self.keys[part.rows])
+
+    def _viewed(self, places: IntArray) -> Viewed:
+        return self.objects.take(self.part.rows[places])
+
+    def _features(self, view: str, places: IntArray) -> Features:
+        return self._viewed(places).features(view, self.words)
+
+    @cached_property
+    def _between(self) -> dict[str, Tall]:
+        """Each view but the scores: all records with all inducing points, which all fits share."""
+        found: dict[str, Tall] = {}
+        for view in self.names[1:]:
+            points = Points(self._features(view, self.inducing))
+
+            def read(places: IntArray, view: str = view, points: Points = points) -> FloatArray:
+                return compared(self.form, self._features(view, places), points)
+
+            found[view] = TallMatrix((len(self.part.rows), len(self.inducing)), read).kept()
+        return found
+
+    def units(self, kernel: LandmarkKernel, places: IntArray) -> dict[str, float]:
+        """Return what widths are measured in, for each view, on some records."""
+        return {
+            view: _unit(
+                self.form,
+                _rounded(kernel.C[places]) if view == SCORES else self._features(view, places),
+            )
+            for view in self.names
+        }
+
+    def lift_of(
+        self, kernel: LandmarkKernel, seen: IntArray, widths: Widths, places: IntArray
+    ) -> Lift:
+        """Return the lift of a fit whose points are some of the records that it knows.
+
+        Parameters
+        ----------
+        kernel, seen, widths
+            See :meth:`on`.
+        places : ndarray of int
+            Those of the points in the training part.
+        """
+        units = self.units(kernel, np.intersect1d(self._drawn(_MEASURED), seen))
+        rates = {
+            view: 1.0 / (widths[view] * unit)
+            for view, unit in units.items()
+            if np.isfinite(widths[view])
+        }
+        return Lift(
+            form=self.form,
+            rates=rates,
+            words=self.words,
+            scores=np.asarray(kernel.C[places]).astype(np.float32),
+            objects=self._viewed(places),
+        )
+
+    def on(self, kernel: LandmarkKernel, seen: IntArray, widths: Widths) -> Lifted:
+        """Return the lift for a fit that knows some of the records.
+
+        Parameters
+        ----------
+        kernel : LandmarkKernel
+            Of all records of the part, with the landmarks that the fit may know.
+        seen : ndarray of int
+            The places of the records that the fit learns from: its inducing points are among them.
+        widths : mapping of str to float
+            Of each view.
+        """
+        known = np.isin(self.inducing, seen)
+        places = self.inducing[known]
+        lift = self.lift_of(kernel, seen, widths, places)
+        rates = lift.rates
+
+        def columns(asked: IntArray) -> FloatArray:
+            def rows(some: slice) -> FloatArray:
+                def part_of(view: str) -> FloatArray:
+                    if view == SCORES:
+                        return lift.part(SCORES, np.asarray(kernel.C[asked[some]]), None)
+                    return np.asarray(self._between[view][asked[some]])[:, known]
+
+                return combined(self.form, rates, part_of)
+
+            return by_rows(len(asked), len(places), rows)
+
+        n = len(self.part.rows)
+        C = TallMatrix((n, len(places)), columns).stored(4)
+        own = np.ones(n) if self.form == "gaussian" else self._lengths(kernel, rates)
+        landmarks = Landmarks(
+            scores=np.empty((0, len(places))),
+            self_scores=np.empty(0),
+            lengths=np.empty(0),
+            rows=self.part.rows[places],
+            classes=self.part.labels[places],
+            kind="similarity",
+        )
+        lifted = LandmarkKernel(make_transform("raw"), None, C, select(C, places), own, None)
+        return Lifted(lift, landmarks, lifted)
+
+    def _lengths(self, kernel: LandmarkKernel, rates: Widths) -> FloatArray:
+        """Return k(x, x) of the sum of linear kernels."""
+
+        def lengths(tile: slice) -> FloatArray:
+            places = np.arange(len(self.part.rows))[tile]
+            total = np.zeros(len(places))
+            for view, rate in rates.items():
+                scores = view == SCORES
+                own = _rounded(kernel.C[tile]) if scores else self._features(view, places)
+                total += rate * square_norms(own)
+            return total
+
+        return np.concatenate([*tile_map(lengths, len(self.part.rows))])
+
+    def tried(self, kernel: LandmarkKernel, landmarks: Landmarks, inner: IntArray) -> "TriedWidths":
+        """Try widths by ridge regression on inner folds, on :data:`TRIED` records at most.
+
+        The fit that an inner fold measures does without that fold's landmarks, as all such fits do.
+        What the other folds prefer is told by fits that know nothing of the fold either: else its
+        labels would have a say in the widths that it is measured with.
+
+        Parameters
+        ----------
+        kernel : LandmarkKernel
+            Of the whole part, with all its landmarks.
+        landmarks : Landmarks
+            Of the same.
+        inner : ndarray of shape (n,)
+            The inner fold of each record, -1 if it is never held out.
+        """
+        places = self._drawn(TRIED)
+        y, folds = self.part.labels[places], inner[places]
+        U = _rounded(kernel.C[places])
+        features = {view: self._features(view, places) for view in self.names[1:]}
+        fixed = {view: compared(self.form, own, Points(own)) for view, own in features.items()}
+        units = {view: _unit(self.form, own) for view, own in ((SCORES, U), *features.items())}
+        targets = np.where(y[:, None] == np.arange(len(self.part.classes)), 1.0, -1.0)
+        combinations = self._combinations()
+        tries = [(widths, ridge) for widths in combinations for ridge in RIDGES]
+        found = np.unique(folds[folds >= 0]).tolist()
+        trials = {
+            fold: Trials.none(len(tries), np.where(folds == fold, -1, folds))
+            for fold in (None, *found)
+        }
+
+        def kernels(view: str, between: FloatArray) -> dict[tuple[str, float], FloatArray]:
+            """Return the kernel of one view alone with each of its finite widths."""
+            tried = dict.fromkeys(widths[view] for widths in combinations)
+            return {
+                (view, w): combined(self.form, {view: 1.0 / (w * units[view])}, lambda _: +between)
+                for w in tried
+                if np.isfinite(w)
+            }
+
+        together = np.multiply if self.form == "gaussian" else np.add
+        others = {key: K for view, own in fixed.items() for key, K in kernels(view, own).items()}
+        with single_threaded():
+            for pair in combinations_with_replacement(found, 2):  # a fold alone, or two of them
+                out = np.isin(folds, pair)
+                if out.all():
+                    continue
+                lost = np.isin(landmarks.rows, self.part.rows[np.isin(inner, pair)])
+                own = U[:, ~lost]
+                scores = kernels(SCORES, compared(self.form, own, Points(own)))
+                blocks = {
+                    key: (K[np.ix_(~out, ~out)], K[np.ix_(out, ~out)])
+                    for key, K in (*scores.items(), *others.items())
+                }
+                for number, widths in enumerate(combinations):
+                    chosen = [blocks[key] for key in widths.items() if np.isfinite(key[1])]
+                    inside, across = (
+                        reduce(together, of_views) for of_views in zip(*chosen, strict=True)
+                    )
+                    for step, f in enumerate(_ridge_decisions(inside, across, targets[~out])):
+                        right = f.argmax(axis=1) == y[out]
+                        losses = ((f - targets[out]) ** 2).mean(axis=1)
+                        at = number * len(RIDGES) + step
+                        for fold, other in {pair, pair[::-1]}:
+                            told = folds[out] == other
+                            trial = trials[None if fold == other else fold]
+                            trial.right[at, folds == other] = right[told]
+                            trial.losses[at, folds == other] = losses[told]
+        return TriedWidths([widths for widths, _ in tries], trials)
+
+    def _combinations(self) -> list[Widths]:
+        """Return the widths to try; views that are left out have an infinite one."""
+        given = self.settings["width"]
+        grids = [
+            (*(WIDTHS[view] if given == "inner" else (float(given),)), np.inf)
+            for view in self.names
+        ]
+        grids = [tuple(dict.fromkeys(grid)) for grid in grids]
+        found = [dict(zip(self.names, widths, strict=True)) for widths in product(*grids)]
+        return [widths for widths in found if np.isfinite(list(widths.values())).any()]
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """What widths gave on records that were held out.
+
+    Parameters
+    ----------
+    right : ndarray of shape (n_tries, n), bool
+    losses : ndarray of shape (n_tries, n)
+        Mean squared errors.
+    folds : ndarray of shape (n,)
+        -1 of records that are not held out.
+    """
+
+    right: NDArray[np.bool_]
+    losses: FloatArray
+    folds: IntArray
+
+    @classmethod
+    def none(cls, n_tries: int, folds: IntArray) -> "Trials":
+        """Return those of widths that are wrong of all records."""
+        shape = n_tries, len(folds)
+        return cls(np.zeros(shape, dtype=bool), np.zeros(shape), folds)
+
+    def best(self, allowed: Sequence[int]) -> int:
+        """Return the number of the best try: of equal ones the first."""
+        seen = self.folds >= 0
+        right, losses = self.right[:, seen].sum(axis=1), self.losses[:, seen].mean(axis=1)
+        return min(allowed, key=lambda i: (-int(right[i]), round(float(losses[i]), LOSS_DIGITS)))
+
+
+@dataclass(frozen=True, eq=False)
+class TriedWidths:
+    """The widths of views that were tried.
+
+    Parameters
+    ----------
+    tries : sequence of mappings
+        Widths by view, the preferred first.
+    trials : mapping
+        What they gave: of all records by None, and by each inner fold what they gave on the others
+        if nothing was learned from its records either.
+    """
+
+    tries: Sequence[Widths]
+    trials: Mapping[int | None, Trials]
+
+    def best(self, without: int | None = None) -> Widths:
+        """Return the widths of the fewest errors, of equal ones those of the smallest loss.
+
+        Parameters
+        ----------
+        without : int, optional
+            An inner fold whose records have no say: they are neither predicted nor learned from.
+            If there is one other fold, nothing is left, and the preferred widths are returned.
+        """
+        allowed = [i for i, w in enumerate(self.tries) if np.isfinite(w[SCORES])]
+        # A fold of which no record was tried had no say.
+        return self.tries[self.trials.get(without, self.trials[None]).best(allowed)]
+
+    def worth(self) -> dict[str, float]:
+        """Return what the accuracy loses without each view that some try leaves out.
+
+        Each figure is the best of several on the same records. A view that tells nothing may have
+        a little above or below 0.
+        """
+        trials, tries = self.trials[None], range(len(self.tries))
+        seen = trials.folds >= 0
+
+        def accuracy(allowed: Sequence[int]) -> float:
+            return float(trials.right[trials.best(allowed)][seen].mean())
+
+        full = accuracy([i for i in tries if np.isfinite(list(self.tries[i].values())).all()])
+        return {
+            view: full - accuracy(without)
+            for view in self.tries[0]
+            if (without := [i for i in tries if np.isinf(self.tries[i][view])])
+        }
+
+
+def positive_factor(kernel: LandmarkKernel) -> CorrectedFactor:
+    r"""Return the factor of a kernel without negative eigenvalues, by Cholesky.
+
+    .. math:: W = U'U, \qquad Z = C U^{-1}, \qquad Z Z' = C W^{-1} C'
+
+    It costs a sixtieth of the eigenvalues, which no learner needs here. A W that is singular in
+    the precision of the machine has a little added to its diagonal.
+
+    Raises
+    ------
+    DegenerateKernelError
+        If the kernel is zero or not finite.
+    """
+    W = np.asarray(kernel.W[:])
+    p, scale = len(W), float(np.trace(W)) / max(len(W), 1)
+    if not (np.isfinite(W).all() and scale > 0):
+        raise DegenerateKernelError(
+            "the lifted kernel is zero or not finite: check the scores and the views."
+        )
+    with single_threaded():
+        for jitter in _JITTER:
+            A = W.copy()
+            A.flat[:: p + 1] += jitter * scale
+            U, failed = lapack.dpotrf(A.T, lower=0, overwrite_a=1)  # W = U'U
+            if not failed:
+                break
+        else:
+            raise DegenerateKernelError(
+                "the lifted kernel has negative eigenvalues beyond rounding: check the views."
+            )
+        inverse, _ = lapack.dtrtri(U, lower=0, overwrite_c=1)
+    matrix = np.ascontiguousarray(inverse)
+    return CorrectedFactor(matrix, np.zeros(p), np.ones(p), np.empty(0), "none")
+
+
+def _rounded(U: NDArray[Any]) -> FloatArray:
+    """Return scores in the precision of the model file."""
+    scores = np.asarray(U)
+    largest = float(np.abs(scores).max(initial=0.0))
+    if largest > _LARGEST or 0 < largest < 1 / _LARGEST:
+        raise InputError(
+            f"the largest score with a landmark is {largest:.3g}. A lift keeps scores in single "
+            "precision, which has no such numbers. Give the scores in another unit."
+        )
+    return scores.astype(np.float32).astype(np.float64)
+
+
+def _unit(form: Form, X: Features) -> float:
+    """Return the median squared distance of rows, or their mean squared length.
+
+    If more than half of the distances are 0 it is their mean, and 1 if all are.
+    """
+    length = float(square_norms(X).mean())
+    units = [length]
+    if form == "gaussian":
+        distances = squared_distances(X, X)[np.triu_indices(X.shape[0], 1)]
+        units = [float(np.median(distances)), float(distances.mean())]
+    return next((unit for unit in units if unit > _ROUNDING * length), 1.0)
+
+
+def _ridge_decisions(
+    inside: FloatArray, across: FloatArray, known: FloatArray
+) -> Iterator[FloatArray]:
+    """Yield the decisions of ridge regression for records held out, for each of :data:`RIDGES`.
+
+    The kernel is given of the other records, and of those held out with them.
+    """
+    scale = float(np.trace(inside)) / len(inside)
+    right_sides = np.column_stack([known, np.ones(len(known))])
+    for ridge in RIDGES:
+        A = inside.copy()
+        A.flat[:: len(A) + 1] += ridge * scale
+        _, solved, failed = lapack.dposv(A.T, right_sides, lower=0, overwrite_a=1)
+        if failed:
+            yield np.zeros((len(across), known.shape[1]))
+            continue
+        coefficients, ones = solved[:, :-1], solved[:, -1]
+        intercepts = ones @ known / ones.sum()  # those that make the coefficients sum to zero
+        yield across @ (coefficients - ones[:, None] * intercepts) + intercepts

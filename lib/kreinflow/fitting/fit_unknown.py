@@ -1,0 +1,384 @@
+"""What :mod:`kreinflow.answering.relatives` needs is learned from training records alone.
+
+P-values rest on training records, each in front of all others but those of its own group, with the
+probability that it was given when it was held out. The thresholds of T rest on training records
+that are reversed: they have the composition, the length and the repeats of proteins, and no
+relative.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.levels import Levels, lineages
+from kreinflow.answering.record_scores import SMALLEST, Facing, Records
+from kreinflow.answering.reject_threshold import RejectRule
+from kreinflow.answering.relatives import (
+    MORE,
+    NEAREST,
+    NoRelative,
+    Relatives,
+    evidence_mean,
+    overwhelming,
+)
+from kreinflow.answering.score_cache import NOBODY, Ask, AskedScores, of_records
+from kreinflow.answering.unknown_pvalue import Strangeness, evidence_needed, strange
+from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tiles
+from kreinflow.base.random_streams import hash_keys, stream
+from kreinflow.fitting.fit_cascade import CascadeFit, indexed, places_of
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
+from kreinflow.views.lift import SCORES, Lift
+from kreinflow.views.objects import Viewed
+
+STRANGERS = 200
+"""Sequences without a relative that thresholds rest on, and training records that are tried."""
+
+SPARED = 1
+"""Of these the largest T are above the threshold: a single one with a chance hit does not set it.
+
+A new sequence without a relative is above one threshold of N strangers with a probability of
+(SPARED + 1) / (N + 1), so above one of the two with 2 % at most.
+"""
+
+LARGEST_INDEX = 1 << 26
+"""Scores of records with landmarks that the rule of relatives may add to a model file. Of more
+records those in equal steps stay, as a model of very many landmarks sees relatives anyway."""
+
+LEFT_OUT = 300
+"""Records at most that are tried as if nobody knew their class, or their node of a level."""
+
+TOO_MANY = 0.2
+"""The rule of relatives is off if a larger share of the training records has none by it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Strangers:
+    """Sequences that have no relative, made of training records.
+
+    Parameters
+    ----------
+    sources : ndarray of shape (n,)
+        The distinct rows that they are made of; the first of each half are drawn at random.
+    sequences : tuple of bytes
+        Those that thresholds rest on, and as many that are tried: shuffled.
+    self_scores, lengths : ndarray of shape (n,)
+    first : int
+        Their numbers among the sequences that are asked begin here.
+    """
+
+    sources: IntArray
+    sequences: tuple[bytes, ...]
+    self_scores: FloatArray
+    lengths: FloatArray
+    first: int
+
+    @property
+    def reversed(self) -> IntArray:
+        """The numbers of those that thresholds rest on."""
+        return np.arange(len(self.sequences) // 2)
+
+    @property
+    def shuffled(self) -> IntArray:
+        """The numbers of those that are tried."""
+        return np.arange(len(self.sequences) // 2, len(self.sequences))
+
+
+def made_strange(
+    sequences: Sequence[bytes], digests: Sequence[str], rows: IntArray, seed: int
+) -> tuple[IntArray, tuple[bytes, ...]]:
+    """Return sequences that have no relative: :data:`STRANGERS` reversed ones, as many shuffled.
+
+    Where there are fewer training records they come again, shuffled each time.
+
+    Parameters
+    ----------
+    sequences, digests : sequence
+        Of all distinct rows.
+    rows : ndarray of int
+        Those that may be used.
+    seed : int
+
+    Returns
+    -------
+    ndarray of shape (2 * STRANGERS,)
+        The row of each.
+    tuple of bytes
+    """
+    own = np.unique(rows)
+    keys = hash_keys(seed, "strangers", (digests[row] for row in own))
+    order = own[np.argsort(keys, kind="stable")][:STRANGERS]
+    drawn = np.resize(order, 2 * STRANGERS)
+    drawn[STRANGERS:] = drawn[:STRANGERS]
+    made = []
+    for number, row in enumerate(drawn.tolist()):
+        if number < len(order):
+            made.append(sequences[row][::-1])
+        else:
+            draw = stream(seed, "strangers", digests[row], number)
+            letters = np.frombuffer(sequences[row], dtype=np.uint8)
+            made.append(draw.permutation(letters).tobytes())
+    return drawn, tuple(made)
+
+
+def spread(n: int, most: int) -> IntArray:
+    """Return so many of n places at most, in equal steps."""
+    kept = min(n, max(1, most))
+    return np.arange(kept) * n // kept
+
+
+def asked_records(
+    classifier: LandmarkClassifier,
+    landmarks: Landmarks,
+    part: TrainingPart,
+    objects: Viewed,
+    thinned: bool = False,
+) -> Records:
+    """Return the records that a classifier asks, or all of its training part.
+
+    Parameters
+    ----------
+    classifier : LandmarkClassifier
+    landmarks : Landmarks
+    part : TrainingPart
+    objects : Viewed
+        All distinct rows.
+    thinned : bool
+        Leave records out where their scores with the landmarks are more than
+        :data:`LARGEST_INDEX`.
+    """
+    if classifier.records is not None:
+        return classifier.records
+    lift = classifier.lift
+    most = LARGEST_INDEX // classifier.n_landmarks if thinned else len(part.rows)
+    kept = spread(len(part.rows), most)
+    rows = part.rows[kept]
+    scores = np.empty((len(rows), classifier.n_landmarks), dtype=np.float32)
+    for tile in tiles(len(rows)):
+        own = rows[tile]
+        scores[tile] = classifier.landmark_rows(
+            np.asarray(landmarks.scores[own]), landmarks.self_scores[own], landmarks.lengths[own]
+        )
+    own_objects = objects.take(rows)
+    if lift is None:
+        index = Lift("gaussian", {SCORES: 1.0}, None, scores, own_objects)
+    else:
+        index = Lift(lift.form, lift.rates, lift.words, scores, own_objects)
+    return indexed(index, part, landmarks, kept)
+
+
+@dataclass(frozen=True, eq=False)
+class Relating:
+    """What tells of relatives and strangers, for one classifier.
+
+    Parameters
+    ----------
+    landmarks : Landmarks
+    part : TrainingPart
+    objects : Viewed
+        All distinct rows.
+    evidence : ScoreTransform
+        Of E-values.
+    strangers : Strangers
+    asked : AskedScores
+        Of the distinct rows, and behind them the strangers, with each other.
+    """
+
+    landmarks: Landmarks
+    part: TrainingPart
+    objects: Viewed
+    evidence: ScoreTransform
+    strangers: Strangers
+    asked: AskedScores
+
+    def related(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
+        """Return a classifier that rejects what has no relative.
+
+        What it knows already of strangeness stays. If the rule would reject too many training
+        records it is off.
+        """
+        with single_threaded():
+            return self._related(classifier)
+
+    def _related(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
+        relatives = classifier.relatives
+        if relatives is None:
+            records = asked_records(classifier, self.landmarks, self.part, self.objects, True)
+            relatives = Relatives(records, self.evidence)
+        records = relatives.records
+        near, far = self._evidence_of(classifier, records, self.strangers.reversed)
+        rule = NoRelative(*(float(np.sort(T)[-SPARED - 1]) for T in (near, far)))
+        near, far = self._evidence_of_known(classifier, records)
+        rejected = float(np.mean((near <= rule.near) & (far <= rule.far)))
+        off = rejected > TOO_MANY or not np.isfinite([rule.near, rule.far]).all()
+        told: dict[str, Any] = {"off": off, "known_rejected": rejected, "tried": len(near)}
+        if not off:
+            told |= {"near": rule.near, "far": rule.far}
+            classifier = replace(classifier, relatives=replace(relatives, null=rule))
+        given = self._given(classifier, self.strangers.shuffled)
+        answers = classifier.answer(*given, self._ask(self._rows(self.strangers.shuffled), records))
+        told["shuffled"] = len(answers.reason)
+        told["shuffled_accepted"] = float(np.mean(~answers.rejected))
+        unknown = {**classifier.about.get("unknown", {}), "no_relative": told}
+        return replace(classifier, about={**classifier.about, "unknown": unknown})
+
+    def _ask(self, rows: IntArray, records: Records) -> Ask:
+        return of_records(self.asked, rows, records.rows)
+
+    def _rows(self, numbers: IntArray) -> IntArray:
+        return np.asarray(self.strangers.first + numbers)
+
+    def _given(
+        self, classifier: LandmarkClassifier, numbers: IntArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, Viewed | None]:
+        """Return what a classifier takes, of some of the strangers."""
+        of, vectors = self.strangers, self.objects.vectors
+        landmarks = np.tile(self.landmarks.rows, (len(numbers), 1))
+        objects = Viewed(
+            [of.sequences[number] for number in numbers.tolist()],
+            None if vectors is None else vectors[of.sources[numbers]],
+        )
+        return (
+            self.asked(self._rows(numbers), landmarks),
+            of.self_scores[numbers],
+            of.lengths[numbers],
+            objects if classifier.looks_at_objects else None,
+        )
+
+    def _evidence_of(
+        self, classifier: LandmarkClassifier, records: Records, numbers: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return T of some of the strangers."""
+        seen = classifier.seen(*self._given(classifier, numbers))
+        ask = self._ask(self._rows(numbers), records)
+        return _evidence(Facing(records, self.evidence, self.evidence, seen, ask))
+
+    def _evidence_of_known(
+        self, classifier: LandmarkClassifier, records: Records
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return T of some training records, each without the records of its own group."""
+        rows, landmarks = np.unique(self.strangers.sources), self.landmarks
+        groups = np.unique(self.part.groups, return_inverse=True)[1]
+        own, others = (groups[places_of(of, self.part.rows)] for of in (rows, records.rows))
+        seen = classifier.seen(
+            np.asarray(landmarks.scores[rows]),
+            landmarks.self_scores[rows],
+            landmarks.lengths[rows],
+            self.objects.take(rows) if classifier.looks_at_objects else None,
+        )
+        facing = Facing(records, self.evidence, self.evidence, seen, self._ask(rows, records))
+        return _evidence(facing, (own, others))
+
+
+def _evidence(
+    facing: Facing, besides: tuple[IntArray, IntArray] | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return T of objects over the landmarks and a few of the nearest records, and more of them."""
+    every = np.arange(len(facing.seen.decisions))
+    facing.rank(every, MORE, besides)
+    found = []
+    for q in (NEAREST, MORE):
+        around = _without(facing.around(every, q), besides)
+        found.append(evidence_mean(facing.resemblance(every, around)[1]))
+    return found[0], found[1]
+
+
+def _without(around: IntArray, besides: tuple[IntArray, IntArray] | None) -> IntArray:
+    """Return records without those that have the code of the object."""
+    if besides is None:
+        return around
+    own, codes = besides
+    return np.where(codes[around] == own[:, None], NOBODY, around)
+
+
+def calibrated(
+    fit: CascadeFit,
+    classifier: LandmarkClassifier,
+    places: IntArray,
+    probabilities: FloatArray,
+    reject: RejectRule,
+    false_alarms: float,
+    levels: Levels | None = None,
+) -> LandmarkClassifier:
+    """Return a classifier that has p-values of its strangeness.
+
+    Parameters
+    ----------
+    fit : CascadeFit
+        Of its first stage.
+    classifier : LandmarkClassifier
+    places : ndarray of shape (n,)
+        Of records that were held out once, in the training part.
+    probabilities : ndarray of shape (n, n_classes)
+        That they were given then.
+    reject : RejectRule
+    false_alarms : float
+    levels : Levels, optional
+        Of classes that are paths.
+    """
+    learned = np.isin(fit.fits.inner[places], [fold for fold in fit.fits if fit.learned(fold)])
+    if not learned.any():
+        return classifier
+    places, probabilities = places[learned], probabilities[learned]
+    n, truth, labels = len(places), fit.part.labels[places], probabilities.argmax(axis=1)
+    decisions = fit.decisions[np.searchsorted(fit.fits.measured, places)]
+    first: FloatArray = softmax(decisions / classifier.temperature, axis=1)
+    records = asked_records(classifier, fit.landmarks, fit.part, fit.lifting.objects)
+    facing = fit.facing(fit.landmarks, fit.kernel, records, places, decisions)
+    groups, every = np.unique(fit.part.groups, return_inverse=True)[1], np.arange(n)
+    alone = groups[places], groups[places_of(records.rows, fit.part.rows)]
+    facing.rank(every, NEAREST, alone)
+    around = _without(facing.around(every, 0), alone)
+    of_landmarks = strange(*facing.resemblance(every, around), first.max(axis=1))
+    around = _without(facing.around(every, NEAREST), alone)
+    normalised, gains = facing.resemblance(every, around)
+    of_nearest = strange(normalised, gains, probabilities.max(axis=1))
+    strangeness = Strangeness(of_landmarks, of_nearest, false_alarms)
+    hit = overwhelming(records.classes, labels, around, gains)
+    sure = probabilities / 2
+    sure[hit, labels[hit]] += 0.5
+    threshold: float | None = reject.threshold(sure, truth)
+    plain = (classifier.cascade or classifier).reject_threshold
+    accepted = np.count_nonzero(probabilities.max(axis=1) >= plain)
+    if np.count_nonzero(sure.max(axis=1) >= threshold) < accepted:
+        threshold = None
+    tried = np.argsort(fit.lifting.keys[fit.part.rows[places]], kind="stable")[:LEFT_OUT]
+    besides, strangers = (truth[tried], records.classes), []
+    facing.rank(tried, NEAREST, besides)
+    for q, said in ((0, first), (NEAREST, probabilities)):
+        around = _without(facing.around(tried, q), besides)
+        others = said[tried].copy()
+        others[np.arange(len(tried)), truth[tried]] = 0.0
+        others /= np.maximum(others.sum(axis=1, keepdims=True), SMALLEST)
+        strangers.append(strange(*facing.resemblance(tried, around), others.max(axis=1)))
+    found = strangeness.p_values(*strangers) <= false_alarms
+    needed = []
+    # Of each class the nodes that are neither the root nor on the last level.
+    nodes = () if levels is None else lineages(levels.tree)[levels.tree.leaf, 1:-1].T
+    for of_class in nodes:
+        besides = of_class[truth[tried]], of_class[records.classes]
+        facing.rank(tried, NEAREST, besides)
+        around = _without(facing.around(tried, NEAREST), besides)
+        told = strange(*facing.resemblance(tried, around), first[tried].max(axis=1))
+        assert levels is not None, "nodes of no tree"
+        needed.append(evidence_needed(-told[besides[0] >= 0, 1], 1.0 - levels.back_off))
+    relatives = Relatives(
+        records,
+        fit.evidence,
+        strangeness=strangeness,
+        sure_threshold=threshold,
+        needed=np.array(needed) if needed else None,
+    )
+    own = [float(found[truth[tried] == label].mean()) for label in np.unique(truth[tried])]
+    unknown = {
+        "false_alarms": false_alarms,
+        "calibrating": len(strangeness),
+        "would_be_found": float(np.mean(own)),
+        "left_out": len(tried),
+    }
+    about = {**classifier.about, "unknown": unknown}
+    return replace(classifier, relatives=relatives, about=about)

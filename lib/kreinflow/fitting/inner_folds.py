@@ -1,0 +1,451 @@
+"""Inner folds of a training part: hyper-parameters are chosen on them, and nothing else is seen."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.answering.calibration import LOSS_DIGITS, PlattCalibrator, TemperatureCalibrator
+from kreinflow.answering.fork_temperatures import ForkTemperatures
+from kreinflow.base.errors import InputError
+from kreinflow.base.hierarchy import Forks
+from kreinflow.base.numerics import FloatArray, IntArray, current_limits
+from kreinflow.base.tiled_matrix import Tall
+from kreinflow.fitting.factors import factor_key
+from kreinflow.fitting.fit_lift import Lifting, TriedWidths, positive_factor
+from kreinflow.krein.correction import CorrectedFactor, embed
+from kreinflow.krein.eigen import Eigenpairs
+from kreinflow.krein.factor import Embedding, Rank
+from kreinflow.krein.landmark_kernel import (
+    LandmarkKernel,
+    Landmarks,
+    TrainingPart,
+    factor_of,
+    landmark_kernel,
+)
+from kreinflow.learners.learner import Choice, Learner, Problem
+from kreinflow.learners.siblings import SIBLINGS
+from kreinflow.sequences.folds import inner_folds
+
+T = TypeVar("T")
+Factored = tuple[Embedding, Eigenpairs]
+Calibrator = TemperatureCalibrator | PlattCalibrator
+"""That of records with one label, or with several."""
+ChooseAgain = Callable[[IntArray], Landmarks]
+"""Returns the landmarks that are chosen if some records, by their places in the training part, are
+not there."""
+
+
+def inner_partition(part: TrainingPart, k: int, seed: int, fold: str) -> IntArray:
+    """Return the inner fold of each training record; -1 is always trained on.
+
+    Groups with a class that is in one inner fold alone are trained on. So are, of records with
+    several labels, those without a label that all records outside one inner fold have.
+
+    Parameters
+    ----------
+    part : TrainingPart
+    k : int
+        Inner folds wanted; see :func:`~kreinflow.sequences.folds.inner_folds`.
+    seed : int
+    fold : str
+        Name of the outer fold.
+
+    Raises
+    ------
+    InputError
+        If there are not two folds left.
+    """
+    inner = inner_folds(part.groups, part.labels, k, seed, fold, memberships=part.memberships)
+    for own in _sides(part):
+        if np.unique(inner[own]).size == 1:  # all in one fold: its fit would not know the class
+            inner = np.where(np.isin(part.groups, part.groups[own]), -1, inner)
+    if np.unique(inner[inner >= 0]).size < 2:
+        if len(np.unique(part.groups)) < len(np.unique(part.rows)):
+            warnings.warn(
+                f"fold {fold}: too few groups of records to hold whole ones out in inner folds. "
+                "Single records are held out in their place, so the choice, the probabilities "
+                "and the threshold rest on records whose relatives were learned from.",
+                UserWarning,
+                stacklevel=2,
+            )
+            return inner_partition(replace(part, groups=part.rows), k, seed, fold)
+        raise InputError(
+            "inner folds: too few records are left to choose and calibrate on. Leave out classes "
+            "with fewer than two records (min_class_size)."
+        )
+    return inner.astype(np.int64)
+
+
+def _sides(part: TrainingPart) -> Iterator[NDArray[np.bool_]]:
+    """Yield the masks of the records that a fit must know some of."""
+    for label in range(len(part.classes)):
+        if part.memberships is None:
+            yield part.labels == label
+        else:
+            yield part.memberships[:, label]
+            yield ~part.memberships[:, label]
+
+
+def whole_groups(groups: NDArray[Any], inner: IntArray) -> bool:
+    """Return whether no group has records in several inner folds."""
+    units, unit_of = np.unique(groups, return_inverse=True)
+    lowest = np.full(len(units), np.iinfo(np.int64).max)
+    np.minimum.at(lowest, unit_of, inner)
+    return bool((inner == lowest[unit_of]).all())
+
+
+class InnerFits:
+    """What the fits of inner folds may know: records, landmarks, kernel and factor of each.
+
+    A record that is a landmark knows itself: its column of C holds its own score, its own label
+    stands in the basis. No new object knows itself. And landmarks of a class were chosen with the
+    labels of all its records, so what is no landmark is nearer to those of its own class than a
+    new object is. So the fit that an inner fold measures does without that fold's landmarks; and
+    where scores cost nothing its landmarks are chosen again, from its own training records.
+
+    Kernels and factors are shared by recipes. They are kept while a sixteenth of the memory that
+    is allowed suffices for each. What does not fit is made again for each recipe, and has the same
+    bits.
+
+    Parameters
+    ----------
+    inner : ndarray of shape (n,)
+        See :func:`inner_partition`.
+    choose_again : callable, optional
+        See :data:`ChooseAgain`. Without it the landmarks of a fit are those of the training part,
+        less those that are held out.
+    make_factor : callable
+        Returns the factor of a kernel and a rank, and its eigenpairs.
+    """
+
+    def __init__(
+        self,
+        inner: IntArray,
+        choose_again: ChooseAgain | None = None,
+        make_factor: Callable[[LandmarkKernel, Rank], Factored] = factor_of,
+    ) -> None:
+        self.inner = inner
+        self._choose_again = choose_again
+        self._make_factor = make_factor
+        self._landmarks: dict[int, Landmarks] = {}
+        self._kernels = _Kept[LandmarkKernel]()
+        self._factors = _Kept[Factored]()
+
+    @property
+    def measured(self) -> IntArray:
+        """The places of the records that are held out once."""
+        return np.flatnonzero(self.inner >= 0)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(np.unique(self.inner[self.measured]).tolist())
+
+    def problem(self, problem: Problem, fold: int, rank: Rank) -> Problem | None:
+        """Return the problem of all records with what the fit of an inner fold may know.
+
+        Parameters
+        ----------
+        problem : Problem
+            The whole training part, with its landmarks and its factor.
+        fold : int
+        rank : "misfit", int or float
+            Of the factor.
+
+        Returns
+        -------
+        Problem or None
+            None if fewer than two landmarks are left.
+        """
+        part, transform = problem.part, problem.everything.transform
+        landmarks = self.landmarks(problem.landmarks, part, fold)
+        if landmarks is problem.landmarks:
+            return problem
+        if len(landmarks.rows) < 2:
+            return None
+        kernel = self.kernel(landmarks, part, transform, fold)
+
+        def factored() -> Factored:
+            seen = np.flatnonzero(self.inner != fold)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # the factor of the fold says it
+                return self._make_factor(kernel.on(seen), rank)
+
+        @cache
+        def embedding() -> CorrectedFactor:
+            factor, pairs = self._factors.get(
+                (fold, *factor_key(transform.name, rank)),
+                factored,
+                lambda made: [made[0].matrix, made[1].map, made[1].triangle],
+            )
+            return embed(factor, pairs, problem.embedding.method)
+
+        return Problem(embedding, kernel, landmarks, part, problem.chosen, problem.seed)
+
+    def landmarks(self, whole: Landmarks, part: TrainingPart, fold: int) -> Landmarks:
+        """Return the landmarks that the fit of an inner fold may have.
+
+        Parameters
+        ----------
+        whole : Landmarks
+            Those of the training part, which are returned if none of them is held out.
+        part : TrainingPart
+        fold : int
+        """
+        if fold not in self._landmarks:
+            self._landmarks[fold] = self._of_fit(whole, part, np.flatnonzero(self.inner == fold))
+        return self._landmarks[fold]
+
+    def kernel(
+        self, landmarks: Landmarks, part: TrainingPart, transform: ScoreTransform, fold: int
+    ) -> LandmarkKernel:
+        """Return the kernel of all records with :meth:`landmarks` of an inner fold."""
+        return self._kernels.get(
+            (fold, transform.name),
+            lambda: landmark_kernel(landmarks, part, transform),
+            lambda kernel: [kernel.C, *([] if kernel.reverse is None else [kernel.reverse])],
+        )
+
+    def _of_fit(self, whole: Landmarks, part: TrainingPart, held_out: IntArray) -> Landmarks:
+        if self._choose_again is not None:
+            # A budget that the fewer records do not allow, say.
+            with suppress(InputError):
+                return self._choose_again(held_out)
+        kept = ~np.isin(whole.rows, part.rows[held_out])
+        return whole if kept.all() else whole.some(kept)
+
+
+class LiftedFits(InnerFits):
+    """The fits of inner folds over lifted kernels.
+
+    Each has the landmarks of :class:`InnerFits`, inducing points among the records that it learns
+    from, and the widths that the other inner folds prefer.
+
+    Parameters
+    ----------
+    fits : InnerFits
+        Of the scores.
+    landmarks : Landmarks
+        Of the whole training part.
+    kernel : LandmarkKernel
+        Of the same.
+    lifting : Lifting
+    tried : TriedWidths
+    """
+
+    def __init__(
+        self,
+        fits: InnerFits,
+        landmarks: Landmarks,
+        kernel: LandmarkKernel,
+        lifting: Lifting,
+        tried: TriedWidths,
+    ) -> None:
+        super().__init__(fits.inner)
+        self._fits, self._whole, self._known = fits, landmarks, kernel
+        self._lifting, self._tried = lifting, tried
+
+    def problem(self, problem: Problem, fold: int, rank: Rank) -> Problem | None:
+        """See :meth:`InnerFits.problem`; the problem is the lifted one."""
+        part, kernel = problem.part, self._known
+        landmarks = self._fits.landmarks(self._whole, part, fold)
+        if landmarks is not self._whole:
+            if len(landmarks.rows) < 2:
+                return None
+            kernel = self._fits.kernel(landmarks, part, kernel.transform, fold)
+        seen = np.flatnonzero(self.inner != fold)
+        if np.isin(self._lifting.inducing, seen).sum() < 2:
+            return None
+        lifted = self._lifting.on(kernel, seen, self._tried.best(fold))
+        return replace(
+            problem,
+            embed=cache(lambda: positive_factor(lifted.kernel)),
+            everything=lifted.kernel,
+            landmarks=lifted.landmarks,
+            _shared=[],
+        )
+
+
+class _Kept(Generic[T]):
+    """What was made, by its key, while there is room for it."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[Any, ...], T] = {}
+        self._bytes = 0
+
+    def get(
+        self, key: tuple[Any, ...], make: Callable[[], T], arrays: Callable[[T], Sequence[Tall]]
+    ) -> T:
+        """Return what has the key: as it was kept, else made, and kept if its arrays have room."""
+        if key in self._made:
+            return self._made[key]
+        made = make()
+        size = sum(array.nbytes for array in arrays(made) if isinstance(array, np.ndarray))
+        if 16 * (self._bytes + size) <= current_limits().memory:
+            self._made[key] = made
+            self._bytes += size
+        return made
+
+
+def choose(
+    learner: Learner, problem: Problem, fits: InnerFits, rank: Rank, forks: Forks | None = None
+) -> tuple[Choice, FloatArray, Calibrator, ForkTemperatures | None]:
+    """Choose the hyper-parameters of a learner on inner folds, and say what the choice is worth.
+
+    Those with the fewest errors win; among equals those of smaller log loss (after the
+    temperature that suits them best), then those that the learner lists first. Of records with
+    several labels the mean log loss over all labels alone is looked at.
+
+    The best of many looks better on the records that it was chosen by than it is. So the decisions
+    that are returned are, for the records of each inner fold, those of the hyper-parameters that
+    the other inner folds choose.
+
+    Parameters
+    ----------
+    learner : Learner
+    problem : Problem
+        The whole training part.
+    fits : InnerFits
+        Of the same training part.
+    rank : "misfit", int or float
+        Of the factor.
+    forks : Forks, optional
+        Of the tree of the classes. Decisions are log probabilities by
+        :class:`~kreinflow.answering.fork_temperatures.ForkTemperatures` then.
+
+    Returns
+    -------
+    mapping of str to float
+        The hyper-parameters.
+    ndarray
+        Decisions for the records that were held out. Those of other hyper-parameters are in the
+        units of the chosen ones: both have the calibration that suits them best.
+    TemperatureCalibrator or PlattCalibrator
+        Fitted to these.
+    ForkTemperatures or None
+        Those that the decisions of these hyper-parameters have been through.
+    """
+    choices = learner.choices(problem.n_landmarks)
+    truth, folds = problem.part.truth[fits.measured], fits.inner[fits.measured]
+    decisions = _held_out_decisions(learner, problem, choices, fits, rank)
+    tempered = [
+        None if forks is None else _fork_temperatures(forks, choice, decision, truth)
+        for choice, decision in zip(choices, decisions, strict=True)
+    ]
+    for i, of_forks in enumerate(tempered):
+        if of_forks is not None:
+            decisions[i] = of_forks.log_probabilities(decisions[i])
+    several = problem.part.memberships is not None
+    kind: type[Any] = PlattCalibrator if several else TemperatureCalibrator
+    wrong = np.zeros((len(choices), len(truth)), dtype=bool)
+    if not several:
+        wrong = np.array([decision.argmax(axis=1) != truth for decision in decisions])
+
+    @cache
+    def calibrator(i: int) -> Any:
+        return kind().fit(decisions[i], truth)
+
+    @cache
+    def losses(i: int) -> FloatArray:
+        found: FloatArray = calibrator(i).losses(decisions[i], truth)
+        return found
+
+    def best_on(rows: NDArray[np.bool_]) -> int:
+        errors = wrong[:, rows].sum(axis=1)
+        fewest = np.flatnonzero(errors == errors.min()).tolist()
+        return min(fewest, key=lambda i: round(float(losses(i)[rows].mean()), LOSS_DIGITS))
+
+    best = best_on(np.ones(len(truth), dtype=bool))
+    honest = np.empty_like(decisions[best])
+    for fold in fits:
+        other = best_on(folds != fold)
+        own = decisions[other][folds == fold]
+        honest[folds == fold] = calibrator(best).converted(own, calibrator(other))
+    return choices[best], honest, kind().fit(honest, truth), tempered[best]
+
+
+def _fork_temperatures(
+    forks: Forks, choice: Choice, decisions: FloatArray, truth: IntArray
+) -> ForkTemperatures:
+    """Return the temperatures that suit the decisions of a choice."""
+    known = 1.0 if choice.get(SIBLINGS) else None  # they are log probabilities
+    return ForkTemperatures.fitted(forks, decisions, truth, known)
+
+
+def decisions_with_all_landmarks(
+    learner: Learner, problem: Problem, choice: Choice, fits: InnerFits, landmarks: Landmarks
+) -> tuple[IntArray, FloatArray] | None:
+    """Return decisions for records that were held out, of fits that are nearly the final one.
+
+    The fits of inner folds do without the landmarks that are held out, so they have fewer than the
+    final one. Its decisions are then larger than theirs: it is surer, and mostly right more often.
+    These fits learn from the same records, with all landmarks and the factor of the final fit. A
+    record that is a landmark, or in a group with one, would know itself; it is left out.
+
+    Parameters
+    ----------
+    learner : Learner
+    problem : Problem
+        The whole training part.
+    choice : mapping
+        The hyper-parameters.
+    fits : InnerFits
+    landmarks : Landmarks
+        Of the scores; those of the problem may be the inducing points of a lift.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Places of the records in the training part.
+    ndarray of shape (n, n_classes)
+        Or None in place of both, if most records would be left out, or a fit failed.
+    """
+    part, measured = problem.part, fits.measured
+    itself = np.isin(part.rows, np.concatenate([problem.landmarks.rows, landmarks.rows]))
+    places = measured[~np.isin(part.groups[measured], part.groups[itself])]
+    if 2 * len(places) < len(measured):
+        return None
+    decisions = np.empty((len(places), problem.n_classes))
+    with suppress(InputError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the final fit says it
+        for fold in fits:
+            (fitted,) = learner.fit(problem.on(np.flatnonzero(fits.inner != fold)), [choice])
+            own = fits.inner[places] == fold
+            decisions[own] = learner.decide(fitted, problem.on(places[own]))
+        return places, decisions
+    return None
+
+
+def _held_out_decisions(
+    learner: Learner, problem: Problem, choices: Sequence[Choice], fits: InnerFits, rank: Rank
+) -> list[FloatArray]:
+    """Return the decisions of each choice for the records that are held out once, and no others.
+
+    With many choices, records and classes these are the largest arrays of the training. Where the
+    landmarks that an inner fold leaves are too few to learn from, or score nothing, all classes
+    have the same decision, 0: nothing is known, and records are the same for all recipes.
+    """
+    measured = fits.measured
+    decisions = [np.zeros((len(measured), problem.n_classes)) for _ in choices]
+    for fold in fits:
+        held_out = np.flatnonzero(fits.inner == fold)
+        places = np.searchsorted(measured, held_out)
+        known = fits.problem(problem, fold, rank)
+        if known is None:
+            continue
+        try:
+            fitted = learner.fit(known.on(np.flatnonzero(fits.inner != fold)), choices)
+        except InputError:
+            if known is problem:
+                raise
+            continue
+        unseen = known.on(held_out)
+        for decision, fit in zip(decisions, fitted, strict=True):
+            decision[places] = learner.decide(fit, unseen)
+        del known, unseen, fitted, fit  # the next fold needs their room
+    return decisions

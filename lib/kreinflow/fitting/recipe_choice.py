@@ -1,0 +1,244 @@
+"""The figures of the models of a run, and the choice of a recipe by them."""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kreinflow.answering.calibration import LOSS_DIGITS
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray
+from kreinflow.files.artifacts import read_measures
+from kreinflow.sequences.partition import fold_numbers, is_fold_name
+
+TEXT_COLUMNS = (
+    *("recipe", "selector", "transform", "correction", "learner"),
+    *("unlearned_names", "singular_names", "hyper_parameters", "views", "cascade"),
+    *("inner_right", "inner_known"),
+)
+FIGURES_COLUMNS = (
+    *("recipe", "repeat", "fold", "selector", "transform", "correction", "learner"),
+    *("landmarks", "rank", "basis_used", "iterations", "converged", "unlearned_classes"),
+    *("singular_classes", "unlearned_names", "singular_names", "hyper_parameters"),
+    *("views", "cascade", "cascade_pairs"),
+    *("groups_held_out", "temperature", "reject_threshold", "inner_accuracy", "inner_log_loss"),
+    *("alignments_per_query", "inner_records", "inner_right", "inner_known"),
+)
+"""Columns of the tables of models."""
+
+PREFERENCES = ("accuracy", "cheap")
+"""What recipes are chosen for."""
+
+
+def packed(right: NDArray[np.bool_]) -> str:
+    """Return which inner records are predicted right, a bit each, as hexadecimal text.
+
+    Examples
+    --------
+    >>> packed(np.array([True, False, False, True, True]))
+    '98'
+    """
+    return np.packbits(right).tobytes().hex()
+
+
+def unpacked(row: Mapping[Any, Any]) -> FloatArray:
+    """Return what the recipe of a row predicts of the inner records; see :func:`packed`.
+
+    Returns
+    -------
+    ndarray
+        A number for each inner record, and more up to a multiple of 8: 1 for right, 0 for wrong,
+        NaN for a record that the recipe was not measured on. ``inner_known`` has the others, or
+        nothing, which stands for the first ``inner_records``.
+    """
+
+    def bits(name: str) -> NDArray[np.bool_]:
+        digits = bytes.fromhex(str(row[name]))
+        return np.unpackbits(np.frombuffer(digits, dtype=np.uint8)).astype(bool)
+
+    right, n = bits("inner_right"), int(row["inner_records"])
+    known = bits("inner_known") if row.get("inner_known") else np.arange(len(right)) < n
+    found = np.full(len(known), np.nan)
+    found[known] = right[:n]
+    return found
+
+
+def gained(better: FloatArray, other: FloatArray) -> tuple[float, float]:
+    r"""Return the difference of two inner accuracies, and its standard error.
+
+    Both are of the same n records, held out once each: those that both recipes were measured on.
+    With d_i = 1 where only the first is right and -1 where only the second is,
+
+    .. math:: \bar d = \frac1n \sum_i d_i, \qquad
+              \sqrt{\frac{1}{n (n-1)} \sum_i (d_i - \bar d)^2}
+
+    Records of one group are taken for independent, and fits of inner folds share records: it is a
+    rule to choose by and no test.
+
+    Parameters
+    ----------
+    better, other : ndarray of shape (inner_records,)
+        See :func:`unpacked`.
+
+    Examples
+    --------
+    >>> gained(np.array([1.0, 1.0, 1.0, 0.0]), np.array([1.0, 0.0, 1.0, 0.0]))
+    (0.25, 0.25)
+    >>> gained(np.array([1.0, 1.0, 1.0, 0.0]), np.array([1.0, np.nan, 1.0, 0.0]))
+    (0.0, 0.0)
+    """
+    d = np.subtract(better, other, dtype=np.float64)
+    d = d[~np.isnan(d)]
+    error = float(d.std(ddof=1)) / math.sqrt(len(d)) if len(d) > 1 else 0.0
+    return float(d.mean()), error
+
+
+def close(better: FloatArray, other: FloatArray, errors: float = 1.0) -> bool:
+    """Return whether one is ahead by so many standard errors at most; see :func:`gained`.
+
+    A single record is exactly one standard error, whatever the rounding.
+    """
+    difference, error = gained(better, other)
+    return difference <= errors * error * (1 + 1e-9)
+
+
+def read_figures(paths: Sequence[str | os.PathLike[str]], order: Sequence[str]) -> pd.DataFrame:
+    """Read tables of models as one.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        One table of all models, or those of single folds, SELECTOR/FOLD.tsv.
+    order : sequence of str
+        All recipes.
+
+    Raises
+    ------
+    InputError
+        If a model is missing, stands twice, is of another recipe or fold or has no figures. The
+        first training part has a model of each recipe; the others have those that went on after
+        it, which may be all.
+    """
+    parts = []
+    for path in map(Path, paths):
+        table = read_measures(path, FIGURES_COLUMNS, TEXT_COLUMNS)
+        places = table[["recipe", "repeat", "fold"]]
+        numeric = table[
+            [
+                *("repeat", "fold", "reject_threshold", "inner_accuracy", "inner_log_loss"),
+                *("cascade_pairs", "alignments_per_query", "inner_records"),
+            ]
+        ]
+        sound = (
+            places["recipe"].isin(order)
+            & ~places.duplicated()
+            & numeric.apply(pd.to_numeric, errors="coerce").notna().all(axis=1)
+        )
+        if is_fold_name(path.stem):
+            repeat, fold = fold_numbers(path.stem)
+            sound &= (places["repeat"] == repeat) & (places["fold"] == fold)
+            sound &= table["selector"] == path.parent.name
+        if sound.all():
+            sound &= pd.Series(map(_fits, table.to_dict("records")), dtype=bool)
+        if not sound.all():
+            line = int(sound.to_numpy().argmin()) + 2
+            raise InputError(
+                f"{path}: line {line} is damaged, or of another run. Delete it and run again."
+            )
+        parts.append(table)
+    figures = pd.concat(parts, ignore_index=True)
+    everywhere = [set(part["recipe"]) for _, part in figures.groupby(_place(figures), sort=True)]
+    # After a race the parts behind the first have fewer recipes, the same ones each.
+    if everywhere[0] != set(order) or any(names != everywhere[-1] for names in everywhere[1:]):
+        raise InputError(
+            f"{', '.join(map(str, paths))}: not all recipes have a model in each fold. Delete "
+            "these tables and run again."
+        )
+    return figures
+
+
+def _place(figures: pd.DataFrame) -> "pd.Series[int]":
+    """Return the number of each row's training part: outer folds, then that of the final model."""
+    parts = figures[["repeat", "fold"]].apply(tuple, axis=1)
+    ordered = sorted(set(parts), key=lambda part: (part[0] < 0, part))
+    return parts.map({part: number for number, part in enumerate(ordered)})
+
+
+def _fits(row: Mapping[Any, Any]) -> bool:
+    """Return whether the bits of a row are those of its inner accuracy."""
+    n, accuracy = float(row["inner_records"]), float(row["inner_accuracy"])
+    if n <= 0 or len(str(row["inner_right"])) != 2 * math.ceil(n / 8):
+        return False
+    try:
+        right = unpacked(row)
+    except ValueError:  # no digits, or not as many records as were measured
+        return False
+    return abs(float(np.nanmean(right)) - accuracy) < 1e-9
+
+
+def choose_recipe(
+    figures: Sequence[Mapping[str, Any]],
+    order: Sequence[str],
+    wanted: str | None = None,
+    prefer: str = "accuracy",
+) -> str:
+    """Return the recipe of the final model: the one asked for, or that of the inner folds.
+
+    Parameters
+    ----------
+    figures : sequence of mappings
+        Rows of :func:`read_figures`, or what
+        :class:`~kreinflow.fitting.training.Trained` says, each with its recipe: of the same
+        training part.
+    order : sequence of str
+        The recipes as the config lists them. Those without a row cannot be chosen.
+    wanted : str or None
+    prefer : {"accuracy", "cheap"}
+        accuracy takes the highest inner accuracy, on the records that all were measured on. cheap
+        takes the recipe with the fewest alignments among those that are behind it by one standard
+        error of the difference at most; see :func:`gained`.
+
+    Returns
+    -------
+    str
+        The highest inner accuracy; among equals the lowest log loss, then the first listed. With
+        cheap the fewest alignments, then the same.
+    """
+    if wanted is not None:
+        return wanted
+    found = {str(row["recipe"]): row for row in figures if row["recipe"] in order}
+    accuracies = _accuracies(found)
+
+    def rank(name: str) -> tuple[float, float, int]:
+        loss = round(float(found[name]["inner_log_loss"]), LOSS_DIGITS)
+        return -accuracies[name], loss, order.index(name)
+
+    names = sorted(found, key=rank)
+    if prefer == "accuracy":
+        return names[0]
+    best = unpacked(found[names[0]])
+
+    near = [name for name in names if close(best, unpacked(found[name]))]
+    return min(near, key=lambda name: float(found[name]["alignments_per_query"]))
+
+
+def _accuracies(found: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """Return the inner accuracies of recipes, on the records that all were measured on."""
+    if not any(row.get("inner_known") for row in found.values()):
+        return {name: float(row["inner_accuracy"]) for name, row in found.items()}
+    right = np.stack([unpacked(row) for row in found.values()])
+    common = right[:, ~np.isnan(right).any(axis=0)]
+    return dict(zip(found, common.mean(axis=1).tolist(), strict=True))
+
+
+def other_choice(
+    figures: Sequence[Mapping[str, Any]], order: Sequence[str], prefer: str
+) -> tuple[str, str]:
+    """Return the preference that was not asked for, and the recipe that it chooses."""
+    (other,) = set(PREFERENCES) - {prefer}
+    return other, choose_recipe(figures, order, prefer=other)

@@ -1,0 +1,59 @@
+"""The account of a run: the alignments that it needs, and those of the full matrix."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kreinflow.alignment.scoring import ScoringScheme
+from kreinflow.base.numerics import IntArray
+from kreinflow.landmarks.budgets import pairs_with
+from kreinflow.landmarks.candidates import SKETCH
+from kreinflow.sequences.dataset import Dataset
+
+
+def alignment_account(
+    dataset: Dataset,
+    scheme: ScoringScheme | None,
+    candidates: Mapping[str, IntArray],
+    union: IntArray,
+) -> dict[str, Any]:
+    """Count the alignments that a run needs, and those that the full matrix would.
+
+    A pair that a class block and a column both want is counted once, and so is a pair of two
+    landmarks. Rows of the sketch meet all others, as landmarks do.
+    """
+    n = len(dataset.digests)
+    everywhere = np.zeros(n, dtype=bool)
+    everywhere[union] = True
+    everywhere[candidates.get(SKETCH, union)] = True
+    m = int(everywhere.sum())
+    pairs = pairs_with(m, n)
+    labels = np.asarray(dataset.row_labels)
+    for label, picked in candidates.items():
+        if label == SKETCH:
+            continue
+        size = int(np.sum(labels == label))
+        # Pairs of a class with a candidate in them, less those that are counted already.
+        asked = np.zeros(n, dtype=bool)
+        asked[picked] = True
+        both = int(np.sum(asked & everywhere))
+        only_candidate = int(asked.sum()) - both
+        plain = size - int(np.sum((asked | everywhere) & (labels == label)))
+        pairs += only_candidate * plain + only_candidate * (only_candidate - 1) // 2
+    return {
+        "aligned": pairs if scheme else 0,
+        "self_scores": n if scheme else 0,
+        "full_matrix": n * (n - 1) // 2,
+        "distinct": n,
+        "landmarks_of_all_folds": len(union),
+        "store": scheme.digest if scheme else None,
+        "scheme": {
+            "matrix": scheme.matrix.name,
+            "gap_open": scheme.gap_open,
+            "gap_extend": scheme.gap_extend,
+            "mode": scheme.mode,
+        }
+        if scheme
+        else None,
+    }

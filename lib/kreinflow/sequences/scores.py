@@ -1,0 +1,240 @@
+"""Where scores come from: the store of aligned ones, a matrix, or a kernel."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.alignment.store import ScoreStore
+from kreinflow.alignment.transforms import ScoreTransform, make_transform
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, IntArray, tiles
+from kreinflow.base.tiled_matrix import TallMatrix, release
+from kreinflow.files.artifacts import new_array
+from kreinflow.kernels.kernel import Kernel, Objects
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.matrix_files import LARGEST_ENTRY, SMALLEST_ENTRY
+from kreinflow.sequences.payload import Compared, Matrix, Sequences
+
+
+def read_scheme(dataset: Dataset, scoring: Mapping[str, Any], data: Path) -> ScoringScheme | None:
+    """Return the scoring scheme of a data set's settings; None if nothing is aligned."""
+    if not isinstance(dataset.payload, Sequences):
+        return None
+    return ScoringScheme(
+        load_substitution_matrix(scoring["matrix"], Path(data)),
+        scoring["gap_open"],
+        scoring["gap_extend"],
+        scoring["mode"],
+    )
+
+
+def transforms_of(
+    names: Iterable[str], constants: Mapping[str, Any], scheme: ScoringScheme | None
+) -> dict[str, ScoreTransform]:
+    """Return score transforms with the constants of the config, by name."""
+    found = {}
+    for name in dict.fromkeys(names):
+        given = {key: value for key, value in constants.get(name, {}).items() if value is not None}
+        found[name] = make_transform(name, scheme, **given)
+    return found
+
+
+def evidence_of(
+    constants: Mapping[str, Any], scheme: ScoringScheme | None
+) -> ScoreTransform | None:
+    """Return expected values as a score transform; None if the scoring scheme has none.
+
+    They are those of local alignments. Not every substitution matrix has the constants.
+    """
+    if scheme is None or scheme.mode != "local":
+        return None
+    try:
+        return transforms_of(["evalue"], constants, scheme)["evalue"]
+    except InputError:
+        return None
+
+
+class Scores(ABC):
+    """Where scores come from: aligned ones from their store, others from a matrix or a kernel."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """The type that holds all scores of the data set."""
+
+    @abstractmethod
+    def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
+        """Write the scores of rows x columns into ``out``, which may be a memory map."""
+
+    @abstractmethod
+    def self_scores(self) -> FloatArray:
+        """Return the score of each distinct row with itself."""
+
+    def rectangle(self, rows: IntArray, columns: IntArray) -> NDArray[Any]:
+        """Return the scores of rows x columns."""
+        out = np.empty((len(rows), len(columns)), self.dtype)
+        self.into(out, rows, columns)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class StoredScores(Scores):
+    """Scores of sequences, from the store alone: nothing is aligned here."""
+
+    sequences: Sequence[bytes]
+    digests: Sequence[str]
+    scheme: ScoringScheme
+    folder: Path
+
+    @cached_property
+    def _store(self) -> ScoreStore:
+        return ScoreStore(self.folder, self.scheme, self.sequences, self.digests)
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """16 bits where all scores of the data set fit, else 32."""
+        small = self.scheme.score_bound(self.sequences) <= np.iinfo(np.int16).max
+        return np.dtype(np.int16 if small else np.int32)
+
+    def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
+        """Write the scores of rows x columns into ``out``."""
+        self._store.gather_into(out, rows, columns)
+
+    def self_scores(self) -> FloatArray:
+        """Return the score of each distinct row with itself."""
+        return self._store.self_scores(np.arange(len(self.digests))).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixScores(Scores):
+    """Scores as they stand in the user's matrix."""
+
+    matrix: NDArray[np.floating]
+    dtype = np.dtype(np.float64)
+
+    def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
+        """Write the entries of rows x columns into ``out``, a tile of rows at a time."""
+        for part in tiles(len(rows)):
+            out[part] = self.matrix[rows[part]][:, columns]
+
+    def self_scores(self) -> FloatArray:
+        """Return the diagonal."""
+        return np.diagonal(self.matrix).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelScores(Scores):
+    """The kernel of vectors or strings, computed when it is asked for."""
+
+    objects: Objects
+    kernel: Kernel
+    id_of: Callable[[int], str]
+    """The id of a distinct row, for messages."""
+    dtype = np.dtype(np.float64)
+
+    def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
+        """Write the kernel of rows x columns into ``out``, a tile of rows at a time."""
+        others = self.objects[columns]
+        for part in tiles(len(rows)):
+            values = self.kernel.columns(self.objects[rows[part]], others)
+            wrong = np.argwhere(~(np.abs(values) <= LARGEST_ENTRY))
+            if len(wrong):
+                i, j = wrong[0].tolist()
+                raise self._overflow(int(rows[part][i]), int(columns[j]))
+            out[part] = values
+
+    def self_scores(self) -> FloatArray:
+        """Return the kernel of each distinct row with itself."""
+        values = self.kernel.diagonal(self.objects)
+        wrong = np.flatnonzero(~(np.abs(values) <= LARGEST_ENTRY))
+        if len(wrong):
+            raise self._overflow(int(wrong[0]), int(wrong[0]))
+        # Distances are 0 on the diagonal: those from the first object stand for all of them.
+        seen = values if values.any() else self.kernel.columns(self.objects, self.objects[:1])
+        largest = float(np.abs(seen).max())
+        if 0 < largest < SMALLEST_ENTRY:
+            raise InputError(
+                f"{self.kernel.describe()} is {largest:.6g} in size at most, below "
+                f"{SMALLEST_ENTRY:g}, too small to compute with. Give vectors with larger numbers, "
+                "or change the kernel's settings."
+            )
+        return values
+
+    def _overflow(self, *rows: int) -> InputError:
+        first, second = map(self.id_of, rows)
+        return InputError(
+            f"{self.kernel.describe()} of {first} and {second} is not finite, or above "
+            f"{LARGEST_ENTRY:g} in size. Give vectors with smaller numbers, or change the kernel's "
+            "settings."
+        )
+
+
+def open_scores(
+    dataset: Dataset, scheme: ScoringScheme | None = None, folder: Path = Path()
+) -> Scores:
+    """Return where the scores of a data set are.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    scheme : ScoringScheme, optional
+        Of sequences.
+    folder : Path
+        Of their score stores.
+    """
+    match dataset.payload:
+        case Matrix(values=matrix):
+            return MatrixScores(matrix)
+        case Compared(objects=objects, kernel=kernel):
+            return KernelScores(objects, kernel, dataset.first_id)
+        case Sequences(residues=sequences) if scheme is not None:
+            return StoredScores(sequences, dataset.digests, scheme, folder)
+    raise TypeError("sequences need a scoring scheme")
+
+
+def reverse_scores(dataset: Dataset, landmarks: IntArray) -> TallMatrix | None:
+    """Return the scores of landmarks with all distinct rows, where they are not the columns again.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    landmarks : ndarray of int
+        Distinct rows.
+
+    Returns
+    -------
+    TallMatrix of shape (n_distinct, n_landmarks)
+        Of an asymmetric matrix, read from it when asked for: the entry at row i and column j is
+        that of landmark j (row of the matrix) with object i (column). Else None.
+    """
+    if dataset.kind != "asymmetric":
+        return None
+    matrix = dataset.matrix
+
+    def read(places: IntArray) -> FloatArray:
+        block = np.ascontiguousarray(matrix[np.ix_(landmarks, places)].T, dtype=np.float64)
+        release(matrix)
+        return block
+
+    return TallMatrix((len(matrix), len(landmarks)), read)
+
+
+def write_columns(path: Path, scores: Scores, rows: IntArray, union: IntArray) -> None:
+    """Write the scores of distinct rows with the union of the landmarks, atomically.
+
+    They go straight into a memory map: the columns of a large data set need not fit in memory.
+
+    Raises
+    ------
+    KreinflowError
+        If the disk has no room for them.
+    """
+    with new_array(path, scores.dtype, (len(rows), len(union))) as out:
+        scores.into(out, rows, union)

@@ -1,0 +1,296 @@
+"""Made-up cascades over families of sequences, of plausible weights, for tests that answer."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+from scipy.special import softmax
+
+from kreinflow.alignment.engine import pack, self_scores
+from kreinflow.alignment.transforms import make_transform
+from kreinflow.answering.cascade import Cascade
+from kreinflow.answering.pair_machines import PairMachines, fit_machine
+from kreinflow.answering.record_scores import Facing, Records, Seen
+from kreinflow.answering.relatives import NoRelative, Relatives
+from kreinflow.answering.score_cache import NOBODY
+from kreinflow.answering.unknown_pvalue import Strangeness
+from kreinflow.views.lift import Lift
+from kreinflow.views.objects import Viewed
+from kreinflow.views.words import Words
+from sequence_pairs import rectangle, scheme_of
+from small_inputs import model_of
+
+WEIGHTS = [3.0], [1.0, 0.7, 0.3, 1.5], [0.9, 0.9, 0.4, 1.2], [0.8, 0.6]
+
+
+def machines_of(codes, scores, landmarks, pairs):
+    """The machines of pairs of classes, of transformed scores of all with all and landmarks."""
+    members, of_landmarks, intercepts = [], [], []
+    for pair in pairs:
+        own = np.flatnonzero(np.isin(codes, pair))
+        w, b = fit_machine(
+            np.hstack([scores[np.ix_(own, own)], landmarks[own]]), codes[own] == pair[0]
+        )
+        members.append(w[: len(own)])
+        of_landmarks.append(w[len(own) :])
+        intercepts.append(b)
+    return PairMachines(
+        np.array(pairs), np.concatenate(members), np.array(of_landmarks), np.array(intercepts)
+    )
+
+
+def made_up_cascade(
+    model, dataset, steps=(2, 5), pairs=True, threshold=0.9, words=True, evidence="evalue"
+):
+    """A cascade whose records are all distinct rows of the data set.
+
+    ``pairs`` is all pairs of classes but the last one (True), none (False), or those to be used.
+    """
+    classifier, scheme, sequences = model.classifier, model.scheme, list(dataset.sequences)
+    n, m = len(sequences), classifier.n_landmarks
+    everyone, place = np.arange(n), {s: i for i, s in enumerate(sequences)}
+    scores = rectangle([*sequences, *model.landmarks], everyone, np.arange(n, n + m), scheme)
+    own = self_scores(pack(sequences), everyone, scheme, 1).astype(float)
+    lengths = np.array([len(s) for s in sequences], dtype=float)
+    landmark_rows = classifier.landmark_rows(scores, own, lengths)
+    codes = np.array([dataset.classes.index(label) for label in dataset.row_labels])
+    index = Lift(
+        "gaussian",
+        {"scores": 3.0, "words": 1.0} if words else {"scores": 3.0},
+        Words((1, 2), scheme.matrix.alphabet) if words else None,
+        landmark_rows.astype(np.float32),
+        Viewed(tuple(sequences)),
+    )
+    records = Records(
+        index,
+        classes=codes,
+        rows=everyone,
+        self_scores=own,
+        lengths=lengths,
+        landmarks=np.array([place.get(s, -1) for s in model.landmarks]),
+    )
+    if pairs is True:
+        pairs = list(combinations(range(len(dataset.classes)), 2))[:-1]
+    machines = None
+    if pairs:
+        among = rectangle(sequences, everyone, everyone, scheme)
+        similar = classifier.transform.apply(among, own, own, lengths, lengths)
+        machines = machines_of(codes, similar, landmark_rows, pairs)
+    first, *nearest, last = (np.array(w) for w in WEIGHTS)
+    return Cascade(
+        records,
+        classifier.transform,
+        make_transform(evidence, scheme if evidence == "evalue" else None),
+        tuple(steps),
+        (first, *nearest[: len(steps)], *([last] if machines is not None else [])),
+        machines,
+        likeliest=3,
+        threshold=threshold,
+        temperature=1.1,
+        reject_threshold=0.6,
+        about={"loss": 0.001},
+    )
+
+
+def with_cascade(model, dataset, apart=False, **settings):
+    """The model with a made-up cascade, as a final model has it."""
+    cascade = made_up_cascade(model, dataset, **settings)
+    rows = dataset.rows.tolist()
+    return replace(
+        model,
+        classifier=replace(model.classifier, cascade=cascade),
+        record_ids=tuple(dataset.ids[rows.index(row)] for row in cascade.records.rows),
+        record_digests=tuple(dataset.digests) if apart else (),
+    )
+
+
+def cascade_model(folder, seed=7, changed=0.5, apart=False, recipe=None, **settings):
+    """A model with a cascade of what :func:`small_inputs.write_input` writes, and its data set."""
+    model, dataset, _ = model_of(folder, seed=seed, changed=changed, recipe=recipe)
+    return with_cascade(model, dataset, apart, **settings), dataset
+
+
+def related_model(folder, cascade=True, seed=7, changed=0.5, **settings):
+    """A model with made-up relatives, of a cascade or alone, and its data set."""
+    model, dataset = cascade_model(folder, seed, changed)
+    relatives = made_up_relatives(model.classifier, model.scheme, seed, **settings)
+    own = model.classifier.cascade if cascade else None
+    classifier = replace(model.classifier, cascade=own, relatives=relatives)
+    return replace(model, classifier=classifier), dataset
+
+
+def made_up_relatives(classifier, scheme, seed=7, **settings):
+    """Relatives of plausible thresholds for the records of a cascade."""
+    rng = np.random.default_rng(seed)
+    lowest, highest = np.array([-0.2, -9.0, -1.0]), np.array([-0.07, -1.5, -0.4])
+    strangeness = Strangeness(*(rng.uniform(lowest, highest, (2, 60, 3))), false_alarms=0.1)
+    made = {
+        "null": NoRelative(2.8, 3.0),
+        "strangeness": strangeness,
+        "sure_threshold": 0.35,
+        **settings,
+    }
+    records = classifier.cascade.records
+    return Relatives(records, make_transform("evalue", scheme), **made)
+
+
+class Table:
+    """Scores of objects with records by a table, and which pairs were asked for."""
+
+    def __init__(self, S):
+        self.S = S
+        self.asked = np.zeros(S.shape, dtype=int)
+
+    def __call__(self, queries, records):
+        wanted = records >= 0
+        rows = np.broadcast_to(queries[:, None], records.shape)
+        np.add.at(self.asked, (rows[wanted], records[wanted]), 1)
+        return np.where(wanted, self.S[rows, records], -1)
+
+
+class Problem:
+    """A cascade over points of a plane, and objects that it has not seen.
+
+    Parameters
+    ----------
+    seed, n, n_records, n_classes
+    steps : sequence of int
+    pairs : sequence of (int, int)
+        Of the machines; empty for none.
+    evidence : str
+        A transform.
+    """
+
+    def __init__(
+        self,
+        seed=0,
+        n=25,
+        n_records=40,
+        n_classes=5,
+        steps=(2, 6),
+        pairs=((0, 1), (0, 2), (1, 2), (3, 4)),
+        evidence="evalue",
+    ):
+        rng = np.random.default_rng(seed)
+        codes = rng.permutation(np.arange(n_records) % n_classes)
+        centres = rng.normal(size=(n_classes, 2)) * 0.9
+        points = rng.normal(size=(n_records, 2)) + centres[codes]
+        new = rng.normal(size=(n, 2)) + centres[rng.integers(n_classes, size=n)]
+        lengths, own_lengths = (rng.integers(40, 90, k).astype(float) for k in (n_records, n))
+
+        def scores(A, B):
+            squared = ((A[:, None] - B[None]) ** 2).sum(axis=2)
+            return np.round(20 + 180 * np.exp(-squared)).astype(np.int32)
+
+        self.S = scores(new, points)
+        # The last landmark is not among the records.
+        self.landmarks = np.append(rng.permutation(n_records)[:5], NOBODY)
+        stranger = np.zeros((1, 2))
+        U = np.hstack([scores(points, points[self.landmarks[:-1]]), scores(points, stranger)])
+        seen = np.hstack([self.S[:, self.landmarks[:-1]], scores(new, stranger)])
+        own = np.full(n_records, 200.0)
+        transform = make_transform("log")
+
+        def rows(scores, lengths):
+            own_scores = np.full(len(scores), 200.0)
+            return transform.apply(scores, own_scores, np.full(6, 200.0), lengths, np.full(6, 60.0))
+
+        landmark_rows = rows(U, lengths)
+        index = Lift("gaussian", {"scores": 2.0}, None, landmark_rows.astype(np.float32), Viewed())
+        records = Records(index, codes, rng.permutation(n_records), own, lengths, self.landmarks)
+        among = transform.apply(scores(points, points), own, own, lengths, lengths)
+        first, *nearest, last = (np.array(w) for w in WEIGHTS)
+        self.cascade = Cascade(
+            records,
+            transform,
+            make_transform(evidence, scheme_of() if evidence == "evalue" else None),
+            tuple(steps),
+            (first, *nearest[: len(steps)], *([last] if pairs else [])),
+            machines_of(codes, among, landmark_rows, pairs) if pairs else None,
+            likeliest=3,
+            threshold=0.8,
+            temperature=1.2,
+            reject_threshold=0.5,
+            about={"loss": 0.001},
+        )
+        decisions = -((new[:, None] - centres) ** 2).sum(axis=2)
+        self.n_classes = n_classes
+        self.seen = Seen(
+            decisions, rows(seen, own_lengths), seen, np.full(n, 200.0), own_lengths, None
+        )
+
+    def some(self, places):
+        """What is seen of some of the objects, and their scores."""
+        arrays = (getattr(self.seen, name) for name in _OF_OBJECTS)
+        return Seen(*(array[places] for array in arrays), None), Table(self.S[places])
+
+    def facing(self, places=slice(None)):
+        cascade = self.cascade
+        seen, table = self.some(places)
+        return Facing(cascade.records, cascade.transform, cascade.evidence, seen, table), table
+
+    # What follows says the same of one object, in plain sums over dense scores.
+
+    def evidence(self, i):
+        """What each record says of an object."""
+        records, seen = self.cascade.records, self.seen
+        constants, found = self.cascade.evidence.constants, []
+        for j, s in enumerate(self.S[i].tolist()):
+            if self.cascade.evidence.name == "evalue":
+                space = constants["K"] * seen.lengths[i] * records.lengths[j]
+                found.append(np.log(1 + max(0.0, constants["lambda"] * s - np.log(space))))
+            else:
+                found.append(s / np.sqrt(seen.self_scores[i] * records.self_scores[j]))
+        return found
+
+    def order(self, i):
+        """The records, the nearest first."""
+        U = self.cascade.records.index.scores.astype(float)
+        u = self.seen.rows[i].astype(np.float32).astype(float)
+        return sorted(range(len(U)), key=lambda j: (((U[j] - u) ** 2).sum(), j))
+
+    def levels(self, i):
+        """What each level says of an object: probabilities, records asked, whether it got there."""
+        cascade, f = self.cascade, self.seen.decisions[i]
+        codes, said, order = cascade.records.classes, self.evidence(i), self.order(i)
+        found = [(softmax(cascade.weights[0][0] * f), set(), True)]
+        for q, weights in zip(cascade.steps, cascade.weights[1:], strict=False):
+            asked = order[:q]
+            total = []
+            for c in range(self.n_classes):
+                own = [said[j] for j in asked if codes[j] == c]
+                mean = sum(own) / max(1, len(own))
+                features = f[c], max(own, default=0), mean, len(own) / len(asked)
+                total.append(np.dot(weights, features))
+            found.append((softmax(total), set(asked), True))
+        if cascade.machines is not None:
+            found.append(self._pairs(i, *found[-1][:2]))
+        return [
+            (p, len(asked - set(self.landmarks.tolist())), asked, reached)
+            for p, asked, reached in found
+        ]
+
+    def _pairs(self, i, before, asked):
+        cascade, machines = self.cascade, self.cascade.machines
+        codes, records = cascade.records.classes, cascade.records
+        top = np.argsort(-before, kind="stable")[: cascade.likeliest]
+        votes, members, start = np.zeros(self.n_classes), set(), 0
+        a = cascade.transform.constants["a"]
+        for number, (c, d) in enumerate(machines.pairs.tolist()):
+            own = [j for j in range(len(codes)) if codes[j] in (c, d)]
+            w, start = machines.member_weights[start : start + len(own)], start + len(own)
+            if c not in top or d not in top:
+                continue
+            members |= set(own)
+            shares = self.S[i, own] / np.sqrt(self.seen.self_scores[i] * records.self_scores[own])
+            g = np.log1p(a * shares) / np.log1p(a) @ w
+            g += self.seen.rows[i] @ machines.landmark_weights[number] + machines.intercepts[number]
+            votes[c] += np.tanh(g)
+            votes[d] -= np.tanh(g)
+        if not members:
+            return before, asked, False
+        u, v = cascade.weights[-1]
+        return softmax(u * np.log(np.maximum(before, 1e-12)) + v * votes), asked | members, True
+
+
+_OF_OBJECTS = "decisions", "rows", "scores", "self_scores", "lengths"

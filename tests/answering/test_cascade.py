@@ -1,0 +1,203 @@
+"""The cascade: who goes up, what is said there, and what it costs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from models.cascades import Problem
+from scipy.special import softmax
+
+from kreinflow.answering.cascade import Answers, Cascade, Level, Said, followed
+from kreinflow.base.errors import InputError
+from kreinflow.files.artifacts import read_arrays, write_arrays
+
+SHAPES = {
+    "both": {},
+    "one step": {"steps": (4,)},
+    "nearest alone": {"pairs": ()},
+    "pairs alone": {"steps": ()},
+    "one pair": {"pairs": ((1, 3),)},
+    "nothing": {"steps": (), "pairs": ()},
+}
+
+
+@pytest.fixture(params=SHAPES)
+def problem(request):
+    return Problem(seed=len(request.param), **SHAPES[request.param])
+
+
+def test_each_level_says_what_the_plain_sums_say(problem):
+    facing, table = problem.facing()
+    levels = problem.cascade.climbed(facing)
+    for i in range(len(problem.S)):
+        expected = problem.levels(i)
+        assert len(expected) == len(levels)
+        for level, (probabilities, alignments, _, reached) in zip(levels, expected, strict=True):
+            np.testing.assert_allclose(level.probabilities[i], probabilities, rtol=1e-9)
+            assert level.reached[i] == reached
+            assert level.alignments[i] == alignments
+        assert np.flatnonzero(table.asked[i]).tolist() == sorted(
+            expected[-1][2] - set(problem.landmarks.tolist())
+        )
+    assert table.asked.max(initial=0) <= 1, "a pair was asked for twice"
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.3, 0.6, 0.8, 0.95, 1.0, 2.0])
+def test_an_answer_is_what_all_levels_say_at_its_threshold(problem, threshold):
+    """So thresholds can be tried on what all levels said once."""
+    cascade = replace(problem.cascade, threshold=threshold)
+    everyone, _ = problem.facing()
+    raw, number, alignments = followed(cascade.climbed(everyone), threshold)
+    seen, table = problem.some(slice(None))
+    answers = cascade.answer(seen, table)
+    stages = np.array([0, *(level.stage for level in cascade.levels)])
+    np.testing.assert_array_equal(answers.stage, stages[number])
+    np.testing.assert_array_equal(answers.alignments, alignments)
+    np.testing.assert_array_equal(table.asked.sum(axis=1), alignments)
+    calibrated = softmax(np.log(np.maximum(raw, 1e-12)) / cascade.temperature, axis=1)
+    np.testing.assert_allclose(answers.probabilities, calibrated, rtol=1e-12)
+    top = answers.probabilities.max(axis=1)
+    np.testing.assert_array_equal(answers.rejected, top < cascade.reject_threshold)
+    for i, level in enumerate(number):
+        _, _, asked, _ = problem.levels(i)[level]
+        label = answers.probabilities[i].argmax()
+        own = [j for j in asked if problem.cascade.records.classes[j] == label]
+        if not own:
+            assert answers.nearest[i] == -1
+            assert np.isnan(answers.nearest_score[i])
+        else:
+            said = problem.evidence(i)
+            assert said[answers.nearest[i]] == pytest.approx(max(said[j] for j in own))
+            assert answers.nearest_score[i] == problem.S[i, answers.nearest[i]]
+
+
+def test_the_shapes_reach_all_levels():
+    """What the tests above look at is there."""
+    reached = set()
+    for shape in SHAPES:
+        problem = Problem(seed=len(shape), **SHAPES[shape])
+        seen, table = problem.some(slice(None))
+        reached |= set(problem.cascade.answer(seen, table).stage.tolist())
+        levels = problem.cascade.climbed(problem.facing()[0])
+        reached |= {"nobody to ask"} if not levels[-1].reached.all() else set()
+    assert reached == {0, 1, 2, "nobody to ask"}
+
+
+def same(one, other):
+    for name in Answers.__dataclass_fields__:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def taken(answers, places):
+    return Answers(*(getattr(answers, name)[places] for name in Answers.__dataclass_fields__))
+
+
+def test_an_answer_depends_on_its_object_alone(problem):
+    whole = problem.cascade.answer(*problem.some(slice(None)))
+    order = np.random.default_rng(0).permutation(25)
+    same(problem.cascade.answer(*problem.some(order)), taken(whole, order))
+    for place in range(25):
+        one = [place]
+        same(problem.cascade.answer(*problem.some(one)), taken(whole, one))
+    nobody = problem.cascade.answer(*problem.some(slice(0, 0)))
+    assert nobody.probabilities.shape == (0, 5)
+
+
+def test_a_level_that_is_not_reached_says_what_was_said_before():
+    p, q = np.array([[0.6, 0.4], [0.9, 0.1]]), np.array([[0.2, 0.8], [0.9, 0.1]])
+    levels = [
+        Said(p, np.array([0, 0]), np.array([True, True])),
+        Said(q, np.array([7, 0]), np.array([True, False])),
+    ]
+    for threshold, number, alignments in ((0.5, 0, 0), (0.6, 0, 0), (0.7, 1, 7), (2.0, 1, 7)):
+        found, answered, asked = followed(levels, threshold)
+        assert found.tolist() == [[p, q][number][0].tolist(), p[1].tolist()]
+        assert answered.tolist() == [number, 0]
+        assert asked.tolist() == [alignments, 0]
+    assert levels[0].probabilities is not found
+
+
+@pytest.mark.parametrize("most", [1, 40, 200])
+def test_answers_do_not_depend_on_how_many_ask_at_once(problem, monkeypatch, most):
+    whole = problem.cascade.answer(*problem.some(slice(None)))
+    monkeypatch.setattr("kreinflow.answering.cascade.MOST_PAIRS", most)
+    same(problem.cascade.answer(*problem.some(slice(None))), whole)
+
+
+def test_levels_are_named_by_their_stage():
+    assert Problem().cascade.levels == (Level(1, 2), Level(1, 6), Level(2, 6))
+    assert Problem(steps=()).cascade.levels == (Level(2, 0),)
+
+
+def stored(cascade, path):
+    header, arrays = cascade.to_parts()
+    write_arrays(path, "cascade", header, arrays)
+    return read_arrays(path, "cascade", sizes=lambda header: Cascade.sizes(header, 6))
+
+
+def test_a_cascade_is_read_back_as_it_was(problem, tmp_path):
+    header, arrays = stored(problem.cascade, tmp_path / "one")
+    again = Cascade.from_parts(header, arrays, problem.cascade.records, 5, 6)
+    stored(again, tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    same(
+        again.answer(*problem.some(slice(None))),
+        problem.cascade.answer(*problem.some(slice(None))),
+    )
+
+
+def test_no_array_may_be_larger_than_its_header_says(problem):
+    header, arrays = problem.cascade.to_parts()
+    sizes = Cascade.sizes(header, 6)
+    assert {name: (a.dtype.kind, a.shape) for name, a in arrays.items()} == sizes
+
+
+def _header(name, to):
+    return lambda header, arrays: header.__setitem__(name, to)
+
+
+def _array(name, function):
+    return lambda header, arrays: arrays.__setitem__(name, function(arrays[name]))
+
+
+DAMAGE = [
+    *(_header(name, {"name": "magic", "constants": {}}) for name in ("transform", "evidence")),
+    *(_header("steps", to) for to in ([6, 2], [2, 2], [0, 6], [2, 41], [2], [2, 6, 9], [], "ab")),
+    *(_header("likeliest", to) for to in (0, 1, -3, "two", None)),
+    *(_header("threshold", to) for to in (-0.1, 2.5, float("nan"), float("inf"), None)),
+    *(_header("temperature", to) for to in (0, -1, float("nan"), float("inf"), "warm")),
+    *(_header("reject_threshold", to) for to in (-0.1, 2, float("nan"), None)),
+    *(_header("machines", to) for to in (None,)),
+    _header("about", 7),
+    *(
+        _array("level_weights", change)
+        for change in (
+            lambda a: a[:-1],
+            lambda a: np.append(a, 1.0),
+            lambda a: a * np.nan,
+            lambda a: a * np.inf,
+            lambda a: a[:, None],
+            lambda a: a.astype(int),
+        )
+    ),
+    _array("pair_intercepts", lambda a: a * np.nan),
+    *(lambda header, arrays, name=name: arrays.pop(name) for name in ("level_weights", "pairs")),
+    *(
+        lambda header, arrays, name=name: header.pop(name)
+        for name in (
+            *("transform", "evidence", "steps", "likeliest"),
+            *("threshold", "temperature", "reject_threshold", "about", "machines"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize("number", range(len(DAMAGE)))
+def test_a_damaged_part_is_refused(number):
+    cascade = Problem().cascade
+    header, arrays = cascade.to_parts()
+    assert Cascade.from_parts(header, arrays, cascade.records, 5, 6)
+    DAMAGE[number](header, arrays)
+    # A model file turns these into one message; see tests/classify/test_model_file.py.
+    with pytest.raises((KeyError, TypeError, ValueError, InputError)):
+        Cascade.from_parts(header, arrays, cascade.records, 5, 6)

@@ -1,0 +1,270 @@
+"""Sets and p-values against naive loops, and their promises by simulation."""
+
+import numpy as np
+import pytest
+
+from kreinflow.answering.label_sets import Calibration, accepted, nonconformity, records_needed
+from kreinflow.base.errors import InputError
+
+LEVELS = (0.9, 0.95, 0.99)
+
+
+def draw(rng, n, classes=4, sharp=3.0, shares=None):
+    """Probabilities and classes, right with the former."""
+    logits = sharp * rng.normal(size=(n, classes))
+    if shares is not None:
+        logits += np.log(shares)
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    y = (rng.random((n, 1)) > np.cumsum(p, axis=1)).sum(axis=1)
+    return p, np.minimum(y, classes - 1)
+
+
+def naive_score(p, y):
+    """Of one object and class, by the definition."""
+    likelier = [q for c, q in enumerate(p) if q > p[y] or (q == p[y] and c < y)]
+    top = p.max()
+    return sum(likelier) + p[y] * (1 - top) / ((len(p) - 1) * top)
+
+
+def test_the_score_is_that_of_the_definition():
+    p, _ = draw(np.random.default_rng(0), 50)
+    p[0], p[1] = [0.25] * 4, [0.4, 0.1, 0.4, 0.1]
+    expected = [[naive_score(row, c) for c in range(4)] for row in p]
+    np.testing.assert_allclose(nonconformity(p), expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 40])
+def test_sets_are_nested_and_the_likeliest_class_of_any_object_fits_best(classes):
+    p, _ = draw(np.random.default_rng(1), 500, classes)
+    scores = nonconformity(p)
+    sorted_scores = np.take_along_axis(scores, np.argsort(-p, axis=1), axis=1)
+    assert (np.diff(sorted_scores, axis=1) >= 0).all()
+    top, own = p.max(axis=1), sorted_scores[:, 0]
+    assert own.max() <= sorted_scores[:, 1:].min()
+    assert (np.diff(own[np.argsort(top)]) <= 1e-15).all(), "the surer, the better it fits"
+    sure = np.array([[1.0, 1e-30], [1.0, 0.0]])
+    np.testing.assert_allclose(nonconformity(sure), [[1e-30, 1.0], [0.0, 1.0]])
+
+
+def naive_sets(p, y, new, confidence):
+    """Class by class and object by object; classes with few records share them."""
+    counts = [int((y == c).sum()) for c in range(p.shape[1])]
+    small = [c for c, count in enumerate(counts) if count / (count + 1) < confidence]
+    rest = sorted(set(range(len(counts))) - {*small}, key=lambda c: counts[c])
+    while (
+        small and sum(counts[c] for c in small) / (sum(counts[c] for c in small) + 1) < confidence
+    ):
+        small.append(rest.pop(0))
+    sets = np.zeros(new.shape, dtype=bool)
+    for c in range(p.shape[1]):
+        group = small if c in small else [c]
+        scores = [
+            naive_score(row, label) for row, label in zip(p, y, strict=True) if label in group
+        ]
+        for i, row in enumerate(new):
+            # The share of records, the object among them, that fit at most as well.
+            fit_worse = sum(score >= naive_score(row, c) - 1e-12 for score in scores)
+            sets[i, c] = (fit_worse + 1) / (len(scores) + 1) > 1 - confidence + 1e-12
+    return sets
+
+
+@pytest.mark.parametrize("shares", [None, [1, 1, 0.05, 0.02]])
+@pytest.mark.parametrize("confidence", LEVELS)
+def test_sets_are_those_of_a_naive_loop(confidence, shares):
+    rng = np.random.default_rng(2)
+    (p, y), (new, _) = draw(rng, 250, shares=shares), draw(rng, 60, shares=shares)
+    sets = Calibration.of(p, y).sets(new, confidence)
+    np.testing.assert_array_equal(sets, naive_sets(p, y, new, confidence))
+
+
+def test_an_empty_set_is_for_what_is_less_sure_than_the_records():
+    rng = np.random.default_rng(3)
+    p, y = draw(rng, 2000, sharp=8.0)
+    calibration = Calibration.of(p, y)
+    right = p.argmax(axis=1) == y
+    new, _ = draw(rng, 4000, sharp=8.0)
+    sets = calibration.sets(new, 0.85)
+    empty = ~sets.any(axis=1)
+    assert empty.any()
+    assert right.mean() > 0.85
+    for c in range(4):
+        of_class = new.argmax(axis=1) == c
+        assert new.max(axis=1)[of_class & empty].max() < new.max(axis=1)[of_class & ~empty].min()
+
+
+def coverage(seeds, n, m, confidence, **kind):
+    """Of all, of each class, and the mean size, over draws of calibrating and new objects."""
+    held, size, classes = [], [], []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        (p, y), (new, truth) = draw(rng, n, **kind), draw(rng, m, **kind)
+        sets = Calibration.of(p, y).sets(new, confidence)
+        held.append(sets[np.arange(m), truth])
+        size.append(sets.sum(axis=1))
+        classes.append(truth)
+    held, classes = np.concatenate(held), np.concatenate(classes)
+    return held.mean(), [held[classes == c].mean() for c in np.unique(classes)], np.mean(size)
+
+
+@pytest.mark.parametrize("confidence", LEVELS)
+@pytest.mark.parametrize("sharp", [0.5, 3.0, 40.0])
+def test_the_coverage_is_the_confidence_over_seeds(confidence, sharp):
+    """Also of a model that is hardly better than chance, and of one that is nearly always right."""
+    whole, classes, _ = coverage(20, 1000, 2000, confidence, sharp=sharp)
+    assert whole == pytest.approx(confidence, abs=0.01)
+    assert max(abs(own - confidence) for own in classes) <= 0.02
+
+
+def test_a_model_that_knows_nothing_still_covers():
+    """Its probabilities have nothing to do with the classes."""
+    held = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        (p, _), (new, _) = draw(rng, 500), draw(rng, 500)
+        y, truth = rng.integers(4, size=(2, 500))
+        held.append(Calibration.of(p, y).sets(new, 0.9)[np.arange(500), truth].mean())
+    assert np.mean(held) == pytest.approx(0.9, abs=0.01)
+
+
+def test_classes_with_few_records_are_covered_together():
+    whole, classes, _ = coverage(40, 600, 3000, 0.95, shares=[1, 1, 0.06, 0.04])
+    assert whole == pytest.approx(0.95, abs=0.01)
+    assert classes[0] == pytest.approx(0.95, abs=0.02)
+
+    def pooled(*counts):
+        return Calibration(np.array(counts), np.zeros(sum(counts)), np.empty(0)).pooled(0.9)
+
+    assert pooled(100, 0, 8, 30).tolist() == [False, True, True, True], "8 are not enough"
+    assert pooled(100, 1, 8, 30).tolist() == [False, True, True, False]
+    assert not pooled(9, 20).any()
+
+
+def test_sets_are_hardly_larger_than_those_of_other_scores():
+    """Than the randomised adaptive ones, and those of 1 - p; both cover alike."""
+    sizes = {}
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        (p, y), (new, _) = draw(rng, 2000, 10, 2.0), draw(rng, 2000, 10, 2.0)
+
+        def randomised(q, rng=rng):
+            order = np.argsort(-q, axis=1)
+            s = np.take_along_axis(q, order, axis=1)
+            out = np.empty_like(q)
+            np.put_along_axis(out, order, np.cumsum(s, axis=1) - s * rng.random((len(q), 1)), 1)
+            return out
+
+        for name, score in (
+            ("ours", nonconformity),
+            ("randomised", randomised),
+            ("least ambiguous", lambda q: 1 - q),
+        ):
+            own, theirs = score(p)[np.arange(len(y)), y], score(new)
+            limits = [
+                np.sort(own[y == c])[int(np.ceil(((y == c).sum() + 1) * 0.9)) - 1]
+                for c in range(10)
+            ]
+            sizes.setdefault(name, []).append((theirs <= limits).sum(axis=1).mean())
+    mean = {name: np.mean(found) for name, found in sizes.items()}
+    assert mean["ours"] < mean["randomised"]
+    assert mean["ours"] < 1.05 * mean["least ambiguous"]
+
+
+def test_p_values_are_those_of_a_naive_loop():
+    rng = np.random.default_rng(5)
+    (p, y), (new, _) = draw(rng, 200), draw(rng, 50)
+    p, new = p.round(1), new.round(1)  # ties
+    found = Calibration.of(p, y).p_values(new.max(axis=1))
+    for row, value in zip(new, found, strict=True):
+        surer = [q for q, c in zip(p, y, strict=True) if q.argmax() != c and q.max() >= row.max()]
+        assert value == (1 + len(surer)) / 201
+
+
+@pytest.mark.parametrize("share", [0.01, 0.05, 0.1])
+@pytest.mark.parametrize("sharp", [2.0, 6.0])
+def test_the_share_of_wrong_among_the_accepted_is_at_most_the_asked_one(share, sharp):
+    shares, many = [], 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        (p, y), (new, truth) = draw(rng, 800, sharp=sharp), draw(rng, 800, sharp=sharp)
+        kept = accepted(Calibration.of(p, y).p_values(new.max(axis=1)), share)
+        wrong = new.argmax(axis=1) != truth
+        shares.append(wrong[kept].mean() if kept.any() else 0.0)
+        many += int(kept.sum())
+    assert np.mean(shares) <= share + 2 * np.std(shares) / np.sqrt(60)
+    assert many > 0
+
+
+def test_noise_is_not_accepted():
+    """Where probabilities tell nothing and most predictions are wrong, all accepted are luck."""
+    taken = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        (p, _), (new, _) = draw(rng, 300), draw(rng, 300)
+        y = rng.integers(4, size=300)
+        taken.append(accepted(Calibration.of(p, y).p_values(new.max(axis=1)), 0.1).mean())
+    assert np.mean(taken) < 0.03
+
+
+def test_accepted_is_benjamini_and_hochberg():
+    from scipy.stats import false_discovery_control
+
+    rng = np.random.default_rng(6)
+    for m in (1, 7, 300):
+        p = rng.random(m) ** 3
+        np.testing.assert_array_equal(accepted(p, 0.1), false_discovery_control(p) <= 0.1)
+    assert not accepted(np.array([0.5, 0.6]), 0.1).any()
+    assert accepted(np.full(3, 0.1), 0.1).all(), "at the limit, whatever the rounding"
+    assert accepted(np.empty(0), 0.1).tolist() == []
+
+
+def test_too_few_records_are_told():
+    p, y = draw(np.random.default_rng(7), 60)
+    calibration = Calibration.of(p, y)
+    with pytest.raises(InputError, match=r"confidence 0.99 take at least 99 .* has 60\. Train on"):
+        calibration.sets(p, 0.99)
+    with pytest.raises(InputError, match=r"errors of 0.01 takes at least 99 .* has 60\. Train on"):
+        calibration.check_errors(0.01)
+    calibration.check_errors(1 / 61)
+    for confidence in (0.5, 0.9, 0.95, 0.99):
+        n = records_needed(confidence)
+        assert np.ceil((n + 1) * confidence - 1e-9) <= n
+        assert n == 1 or np.ceil(n * confidence - 1e-9) > n - 1
+
+
+def parts():
+    calibration = Calibration.of(*draw(np.random.default_rng(8), 30))
+    return dict(calibration.header), calibration.to_arrays()
+
+
+def test_what_is_written_is_read():
+    header, arrays = parts()
+    again = Calibration.from_parts(header, arrays, 4)
+    for name, array in again.to_arrays().items():
+        np.testing.assert_array_equal(array, arrays[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("counts", np.array([10, 10, 10])),
+        ("counts", np.array([-1, 11, 10, 10])),
+        ("counts", np.array([2**62, 2**62, 2**62, 2**62 + 30])),
+        ("counts", np.array([10.0, 10, 5, 5])),
+        ("conformity", np.linspace(1, 0, 30)),
+        ("conformity", np.full(30, np.nan)),
+        ("conformity", np.full(30, 1.5)),
+        ("conformity", np.zeros(29)),
+        ("wrong", np.array([0.5, 0.4])),
+        ("wrong", None),
+    ],
+)
+def test_what_does_not_fit_is_refused(name, value):
+    header, arrays = parts()
+    if value is None:
+        del arrays[name]
+    else:
+        arrays[name] = value
+        header["wrong"] = len(value) if name == "wrong" else header["wrong"]
+    with pytest.raises((KeyError, ValueError)):
+        Calibration.from_parts(header, arrays, 4)

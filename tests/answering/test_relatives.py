@@ -1,0 +1,257 @@
+"""Relatives: what is said of each object, against plain sums over dense scores."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from models.cascades import Problem, related_model
+from scipy.special import softmax
+
+from kreinflow.answering import relatives as module
+from kreinflow.answering.cascade import EVERY_LEVEL, REASONS, Answers
+from kreinflow.answering.relatives import NoRelative, Relatives, overwhelming
+from kreinflow.answering.score_cache import NOBODY, AskedScores
+from kreinflow.answering.unknown_pvalue import Strangeness, strange
+from kreinflow.base.errors import InputError
+from kreinflow.classify.classification import classify_file
+from small_inputs import families, write_fasta
+
+NEAR, FAR = 4, 9
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """Few of the nearest records: there are 40."""
+    monkeypatch.setattr(module, "NEAREST", NEAR)
+    monkeypatch.setattr(module, "MORE", FAR)
+
+
+def plain(problem, i, q):
+    """A(x) of one object: its records, normalised scores and -ln E."""
+    records, seen = problem.cascade.records, problem.seen
+    known = sorted({j for j in problem.landmarks.tolist() if j >= 0})
+    around = known + [j for j in problem.order(i)[:q] if j not in known]
+    constants = problem.cascade.evidence.constants
+    likeness, gains = [], []
+    for j in around:
+        s = float(problem.S[i, j])
+        likeness.append(s / np.sqrt(seen.self_scores[i] * records.self_scores[j]))
+        space = constants["K"] * seen.lengths[i] * records.lengths[j]
+        gains.append(-np.log(space * np.exp(-constants["lambda"] * s)))
+    return np.array(around), np.array(likeness), np.array(gains)
+
+
+def mean(values, k):
+    return np.sort(values)[::-1][:k].mean()
+
+
+def made_up(seed=0, **settings):
+    """Objects, relatives with thresholds that part them, and what a model says of them."""
+    problem = Problem(seed=seed, n=60)
+    rng = np.random.default_rng(seed)
+    first = softmax(problem.seen.decisions, axis=1)
+    last = softmax(1.5 * problem.seen.decisions, axis=1)
+    T = {q: [mean(plain(problem, i, q)[2], 3) for i in range(60)] for q in (0, NEAR, FAR)}
+    of = {}
+    for q, p in ((0, first), (NEAR, last)):
+        parts = [plain(problem, i, q) for i in range(60)]
+        of[q] = np.array(
+            [[-mean(n, 5), -mean(e, 5), -p[i].max()] for i, (_, n, e) in enumerate(parts)]
+        )
+    calibrating = [of[q][:40] + 0.01 * rng.normal(size=(40, 3)) for q in (0, NEAR)]
+    values = {
+        "null": NoRelative(float(np.quantile(T[NEAR], 0.3)), float(np.quantile(T[FAR], 0.15))),
+        "strangeness": Strangeness(*calibrating, false_alarms=0.2),
+        "sure_threshold": 0.45,
+        **settings,
+    }
+    relatives = Relatives(problem.cascade.records, problem.cascade.evidence, **values)
+    return SimpleNamespace(problem=problem, relatives=relatives, first=first, last=last, T=T, of=of)
+
+
+def answered(it, places=slice(None)):
+    seen, table = it.problem.some(places)
+    asked = AskedScores(table, 40)
+    before = Answers.of_first(it.last[places], 0.6)
+    return it.relatives.answer(before, it.first[places].max(axis=1), seen, asked), table
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_said_is_what_plain_sums_say(seed):
+    it = made_up(seed)
+    found, table = answered(it)
+    relatives, problem = it.relatives, it.problem
+    p = relatives.strangeness.p_values(it.of[0], it.of[NEAR])
+    np.testing.assert_array_equal(found.p_value, p)
+    asks = relatives.strangeness.asks(it.of[0])
+    codes, null = relatives.records.classes, relatives.null
+    known = {j for j in problem.landmarks.tolist() if j >= 0}
+    reasons = set()
+    for i in range(60):
+        label, top = it.last[i].argmax(), it.last[i].max()
+        around, _, gains = plain(problem, i, NEAR)
+        goes = asks[i] or it.T[0][i] <= null.near or top < 0.9
+        further = goes and it.T[NEAR][i] <= null.near
+        own, others = gains[codes[around] == label], gains[codes[around] != label]
+        best = max(own, default=-np.inf)
+        hit = best >= np.log(1e10) and best - max(others, default=-np.inf) >= np.log(1e3)
+        reason = "unsure" if top < 0.9 and not hit else ""
+        reason = "unknown" if p[i] <= 0.2 else reason
+        reason = "no relative" if further and it.T[FAR][i] <= null.far else reason
+        assert found.reason[i] == reason
+        reasons.add(reason)
+        aligned = set(plain(problem, i, FAR if further else NEAR)[0]) if goes else set()
+        # The landmarks' scores are known.
+        assert set(np.flatnonzero(table.asked[i])) == aligned - known
+        if not goes:
+            assert found.nearest[i] == NOBODY
+            continue
+        around, _, gains = plain(problem, i, FAR if further else NEAR)
+        fits = np.ones(len(around), dtype=bool)
+        if reason in ("", "unsure"):
+            fits = codes[around] == label
+        if fits.any():
+            best = np.isclose(gains, gains[fits].max(), rtol=1e-12) & fits
+            assert found.nearest[i] in around[best]
+            assert found.nearest_score[i] == problem.S[i, found.nearest[i]]
+    assert reasons == set(REASONS)
+    assert table.asked.max() == 1, "a pair was asked for twice"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_unknown_may_be_known_above(seed):
+    """By plain sums: as deep as its evidence is enough for each level on the way."""
+    plainly = made_up(seed)
+    without, _ = answered(plainly)
+    evidence = -plainly.of[NEAR][:, 1]
+    unknown, alone = (without.reason == reason for reason in REASONS[2:])
+    needed = np.quantile(evidence[unknown], [0.5, 0.2, 0.7])
+    found, _ = answered(made_up(seed, needed=needed))
+    for i in range(60):
+        if not unknown[i]:
+            assert found.deepest[i] == (0 if alone[i] else EVERY_LEVEL)
+            continue
+        levels = 0
+        while levels < 3 and evidence[i] > needed[levels]:
+            levels += 1
+        assert found.deepest[i] == levels
+    assert set(found.deepest) >= {0, 3, EVERY_LEVEL}
+    # Nothing else changes. What has no relative is told nothing in any case.
+    np.testing.assert_array_equal(without.deepest, np.where(alone, 0, EVERY_LEVEL))
+    for name in set(Answers.__dataclass_fields__) - {"deepest"}:
+        np.testing.assert_array_equal(getattr(found, name), getattr(without, name))
+    none, _ = answered(made_up(seed, needed=np.full(1, np.inf)))
+    np.testing.assert_array_equal(none.deepest, np.where(unknown | alone, 0, EVERY_LEVEL))
+
+
+def test_an_answer_depends_on_its_object_alone():
+    it = made_up(1, needed=np.array([2.0, 5.0]))
+    whole, _ = answered(it)
+    for i in range(0, 60, 7):
+        one, _ = answered(it, [i])
+        for name in Answers.__dataclass_fields__:
+            np.testing.assert_array_equal(getattr(one, name), getattr(whole, name)[[i]])
+    nobody, _ = answered(it, slice(0, 0))
+    assert nobody.reason.shape == (0,)
+
+
+def test_what_is_not_asked_for_is_not_told():
+    it = made_up(2, null=None, strangeness=None, sure_threshold=None)
+    found, table = answered(it)
+    assert np.isnan(found.p_value).all()
+    assert set(found.reason) == {"", "unsure"}
+    np.testing.assert_array_equal(found.rejected, it.last.max(axis=1) < 0.6)
+    assert not table.asked.any()
+
+
+def test_an_overwhelming_hit_is_no_doubt():
+    classes = np.array([0, 1, 1])
+    around = np.array([[0, 1, 2]])
+    for gains, label, expected in (
+        ([25.0, 5.0, 3.0], 0, True),
+        ([23.1, 5.0, 3.0], 0, True),
+        ([22.9, 5.0, 3.0], 0, False),  # E above 1e-10
+        ([25.0, 19.0, 3.0], 0, False),  # not a thousand times
+        ([25.0, 5.0, 3.0], 1, False),
+        ([np.nan, 5.0, 30.0], 1, True),
+        ([np.nan] * 3, 1, False),
+    ):
+        assert overwhelming(classes, np.array([label]), around, np.array([gains])) == [expected]
+    alone = np.array([[0, NOBODY, NOBODY]])
+    assert overwhelming(classes, np.array([0]), alone, np.array([[25.0, 5.0, 5.0]])) == [True]
+
+
+def test_strange_is_what_the_module_says():
+    it = made_up(3)
+    _, n, e = plain(it.problem, 5, NEAR)
+    own = strange(n[None], e[None], it.last[5].max(keepdims=True))
+    np.testing.assert_allclose(own[0], it.of[NEAR][5], rtol=1e-12)
+
+
+def _header(name, to):
+    return lambda header, arrays: header.__setitem__(name, to)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(_header("null", to) for to in ([1.0], [1.0, 2.0, 3.0], ["x", 1], [np.nan, 1.0], 7)),
+        *(_header("sure_threshold", to) for to in (-0.1, 2, "high", np.nan)),
+        _header("evidence", {"name": "log", "constants": {"a": 20.0}}),
+        _header("evidence", None),
+        _header("strangeness", {}),
+        lambda header, arrays: header.pop("null"),
+        lambda header, arrays: header.pop("sure_threshold"),
+        lambda header, arrays: arrays.pop("of_nearest"),
+        *(_header("needed", to) for to in (1, 3, 0, "two", -2)),
+        lambda header, arrays: arrays.pop("needed"),
+        lambda header, arrays: arrays.__setitem__("needed", np.array([1.0, np.nan])),
+        lambda header, arrays: arrays.__setitem__("needed", np.array([1, 2])),
+        _header("strangeness", None),
+    ],
+)
+def test_damaged_relatives_are_refused(change):
+    relatives = made_up(needed=np.array([1.0, np.inf])).relatives
+    header, arrays = relatives.to_parts()
+    assert Relatives.sizes(header).keys() == arrays.keys()
+    assert Relatives.from_parts(header, arrays, relatives.records).to_parts()[0] == header
+    change(header, arrays)
+    with pytest.raises((KeyError, TypeError, ValueError, InputError)):
+        Relatives.from_parts(header, arrays, relatives.records)
+
+
+@pytest.mark.parametrize("cascade", [True, False])
+def test_rows_of_a_table_do_not_depend_on_others(tmp_path, monkeypatch, cascade):
+    model, _ = related_model(tmp_path, cascade)
+    records = families(7, each=20, changed=0.6)
+    rng = np.random.default_rng(0)
+    records += [
+        (f"r{i}", "", "".join(rng.choice(list("ARNDCQEGHILKMFPSTWYV"), 40))) for i in range(10)
+    ]
+    whole = classify_file(model, write_fasta(tmp_path / "all.fasta", records))
+    assert set(whole["reason"]) == {"", "unsure", "unknown", "no relative"}
+    assert (whole["reason"] == "").eq(whole["reject"] == "no").all()
+    assert whole["p_value"].between(0, 1).all()
+    last = whole["reason"].isin(["unknown", "no relative"])
+    assert whole.loc[last, "record_evalue"].notna().all()
+    for i in (0, 30, 65):
+        one = classify_file(model, write_fasta(tmp_path / "one.fasta", records[i : i + 1]))
+        assert one.iloc[0].equals(whole.iloc[i])
+    monkeypatch.setattr("kreinflow.answering.classifier.MOST_PAIRS", 300)
+    assert classify_file(model, tmp_path / "all.fasta", threads=2).equals(whole)
+
+
+def test_alignments_are_counted_once(tmp_path):
+    """A cascade and relatives ask the same records: no pair twice."""
+    model, dataset = related_model(tmp_path)
+    alone = replace(model, classifier=replace(model.classifier, relatives=None))
+    new = write_fasta(tmp_path / "new.fasta", families(7, each=20, changed=0.6))
+    both, before = classify_file(model, new), classify_file(alone, new)
+    m, n = len(model.landmark_ids), len(dataset.sequences)
+    added = (both["alignments"] - before["alignments"]).astype(int)
+    assert (added >= 0).all()
+    assert (added > 0).any()
+    assert (both["alignments"] <= 1 + m + n).all()
+    same = ["label", "probability", "stage"]
+    assert both[same].equals(before[same])

@@ -1,0 +1,102 @@
+"""Scores that are asked for: each pair once, and what is known is not asked."""
+
+import numpy as np
+import pytest
+
+from kreinflow.answering import score_cache as module
+from kreinflow.answering.score_cache import NOBODY, AskedScores
+
+
+@pytest.fixture(autouse=True, params=[0, 150, module.TABLE])
+def table(request, monkeypatch):
+    """Scores are kept in runs, in a table until a larger key comes, or in a table."""
+    monkeypatch.setattr(module, "TABLE", request.param)
+    return request.param
+
+
+class Log:
+    """Scores by a table, with a count of each pair that was asked for."""
+
+    def __init__(self, S):
+        self.S = S
+        self.counts = np.zeros(S.shape, dtype=int)
+
+    def __call__(self, queries, records):
+        assert len(np.unique(queries)) == len(queries), "each query in one row"
+        wanted = records >= 0
+        rows = np.broadcast_to(queries[:, None], records.shape)
+        np.add.at(self.counts, (rows[wanted], records[wanted]), 1)
+        return np.where(wanted, self.S[rows, records], -999)
+
+
+def tables(seed, n=12, records=20, symmetric=False):
+    S = np.random.default_rng(seed).integers(0, 10**6, (n, records))
+    return np.minimum(S, S.T) if symmetric else S
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_each_pair_is_asked_once_and_no_other(seed):
+    rng = np.random.default_rng(seed)
+    log = Log(tables(seed))
+    asked = AskedScores(log, 20)
+    wanted = np.zeros(log.S.shape, dtype=bool)
+    for _ in range(8):
+        queries = rng.permutation(12)[: rng.integers(0, 13)]
+        records = rng.integers(-1, 20, (len(queries), rng.integers(0, 9)))  # some stand twice
+        found = asked(queries, records)
+        for i, row in zip(queries, records, strict=True):
+            wanted[i, row[row >= 0]] = True
+        expected = np.where(records >= 0, log.S[queries[:, None], records], np.nan)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(log.counts, wanted)
+        assert asked.aligned == wanted.sum()
+
+
+def test_what_was_aligned_elsewhere_is_not_asked():
+    log = Log(tables(3))
+    asked = AskedScores(log, 20)
+    asked.know(np.array([2, 5]), np.array([7, 1, 3]), log.S[np.ix_([2, 5], [7, 1, 3])])
+    found = asked(np.array([5, 2]), np.array([[1, 3, 4], [NOBODY, 7, 7]]))
+    np.testing.assert_array_equal(found, [log.S[5, [1, 3, 4]], [np.nan, *log.S[2, [7, 7]]]])
+    assert log.counts.sum() == asked.aligned == 1
+    assert log.counts[5, 4] == 1
+
+
+def test_a_pair_of_one_set_has_no_direction():
+    log = Log(tables(4, 15, 15, symmetric=True))
+    asked = AskedScores(log, 15, symmetric=True)
+    everyone = np.tile(np.arange(15), (6, 1))
+    first = asked(np.arange(6), everyone)
+    np.testing.assert_array_equal(first, log.S[:6])
+    assert asked.aligned == log.counts.sum()
+    both = log.counts + log.counts.T
+    for known in range(10):
+        again = asked(np.array([known]), np.arange(6)[None, :])
+        np.testing.assert_array_equal(again, log.S[[known], :6])
+    assert asked.aligned == log.counts.sum()
+    assert (both[np.triu_indices(15, 1)] <= 2).all()
+
+
+def test_nobody_is_asked_for_nothing():
+    asked = AskedScores(Log(tables(1)), 20)
+    assert asked(np.empty(0, dtype=int), np.empty((0, 5), dtype=int)).shape == (0, 5)
+    assert np.isnan(asked(np.array([3]), np.full((1, 4), NOBODY))).all()
+    assert asked(np.array([3]), np.empty((1, 0), dtype=int)).shape == (1, 0)
+    assert asked.aligned == 0
+
+
+def test_what_is_kept_is_not_copied_for_each_question(monkeypatch, table):
+    copied = []
+    insert = np.insert
+    monkeypatch.setattr(np, "insert", lambda *given: copied.append(len(given[0])) or insert(*given))
+    S = np.random.default_rng(0).integers(0, 10**6, (400, 100))
+    asked = AskedScores(Log(S), 100)
+    everyone = np.arange(100)[None, :]
+    for query in range(400):
+        np.testing.assert_array_equal(asked(np.array([query]), everyone)[0], S[query])
+    assert asked.aligned == 40_000
+    assert bool(copied) == (table < 40_000)
+    assert sum(copied) < 20 * asked.aligned, "400 times as often"
+    for query in range(400):
+        np.testing.assert_array_equal(asked(np.array([query]), everyone)[0], S[query])
+    assert asked.aligned == 40_000

@@ -1,0 +1,211 @@
+import numpy as np
+import pytest
+
+from kreinflow.base.errors import InputError
+from kreinflow.base.hierarchy import Forks, Tree, path_of
+
+
+def random_labels(seed, separator):
+    """Distinct paths of one to four parts; some parts sort before the separator, some behind."""
+    rng = np.random.default_rng(seed)
+    parts = ["1", "10", "2", "a", "a b", "+", "~"]
+    paths = {tuple(rng.choice(parts, rng.integers(1, 5))) for _ in range(30)}
+    labels = [separator.join(path) for path in paths]
+    rng.shuffle(labels)
+    return labels
+
+
+@pytest.mark.parametrize("separator", [".", ";", "::"])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_tree_is_that_of_all_beginnings_of_the_labels(seed, separator):
+    labels = random_labels(seed, separator)
+    tree = Tree.of(labels, separator)
+    beginnings = {""}
+    for label in labels:
+        parts = label.split(separator)
+        beginnings |= {separator.join(parts[:size]) for size in range(1, len(parts) + 1)}
+    assert set(tree.nodes) == beginnings
+    assert len(tree.nodes) == len(beginnings)
+    assert tree.nodes[0] == ""
+    assert [tree.nodes[node] for node in tree.leaf] == labels
+    for number, node in enumerate(tree.nodes):
+        parts = node.split(separator) if node else []
+        assert tree.depth[number] == len(parts)
+        above = separator.join(parts[:-1])
+        assert tree.parent[number] == (tree.nodes.index(above) if parts else -1)
+        starts = [(label + separator).startswith(node + separator) for label in labels]
+        np.testing.assert_array_equal(tree.below[number], starts if node else True)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_nodes_below_a_node_follow_it_at_once(seed):
+    labels = random_labels(seed, ".")
+    tree = Tree.of(labels, ".")
+    for number, node in enumerate(tree.nodes[1:], 1):
+        inside = [(other + ".").startswith(node + ".") for other in tree.nodes]
+        places = np.flatnonzero(inside)
+        np.testing.assert_array_equal(places, number + np.arange(len(places)))
+
+
+def test_the_order_of_the_classes_changes_only_their_order():
+    labels = random_labels(0, ".")
+    one, other = Tree.of(labels, "."), Tree.of(labels[::-1], ".")
+    assert one.nodes == other.nodes
+    np.testing.assert_array_equal(one.parent, other.parent)
+    np.testing.assert_array_equal(one.leaf, other.leaf[::-1])
+
+
+def test_an_ec_number_that_is_not_known_to_its_end_stands_at_an_inner_node():
+    tree = Tree.of(["3.6.5.-", "3.6.5.3", "3.-.-.-", "3.6.-.n1"], ".")
+    assert tree.nodes == ("", "3", "3.6", "3.6.-", "3.6.-.n1", "3.6.5", "3.6.5.3")
+    assert [tree.nodes[node] for node in tree.leaf] == ["3.6.5", "3.6.5.3", "3", "3.6.-.n1"]
+    assert tree.below[tree.nodes.index("3.6.5")].tolist() == [True, True, False, False]
+
+
+def test_labels_without_the_separator_are_children_of_the_root():
+    tree = Tree.of(["b", "a"], ".")
+    assert tree.nodes == ("", "a", "b")
+    assert tree.parent.tolist() == [-1, 0, 0]
+    assert tree.leaf.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("label", ["", ".", "1..2", ".1", "1.", "1. .2"])
+def test_an_empty_part_is_refused(label):
+    with pytest.raises(InputError, match="has an empty part"):
+        path_of(label, ".")
+
+
+@pytest.mark.parametrize("label", ["-", "-.-.-.-"])
+def test_a_label_of_dashes_alone_is_refused(label):
+    with pytest.raises(InputError, match="names no level"):
+        Tree.of(["1.1", label], ".")
+
+
+def test_two_labels_of_one_path_are_refused():
+    with pytest.raises(InputError, match=r"'3.6.-.-' and '3.6' are one place"):
+        Tree.of(["1", "3.6.-.-", "3.6"], ".")
+
+
+def ways(tree):
+    """The nodes from below the root to each class."""
+    found = []
+    for node in tree.leaf.tolist():
+        way = []
+        while node > 0:
+            way.insert(0, node)
+            node = tree.parent[node]
+        found.append(way)
+    return found
+
+
+def taken(tree):
+    """At each node where classes part: what each of them does there, in the order of the paths."""
+    found = []
+    for node in range(len(tree.nodes)):
+        does = {}
+        for code, way in enumerate(ways(tree)):
+            if node in (0, *way):
+                below = way[way.index(node) + 1 :] if node else way
+                does[code] = below[0] if below else -1  # -1: it ends here
+        if len(set(does.values())) > 1:
+            found.append(does)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_forks_are_the_nodes_at_which_classes_part(seed):
+    tree = Tree.of(random_labels(seed, "."), ".")
+    forks, expected = tree.forks, taken(tree)
+    found = [
+        {code: number for code, number in enumerate(codes.tolist()) if number >= 0}
+        for codes in forks.codes
+    ]
+    ranks = []
+    for does in expected:
+        order = sorted(set(does.values()))
+        ranks.append({code: order.index(where) for code, where in does.items()})
+    assert sorted(map(str, found)) == sorted(str(dict(sorted(own.items()))) for own in ranks)
+    sizes = [part.stop - part.start for part in forks.branches]
+    assert sum(sizes) == len(forks.above) <= 2 * len(tree.leaf) - 2
+    assert min(sizes) >= 2
+    again = Forks.checked(forks.above.astype(float), forks.leaf.astype(float), len(tree.leaf))
+    np.testing.assert_array_equal(again.above, forks.above)
+    np.testing.assert_array_equal(again.leaf, forks.leaf)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_log_probabilities_are_the_products_of_those_at_the_forks(seed):
+    tree = Tree.of(random_labels(seed, "."), ".")
+    forks = tree.forks
+    values = np.random.default_rng(seed).normal(scale=3, size=(7, len(forks.above)))
+    expected = np.ones((7, len(tree.leaf)))
+    for part, codes in zip(forks.branches, forks.codes, strict=True):
+        odds = np.exp(values[:, part])
+        conditional = odds / odds.sum(axis=1, keepdims=True)
+        for code, branch in enumerate(codes):
+            if branch >= 0:
+                expected[:, code] *= conditional[:, branch]
+    found = forks.log_probabilities(values)
+    np.testing.assert_allclose(np.exp(found), expected, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(found).sum(axis=1), 1.0, rtol=1e-12)
+    sums = np.exp(forks.branch_log_probabilities(found))
+    for part, codes in zip(forks.branches, forks.codes, strict=True):
+        for branch in range(part.stop - part.start):
+            own = expected[:, codes == branch].sum(axis=1)
+            np.testing.assert_allclose(sums[:, part.start + branch], own, rtol=1e-12)
+
+
+def test_log_probabilities_of_a_row_do_not_depend_on_other_rows():
+    forks = Tree.of([f"{i % 9}.{i}" for i in range(120)] + ["x"], ".").forks
+    values = np.random.default_rng(0).normal(size=(500, len(forks.above)))
+    found = forks.log_probabilities(values)
+    sums = forks.branch_log_probabilities(found)
+    for rows in (slice(0, 1), slice(7, 10), slice(499, None)):
+        np.testing.assert_array_equal(forks.log_probabilities(values[rows]), found[rows])
+        np.testing.assert_array_equal(forks.branch_log_probabilities(found[rows]), sums[rows])
+
+
+def test_log_probabilities_stand_any_finite_numbers():
+    forks = Tree.of(["a.1", "a.2", "b.1", "b.2", "c"], ".").forks
+    values = np.full((1, len(forks.above)), -1e300)
+    values[0, ::2] = 1e300
+    found = forks.log_probabilities(values)
+    assert np.isfinite(found).all()
+    assert np.exp(found).sum() == pytest.approx(1.0)
+
+
+FINE = {"above": [-1, -1, 0, 0], "leaf": [2, 3, 1]}  # a.1, a.2, b
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"above": [-1, -1, 0]},  # a fork with one branch
+        {"above": [-1, -1, 0, 0, 3], "leaf": [2, 4, 1]},
+        {"above": [-1, -1, 2, 2]},  # a fork that leads to itself
+        {"above": [-1, -1, 3, 3]},
+        {"above": [-1, -1, -1, 0]},
+        {"above": [-1, -1, 0, 0, -1, -1], "leaf": [2, 3, 1]},  # two first forks
+        {"above": [-1, -1, 0, 0, 1, 1, 0, 0], "leaf": [2, 3, 4]},  # two forks on one branch
+        {"above": [0, 0, 1, 1]},
+        {"above": [-2, -2, 0, 0]},
+        {"above": [-1, -1, -2, -2]},
+        {"above": [-1, -1, 0.5, 0.5]},
+        {"above": [-1.0, -1.0, np.nan, np.nan]},
+        {"above": [-1, -1, 1e300, 1e300]},
+        {"above": [[-1, -1, 0, 0]]},
+        {"above": []},
+        {"above": [-1]},
+        {"leaf": [2, 3]},
+        {"leaf": [2, 3, 3]},
+        {"leaf": [2, 3, 0]},  # an inner branch
+        {"leaf": [2, 3, 9]},
+        {"leaf": [2, 3, -1]},
+        {"leaf": [2, 3, np.inf]},
+    ],
+)
+def test_forks_of_a_file_that_are_none_are_refused(other):
+    parts = {name: np.array(own) for name, own in (FINE | other).items()}
+    Forks.checked(*(np.array(own) for own in FINE.values()), 3)
+    with pytest.raises(ValueError, match=r"^its forks"):
+        Forks.checked(parts["above"], parts["leaf"], 3)

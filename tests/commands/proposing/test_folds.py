@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+
+from kreinflow.base.errors import InputError
+from kreinflow.commands.proposing.folds import propose_folds
+from kreinflow.sequences.collapse import Records, collapse
+from kreinflow.sequences.payload import Sequences
+from small_inputs import PROTEIN, families
+
+RECORDS = families(3, each=6)
+
+
+def proposed(records):
+    """Folds for records of sequences."""
+
+    def load(least):
+        ids, labels, residues = zip(*records, strict=True)
+        payload = Sequences(tuple(s.encode() for s in residues))
+        return collapse(Records(ids, labels, payload, len(ids)), "drop", least, ())
+
+    return propose_folds(load, seed=1)
+
+
+def near(records, number):
+    """So many sequences that are each near-identical to the first."""
+    id, label, residues = records[0]
+    return [
+        (f"{id}-{i}", label, f"{residues[:i]}W{residues[i + 1 :]}") for i in range(1, number + 1)
+    ]
+
+
+def test_without_near_identical_sequences():
+    found = proposed(RECORDS)
+    assert (found.settings, found.min_class_size) == ({"method": "stratified", "k": 5}, 2)
+    assert (found.alike, found.distinct, found.smallest, found.fewest) == (0, 18, "a", 6)
+
+
+def test_near_identical_sequences_are_groups():
+    found = proposed([*RECORDS, *near(RECORDS, 2)])
+    assert found.settings == {"method": "grouped", "k": 5, "identity": 0.9}
+    assert found.alike == 3
+    assert len(np.unique(found.groups)) == 18
+
+
+def test_a_class_of_one_group_is_left_out_if_it_is_small():
+    small = [("z", "z", RECORDS[0][2][::-1])]
+    records = [*RECORDS, *small, *near(small, 2)]
+    found = proposed(records)
+    assert (found.min_class_size, found.left_out) == (4, ("z",))
+    assert found.settings["method"] == "grouped"
+    # A large one is kept, and its sequences are not.
+    found = proposed([*RECORDS, *small, *near(small, 20)])
+    assert (found.min_class_size, found.settings["method"]) == (2, "stratified")
+    assert found.alike == 20  # one of them has a W there already
+
+
+def test_two_folds_rather_than_no_classes():
+    found = proposed([record for record in RECORDS if record[0][-1] in "01"])
+    assert (found.settings["k"], found.min_class_size) == (2, 2)
+
+
+def test_no_folds_at_all():
+    with pytest.raises(InputError, match="At least two are needed"):
+        proposed(RECORDS[:6])
+
+
+def test_all_sequences_are_compared_however_many():
+    """As many folds as the smallest class has groups: the run would refuse more."""
+    letters = np.frombuffer(PROTEIN.encode(), np.uint8)
+    residues = np.random.default_rng(0).choice(letters, (20_002, 12))
+    residues[:3] = residues[3:6]  # each has a twin but for its last residue
+    residues[:6, 11] = letters[:6]
+    labels = ["z"] * 6 + ["a", "b"] * 9_998
+    records = [(f"r{i}", labels[i], s.tobytes().decode()) for i, s in enumerate(residues)]
+    found = proposed(records)
+    assert (found.smallest, found.fewest, found.settings["k"]) == ("z", 3, 3)
+    assert (found.alike, found.distinct) == (6, 20_002)

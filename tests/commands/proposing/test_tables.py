@@ -1,0 +1,47 @@
+import pytest
+
+from kreinflow.base.errors import InputError
+from kreinflow.commands.proposing.tables import look_at_table
+
+IDS = ["sp|P00001|A_HUMAN", "sp|P00002|B_HUMAN", "c/3-90", "d"]
+
+
+def write(tmp_path, text):
+    path = tmp_path / "y.tsv"
+    path.write_text(text)
+    return path
+
+
+def test_the_column_that_has_most_records_has_the_ids(tmp_path):
+    lines = ["d\tP00001\tx\t1", "d\tB_HUMAN\tx\t2", "d\tc\ty\t3", "q\td\ty\t4", "q\te\t\t5"]
+    found = look_at_table(write(tmp_path, "\n".join(["hit\tentry\tclass\tn", *lines])), IDS)
+    assert (found.id_column, found.lines, found.matched) == ("entry", 5, 4)
+    assert [one.name for one in found.candidates] == ["class"]
+    assert found.candidates[0].texts == dict(zip(IDS, [["x"], ["x"], ["y"], ["y"]], strict=True))
+    assert [one.name for one in found.others] == ["hit", "n"]
+
+
+def test_of_equal_columns_the_one_that_is_called_so(tmp_path):
+    lines = [f"{id}\t{id}\t{label}" for id, label in zip(IDS, "xxyy", strict=True)]
+    assert look_at_table(write(tmp_path, "\n".join(["k\tID\tc", *lines])), IDS).id_column == "ID"
+
+
+def test_one_line_may_serve_several_records(tmp_path):
+    ids = ["p/1-9", "p/12-30", "q/1-5", "q/9-20"]
+    found = look_at_table(write(tmp_path, "id\tc\np\tx\nq\ty\n"), ids)
+    assert found.candidates[0].texts == {id: ["x" if id[0] == "p" else "y"] for id in ids}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id\tc\n", "has no line below its header"),
+        ("id\tc\nD\tx\n", r"no column has the ids of the records\. These are 'sp\|P00001\|A_HUM"),
+        ("id\tlabel\tlabel\nd\tx\ty\n", "column 'label' stands twice. Rename one of them"),
+        ("id\tc\nd\tx\n", r"no column could be the labels .* it has 'c' \(1 text\)"),
+        ("id\nd\n", "it has no column"),
+    ],
+)
+def test_what_is_no_table_of_labels(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        look_at_table(write(tmp_path, text), IDS)

@@ -1,0 +1,217 @@
+"""Each competitor learns simulated families; tools that are not installed are skipped."""
+
+import os
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import parasail
+import pytest
+
+from kreinflow.alignment import backends
+from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.base.errors import KreinflowError
+from kreinflow.compare.best_hit import Blast, best_hits
+from kreinflow.compare.competitor import (
+    Records,
+    UnavailableError,
+    package_version,
+    program_version,
+    run_program,
+)
+from kreinflow.compare.methods import METHODS, OURS
+from kreinflow.compare.registry import COMPETITORS, version_or_reason
+from kreinflow.sequences.simulation import simulate_families
+from sequence_pairs import too_large
+
+SCHEME = ScoringScheme(load_substitution_matrix("BLOSUM62"))
+
+
+@pytest.fixture(scope="module")
+def families():
+    """Training records of four families, and queries: some of them with each ninth residue lost."""
+    simulated = simulate_families(4, 40, seed=5)
+    sequences = [s.residues for s in simulated]
+    labels = [s.label for s in simulated]
+    queries = [
+        bytes(letter for place, letter in enumerate(sequence, start=1) if place % 9)
+        for sequence in sequences[::2]
+    ]
+    return Records(sequences, labels), queries, labels[::2]
+
+
+def made(name, folder, families, threads=1):
+    competitor = COMPETITORS[name](SCHEME, "protein")
+    try:
+        competitor.version()
+    except UnavailableError as reason:
+        pytest.skip(str(reason))
+    folder.mkdir(exist_ok=True)
+    competitor.load()
+    competitor.fit(families[0], folder, threads)
+    return competitor
+
+
+def test_each_has_a_name_for_people_in_the_order_of_the_tables():
+    assert list(METHODS) == [OURS, *COMPETITORS]
+
+
+@pytest.mark.parametrize("name", COMPETITORS)
+def test_families_are_learned_whatever_the_threads_and_the_batch(name, tmp_path, families):
+    _, queries, labels = families
+    one = made(name, tmp_path / "one", families)
+    found = one.predict(queries)
+    assert np.mean([a == b for a, b in zip(found, labels, strict=True)]) >= 0.9
+    assert one.model_bytes() > 0
+    two = made(name, tmp_path / "two", families, threads=2)
+    assert two.predict(queries) == found
+    assert two.predict(queries[:3]) == found[:3]
+
+
+@pytest.mark.parametrize("name", ["blast", "diamond", "mmseqs2", "profile_hmm"])
+def test_what_is_like_nothing_else_has_no_class(name, tmp_path, families):
+    competitor = made(name, tmp_path, families)
+    assert competitor.predict([b"PGPGPGPG", families[1][0]])[0] is None
+
+
+def test_the_nearest_neighbour_has_the_highest_score_of_parasail(tmp_path, families):
+    train, queries, _ = families
+    competitor = made("smith_waterman", tmp_path, families)
+    assert competitor.alignments_per_query() == len(train.sequences)
+    for query, label in zip(queries[:5], competitor.predict(queries[:5]), strict=True):
+        scores = [
+            parasail.sw_striped_32(query.decode(), other.decode(), 11, 1, parasail.blosum62).score
+            for other in train.sequences
+        ]
+        assert label == train.labels[int(np.argmax(scores))]
+
+
+def test_scores_of_the_nearest_neighbour_are_held_against_parasail(tmp_path, families, monkeypatch):
+    competitor = made("smith_waterman", tmp_path, families)
+    monkeypatch.setattr(backends, "backend_named", lambda name: too_large)
+    with pytest.raises(KreinflowError, match=r"score \d+, by parasail \d+. This is a fault"):
+        competitor.predict(families[1][:2])
+
+
+def test_a_word_that_no_training_sequence_has_counts_nothing(tmp_path, families):
+    competitor = made("kmer_svm", tmp_path, families)
+    query = families[1][0]
+    assert competitor.predict([query]) == competitor.predict([query + b"X"])
+
+
+def test_profiles_are_the_same_each_time(tmp_path):
+    """FAMSA's refinement aligns these families otherwise in one of some five runs."""
+    pytest.importorskip("pyhmmer")
+    pytest.importorskip("pyfamsa")
+    import random
+
+    letters, families = "ACDEFGHIKLMNPQRSTVWY", []
+    for seed, size, length in ((8, 3, 60), (85, 4, 40), (104, 3, 60), (110, 5, 80)):
+        drawn = random.Random(seed)
+        first = drawn.choices(letters, k=length)
+        for _ in range(size):
+            kept = (
+                drawn.choice(letters) if drawn.random() < 0.6 else c
+                for c in first
+                if drawn.random() < 0.85
+            )
+            families.append((str(seed), "".join(kept).encode()))
+    labels, sequences = zip(*families, strict=True)
+    files = set()
+    for run in range(40):
+        folder = tmp_path / str(run)
+        folder.mkdir()
+        competitor = COMPETITORS["profile_hmm"](SCHEME, "protein")
+        competitor.load()
+        competitor.fit(Records(sequences, labels), folder, 1)
+        lines = (folder / "profiles.hmm").read_text().splitlines()
+        files.add("\n".join(line for line in lines if not line.startswith("DATE")))
+    assert len(files) == 1
+
+
+def test_a_class_of_one_sequence_has_a_profile(tmp_path, families):
+    train, _, _ = families
+    first = train.labels.index(train.labels[-1])
+    other = [i for i, label in enumerate(train.labels) if label != train.labels[-1]]
+    few = [first, *other]
+    records = Records([train.sequences[i] for i in few], [train.labels[i] for i in few])
+    competitor = made("profile_hmm", tmp_path, (records,))
+    assert competitor.predict([train.sequences[first]]) == [train.labels[-1]]
+    assert competitor.alignments_per_query() == len(set(train.labels))
+
+
+def test_to_know_the_names_takes_no_slow_import():
+    said = "import sys, kreinflow.compare.registry; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert not {"sklearn", "numba", "matplotlib", "pyhmmer"} & set(done.stdout.split())
+
+
+def put_program(folder, name, text):
+    path = folder / name
+    path.write_text(f"#!{sys.executable}\n{text}")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+@pytest.fixture
+def fake_blast(tmp_path, monkeypatch):
+    """Programs in place of BLAST's; the second writes the table of hits that it is told."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    put_program(
+        folder,
+        "makeblastdb",
+        "import sys\nif '-out' in sys.argv: open('db.psq', 'w').write('12345')\n",
+    )
+    put_program(
+        folder,
+        "blastp",
+        "import os, sys\n"
+        "assert os.environ['BLAST_USAGE_REPORT'] == 'false'\n"
+        "if '-version' in sys.argv:\n    print('blastp: 9.9.9+\\nmore')\n"
+        "else:\n    open('hits.tsv', 'w').write(os.environ['FAKE_HITS'])\n",
+    )
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return folder
+
+
+def test_the_highest_bit_score_is_the_best_hit(fake_blast, tmp_path, monkeypatch):
+    hits = [
+        ("s0", "s2", "1e-5", "40.5"),
+        ("s0", "s1", "1e-9", "61.2"),
+        ("s2", "s2", "0.1", "20"),
+        ("s2", "s0", "0.01", "20"),
+        ("s3", "s2", "1", "18"),
+        ("s3", "s1", "1", "18"),
+    ]
+    monkeypatch.setenv("FAKE_HITS", "".join("\t".join(hit) + "\n" for hit in hits))
+    blast = Blast(SCHEME, "protein")
+    assert blast.version() == "BLAST+ 9.9.9+"
+    database = tmp_path / "database"
+    database.mkdir()
+    blast.fit(Records([b"AAA", b"CCC", b"DDD"], ["a", "c", "d"]), database, 1)
+    assert (database / "train.fasta").read_text() == ">s0\nAAA\n>s1\nCCC\n>s2\nDDD\n"
+    assert blast.predict([b"A", b"C", b"D", b"E"]) == ["c", None, "a", "c"]
+    assert blast.model_bytes() == 5
+
+
+@pytest.mark.parametrize("line", ["s0\ts1\tnone\t3\n", "s0\ts9\t1\t3\n", "s0 s1 1 3\n"])
+def test_a_table_that_is_none_is_told(tmp_path, line):
+    (tmp_path / "hits.tsv").write_text(line)
+    with pytest.raises(UnavailableError, match="its table of hits cannot be read"):
+        best_hits(tmp_path / "hits.tsv", 2, 3)
+
+
+def test_a_missing_or_failing_program_is_told(tmp_path, monkeypatch):
+    put_program(tmp_path, "breaks", "import sys\nsys.exit('first\\nno space left\\n')")
+    with pytest.raises(UnavailableError, match="ended with code 1: no space left"):
+        run_program(tmp_path, str(tmp_path / "breaks"))
+    with pytest.raises(
+        UnavailableError, match="the Python package no-such-package is not installed"
+    ):
+        package_version("no-such-package")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UnavailableError, match="nowhere is not on PATH"):
+        program_version("nowhere")
+    assert version_or_reason("blast") == "not available: makeblastdb is not on PATH"
+    assert version_or_reason("smith_waterman").startswith("parasail ")

@@ -1,0 +1,375 @@
+"""The tables and the page of the comparison, and what a fold of it measures."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.compare.competitor import Competitor, UnavailableError
+from kreinflow.compare.figures import cost_figure
+from kreinflow.compare.methods import OURS
+from kreinflow.compare.ours import Ours, run_ours, training_alignments
+from kreinflow.compare.page import render_page
+from kreinflow.compare.run import FOLD_COLUMNS, TESTS_NOTHING, quality, run_competitor
+from kreinflow.compare.tables import (
+    AGAINST_OURS,
+    BUDGET_COLUMNS,
+    COMPARE_COLUMNS,
+    budget_table,
+    compare_table,
+    fold_table,
+)
+from kreinflow.sequences.partition import partition_of
+from kreinflow.sequences.sources.registry import make_source
+from report.made_up import Page
+
+SCHEME = ScoringScheme(load_substitution_matrix("BLOSUM62"))
+FOLDS = {"method": "stratified", "k": 2, "repeats": 1}
+
+
+class Constant(Competitor):
+    """Says the same of all but the shortest query, of which it says nothing."""
+
+    name = "blast"
+    proteins_only = True
+
+    @classmethod
+    def version(cls):
+        return "1"
+
+    def fit(self, train, folder, threads):
+        self.label = train.labels[0]
+        self.train = train
+
+    def predict(self, queries):
+        self.queries = queries
+        shortest = min(map(len, queries))
+        return [None if len(query) == shortest else self.label for query in queries]
+
+    def model_bytes(self):
+        return 7
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    source = {"type": "simulated", "families": 3, "sequences": 30}
+    return make_source(source).load(SCHEME.matrix.alphabet, 1)
+
+
+@pytest.fixture(scope="module")
+def partition(dataset):
+    folds = np.arange(len(dataset.ids)) % 2
+    table = pd.DataFrame({"id": dataset.ids, "group": dataset.rows, "repeat": 0, "fold": folds})
+    return partition_of(table, dataset)
+
+
+def test_unassigned_is_wrong_and_no_class():
+    found = quality(["a", "a", "b", "b"], ["a", "", "b", "a"])
+    assert found["accuracy"] == 0.5
+    assert found["unassigned"] == 0.25
+    # a: precision 1/2, recall 1/2; b: precision 1, recall 1/2
+    assert found["macro_f1"] == pytest.approx((0.5 + 2 / 3) / 2)
+
+
+def test_a_fold_learns_from_its_training_part_alone(dataset, partition, tmp_path):
+    competitor = Constant(SCHEME, "protein")
+    ticks = iter([10.0, 12.0, 15.0])
+    figures, predictions = run_competitor(
+        competitor, dataset, partition, "r0f1", tmp_path, 1, lambda: next(ticks)
+    )
+    tested = {dataset.sequences[row] for row in dataset.rows[partition.testing("r0f1")]}
+    assert set(competitor.queries) == tested
+    assert tested.isdisjoint(competitor.train.sequences)
+    assert len({*tested, *competitor.train.sequences}) == len(dataset.sequences)
+    known = dict(zip(dataset.sequences, dataset.row_labels, strict=True))
+    assert [known[s] for s in competitor.train.sequences] == list(competitor.train.labels)
+    assert list(figures) == list(FOLD_COLUMNS)
+    assert figures["train_seconds"] == 2
+    assert figures["query_seconds"] == 3000 / len(tested)
+    assert figures["records"] == len(predictions) == partition.testing("r0f1").sum()
+    right = predictions["true"] == predictions["predicted"]
+    assert figures["accuracy"] == right.mean()
+
+
+class Missing(Constant):
+    @classmethod
+    def version(cls):
+        raise UnavailableError("it is not on PATH")
+
+
+class Broken(Constant):
+    def predict(self, queries):
+        raise UnavailableError("it ended with code 1: no")
+
+
+@pytest.mark.parametrize(
+    ("kind", "molecule", "reason"),
+    [
+        (Missing, "protein", "it is not on PATH"),
+        (Broken, "protein", "it ended with code 1: no"),
+        (Constant, "nucleotide", "for proteins only"),
+    ],
+)
+def test_what_cannot_run_is_a_row_with_its_reason(
+    dataset, partition, tmp_path, kind, molecule, reason
+):
+    figures, predictions = run_competitor(
+        kind(SCHEME, molecule), dataset, partition, "r0f0", tmp_path, 1
+    )
+    assert figures["reason"] == reason
+    assert np.isnan(figures["accuracy"])
+    assert predictions.empty
+
+
+def test_a_fold_that_tests_nothing_is_a_row_with_that_reason(dataset, partition, tmp_path):
+    # `count_folds` knows how many folds are wanted, not which clusters there are.
+    place = (dataset, partition, "r0f2", tmp_path, 1)
+    competitor = run_competitor(Constant(SCHEME, "protein"), *place)
+    ours = run_ours(Ours(None), *place, {}, {}, 0, 1.0)
+    for method, (figures, predictions) in {"blast": competitor, OURS: ours}.items():
+        assert list(figures) == list(FOLD_COLUMNS)
+        assert (figures["method"], figures["fold"], figures["records"]) == (method, 2, 0)
+        assert figures["reason"] == TESTS_NOTHING
+        assert np.isnan(figures["accuracy"])
+        assert predictions.empty
+
+
+def rows(method, accuracies, reason="", **more):
+    return [
+        pd.DataFrame(
+            [
+                dict.fromkeys(FOLD_COLUMNS, 1.0)
+                | {"method": method, "repeat": 0, "fold": fold, "records": 20}
+                | {"accuracy": accuracy, "version": "v", "reason": reason, **more}
+            ]
+        )
+        for fold, accuracy in enumerate(accuracies)
+    ]
+
+
+def compared(parts):
+    """The table of these rows, and of predictions that fit them.
+
+    Of each fold a share of the first records is right. Two records of a kind are never tested.
+    """
+    folds = fold_table(parts)
+    predictions, groups = {}, {}
+    for kind, table in folds.groupby("folds", sort=False):
+        tested = table.loc[table["records"] > 0, "fold"].unique()
+        ids = [f"{fold}.{i}" for fold in tested for i in range(20)]
+        groups[kind] = pd.Series(range(len(ids) + 2), index=[*ids, "new", "newer"])
+        predictions[kind] = pd.DataFrame(
+            [
+                (row.method, 0, f"{row.fold}.{i}", "a", "a" if i < round(20 * row.accuracy) else "")
+                for row in table.itertuples()
+                if row.reason == ""
+                for i in range(20)
+            ],
+            columns=["method", "repeat", "id", "true", "predicted"],
+        )
+    return compare_table(folds, predictions, groups)
+
+
+def made_up():
+    return {
+        "random": [
+            *rows("diamond", ["", ""], "<b>missing</b>", version=""),
+            *reversed(rows("blast", [0.5, 0.7])),
+            *rows(OURS, [0.9, 1.0]),
+        ],
+        "homology-aware": rows("blast", [0.25]),
+    }
+
+
+def test_means_and_deviations_are_those_of_the_folds():
+    folds = fold_table(made_up())
+    assert folds["method"].tolist()[:4] == [OURS, OURS, "blast", "blast"]
+    assert folds["fold"].tolist()[:4] == [0, 1, 0, 1]
+    table = compared(made_up())
+    assert list(table.columns) == list(COMPARE_COLUMNS)
+    assert table["method"].tolist() == [OURS, "blast", "diamond", "blast"]
+    assert table["tested_folds"].tolist() == [2, 2, 0, 1]
+    np.testing.assert_allclose(table["accuracy_mean"], [0.95, 0.6, np.nan, 0.25])
+    np.testing.assert_allclose(table["accuracy_sd"], [0.05 * 2**0.5, 0.1 * 2**0.5, np.nan, np.nan])
+    assert table["reason"].tolist() == ["", "", "<b>missing</b>", ""]
+
+
+def test_the_difference_to_ours_is_tested_with_the_overlap_of_the_training_parts():
+    """Against the formula written out, of Nadeau and Bengio, and Holm's steps by hand."""
+    parts = {
+        "random": [
+            *rows(OURS, [0.9, 1.0, 0.8]),
+            *rows("blast", [0.8, 0.7, 0.75]),
+            *rows("kmer_svm", [0.9, 0.95, 0.85]),
+            *rows("diamond", [0.9, 0.9, ""]),
+        ]
+    }
+    parts["random"][-1]["reason"] = "it broke"
+    table = compared(parts).set_index("method")
+    p = {}
+    for method, d in {"blast": [-0.1, -0.3, -0.05], "kmer_svm": [0, -0.05, 0.05]}.items():
+        t = np.mean(d) / np.sqrt((1 / 3 + 20 / 42) * np.var(d, ddof=1))
+        p[method] = 2 * stats.t.sf(abs(t), 2)
+        assert table.loc[method, "difference"] == pytest.approx(np.mean(d), abs=1e-12)
+    assert p["blast"] < p["kmer_svm"]
+    holm = table["p_folds_holm"]
+    assert holm["blast"] == pytest.approx(min(1, 2 * p["blast"]))
+    assert holm["kmer_svm"] == pytest.approx(max(2 * p["blast"], p["kmer_svm"]))
+    for method in (OURS, "diamond"):  # of some folds alone there is no difference
+        assert table.loc[method, list(AGAINST_OURS)].isna().all()
+
+
+def test_the_difference_to_ours_is_tested_on_the_records_of_all_folds():
+    """Where two folds tell nothing: McNemar's test of scipy, Holm's steps by hand."""
+    parts = [
+        *rows(OURS, [0.95, 0.9]),
+        *rows("blast", [0.85, 0.55]),
+        *rows("kmer_svm", [0.7, 0.95]),
+    ]
+    table = compared({"random": parts}).set_index("method")
+    p = {
+        "blast": stats.binomtest(9, 9).pvalue,
+        "kmer_svm": stats.binomtest(1, 6).pvalue,
+    }
+    assert table.loc["blast", "p_records_holm"] == pytest.approx(2 * p["blast"])
+    assert table.loc["kmer_svm", "p_records_holm"] == pytest.approx(p["kmer_svm"])
+    assert 2 * p["blast"] < 0.01 < 0.3 < table.loc["blast", "p_folds_holm"]
+    assert table.loc["blast", "difference_records"] == pytest.approx(-9 / 40)
+    assert table.loc["blast", "low"] < -9 / 40 < table.loc["blast", "high"] < 0
+    assert table.loc["kmer_svm", "low"] < 0 < table.loc["kmer_svm", "high"]
+
+
+def test_records_of_one_group_have_one_sign():
+    parts = [*rows(OURS, [0.95, 0.9]), *rows("blast", [0.85, 0.55])]
+    folds = fold_table({"random": parts})
+    ids = [f"{fold}.{i}" for fold in (0, 1) for i in range(20)]
+    predictions = pd.DataFrame(
+        [
+            (method, 0, name, "a", "b" if method == "blast" and name in ids[:9] else "a")
+            for method in (OURS, "blast")
+            for name in ids
+        ],
+        columns=["method", "repeat", "id", "true", "predicted"],
+    )
+    for size, p in {1: 2.0**-8, 3: 2.0**-2, 9: 1.0}.items():
+        groups = pd.Series(np.arange(42) // size, index=[*ids, "new", "newer"])
+        table = compare_table(folds, {"random": predictions}, {"random": groups})
+        assert table["p_records_holm"].iloc[1] == pytest.approx(p)
+
+
+def made_up_choices():
+    """Two selectors of two recipes; the inner folds prefer another one in each fold."""
+    place = [(recipe, 0, fold) for recipe in ("a", "b", "c", "d") for fold in (0, 1)]
+    models = pd.DataFrame(place, columns=["recipe", "repeat", "fold"])
+    models["selector"] = ["few"] * 4 + ["many"] * 4
+    models["inner_accuracy"] = [0.9, 0.8, 0.8, 0.9, 0.9, 0.9, 0.8, 0.8]
+    models["inner_log_loss"] = 0.1
+    models["alignments_per_query"] = [10, 12, 10, 12, 50, 50, 50, 50]
+    metrics = pd.DataFrame(place, columns=["recipe", "repeat", "fold"])
+    metrics["accuracy"] = [0.7, 1.0, 1.0, 0.5, 0.9, 0.8, 1.0, 1.0]
+    final = models.iloc[:1].assign(repeat=-1, fold=-1)
+    return pd.concat([models, final]), metrics
+
+
+def made_up_budgets(kind="random", **instead):
+    """What each selector gives; ``instead`` are other models or metrics."""
+    tables = dict(zip(("models", "metrics"), made_up_choices(), strict=True)) | instead
+    return budget_table(kind, **tables, order=["a", "b", "c", "d"])
+
+
+def test_each_selector_has_the_recipes_that_its_inner_folds_choose():
+    table = made_up_budgets()
+    assert list(table.columns) == list(BUDGET_COLUMNS)
+    assert table["selector"].tolist() == ["few", "many"]
+    assert table["recipes"].tolist() == ["a, b", "c"]
+    np.testing.assert_allclose(table["alignments_per_query_mean"], [11, 50])
+    np.testing.assert_allclose(table["accuracy_mean"], [0.6, 0.85])
+    np.testing.assert_allclose(table["accuracy_sd"], [0.1 * 2**0.5, 0.05 * 2**0.5])
+
+
+def test_a_selector_without_a_recipe_in_all_folds_has_no_mean():
+    models, _ = made_up_choices()
+    few = (models["selector"] == "few") & (models["fold"] == 1)
+    table = made_up_budgets(models=models[~few])
+    assert table["selector"].tolist() == ["many"]
+    pd.testing.assert_frame_equal(table, made_up_budgets()[1:].reset_index(drop=True))
+
+
+def test_folds_that_test_nothing_change_no_mean_and_no_test():
+    tested = {
+        OURS: rows(OURS, [0.9, 1.0, 0.8]),
+        "blast": rows("blast", [0.8, 0.7, 0.75]),
+    }
+    nothing = [
+        part[-1].assign(fold=3, records=0, accuracy="", reason=TESTS_NOTHING, version="")
+        for part in tested.values()
+    ]
+    parts = [table for part in tested.values() for table in part]
+    before = compared({"homology-aware": parts})
+    after = compared({"homology-aware": [*parts, *nothing]})
+    pd.testing.assert_frame_equal(before, after)
+    assert after[["p_folds_holm", "p_records_holm"]].notna().any().all()
+    models, _ = made_up_choices()
+    more = pd.concat([models, models[models["fold"] == 0].assign(fold=2)])
+    pd.testing.assert_frame_equal(made_up_budgets(models=more), made_up_budgets())
+
+
+def test_a_kind_that_tests_nothing_is_on_the_page_with_its_reason():
+    random = [*rows(OURS, [0.9, 1.0]), *rows("blast", [0.5, 0.7])]
+    nothing = [
+        part.assign(records=0, accuracy="", reason=TESTS_NOTHING, version="") for part in random
+    ]
+    table = compared({"random": random, "homology-aware": nothing})
+    assert table["tested_folds"].tolist() == [2, 2, 0, 0]
+    assert table["reason"].tolist() == ["", "", TESTS_NOTHING, TESTS_NOTHING]
+    nothing = made_up_budgets("homology-aware", metrics=made_up_choices()[1].iloc[:0])
+    assert nothing.empty
+    budgets = pd.concat([made_up_budgets(), nothing], ignore_index=True)
+    page = render_page({"x": table}, {"x": budgets}, {"x": {}}, 1)
+    assert page.count(f"not run: {TESTS_NOTHING}") == 2
+    assert "95.00 ± 7.07" in page
+
+
+def test_the_figure_has_a_point_for_each_method_that_ran():
+    summary = compared(made_up())
+    random = summary[summary["folds"] == "random"].copy()
+    random.loc[random["method"] == "blast", "alignments_per_query_mean"] = np.nan
+    counted, beside = cost_figure(random, made_up_budgets()).axes
+    line, ours = counted.lines
+    np.testing.assert_allclose(line.get_xdata(), [11, 50])
+    np.testing.assert_allclose(line.get_ydata(), [0.4, 0.15])
+    np.testing.assert_allclose(ours.get_ydata(), [0.05])
+    (blast,) = beside.lines  # of unknown cost; DIAMOND did not run
+    np.testing.assert_allclose(blast.get_ydata(), [0.4])
+
+
+def test_the_page_shows_each_row_and_escapes_what_it_prints():
+    budgets = made_up_budgets().assign(selector="<i>few</i>")
+    left_out = {"a & b": {"homology-aware": "grouped at 90% identity"}}
+    page = render_page({"a & b": compared(made_up())}, {"a & b": budgets}, left_out, 1)
+    Page(page).checked()
+    assert "a &amp; b" in page
+    assert "95.00 ± 7.07" in page
+    assert "Not run: homology-aware folds. No two different records share a group" in page
+    assert "the folds “grouped at 90% identity”, so both" in page
+    assert "not run: &lt;b&gt;missing&lt;/b&gt;" in page
+    assert "<td>-35.00</td>" in page  # by an exact test of 14 records that differ
+    assert "<td>&lt; 0.001</td>" in page
+    assert "&lt;i&gt;few&lt;/i&gt;" in page
+    assert page.count('class="best"') == 1
+    assert page.count("<script") == 1  # sorts tables
+    assert page.count("<img") == 2
+
+
+def test_alignments_of_the_training_part_are_counted(dataset, partition):
+    n = int(partition.training("r0f0").sum())
+    sizes = np.bincount(dataset.labels[partition.training("r0f0")])
+
+    def count(**selector):
+        return training_alignments(dataset, partition, "r0f0", selector, 4)
+
+    assert count() == 4 * n
+    assert count(candidates=None) == 4 * n + (sizes**2).sum()
+    assert count(candidates=2) == 4 * n + 2 * n
+    assert count(sketch=3) == 4 * n + 3 * n

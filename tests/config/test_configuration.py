@@ -1,0 +1,627 @@
+"""The configuration: the shipped files are valid, and each kind of mistake is named."""
+
+import copy
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from kreinflow.alignment.backends import BACKENDS
+from kreinflow.alignment.scoring import MODES
+from kreinflow.base.errors import InputError
+from kreinflow.config.configuration import (
+    complete_configuration,
+    load_configuration,
+    read_configuration,
+)
+from kreinflow.config.cross_references import LOSS
+from kreinflow.config.schema import schema
+from kreinflow.kernels.generators import GENERATORS
+from kreinflow.kernels.registry import KERNELS
+from kreinflow.landmarks.registry import SELECTORS
+from kreinflow.learners.registry import LEARNERS
+from small_inputs import configuration
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def content():
+    return yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+@pytest.mark.parametrize(
+    "path", [ROOT / "config.yaml", *sorted((ROOT / "examples").glob("*.yaml"))]
+)
+def test_shipped_configurations_are_valid(path):
+    config = load_configuration(path)
+    assert config["datasets"]
+
+
+def parts(part):
+    """All sets of keys in a part of the schema."""
+    if isinstance(part, dict):
+        yield part
+        part = list(part.values())
+    if isinstance(part, list):
+        for inner in part:
+            yield from parts(inner)
+
+
+def test_schema_is_a_schema_and_closed():
+    Draft202012Validator.check_schema(schema())
+    for part in parts(schema()):
+        if part.get("type") == "object" and "properties" in part and "allOf" not in part:
+            assert part.get("additionalProperties") is False, part
+
+
+def test_every_key_of_the_schema_stands_in_the_commented_config():
+    text = (ROOT / "config.yaml").read_text()
+    for key in {key for part in parts(schema()) for key in part.get("properties", {})}:
+        assert re.search(rf"\b{re.escape(key)}:", text), f"{key} is not explained in config.yaml"
+
+
+def test_every_method_of_the_registries_stands_in_the_commented_config():
+    text = (ROOT / "config.yaml").read_text()
+    for name in [*LEARNERS, *SELECTORS, *KERNELS, *GENERATORS]:
+        assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w+])", text), name
+
+
+def test_learners_that_are_commented_out_are_valid_without_the_comment_sign(content):
+    text = (ROOT / "config.yaml").read_text()
+    block = text[text.index("\nlearners:") : text.index("# The comparison:")]
+    content["learners"] = yaml.safe_load(re.sub(r"(?m)^  # ", "  ", block))["learners"]
+    assert len(content["learners"]) > 10
+    complete_configuration(content)
+
+
+def test_recipes_that_are_commented_out_are_valid_without_the_comment_sign(content):
+    text = (ROOT / "config.yaml").read_text()
+    block = text[text.index("\nrecipes:") : text.index("# New objects")]
+    content["recipes"] = yaml.safe_load(re.sub(r"(?m)^  # ", "  ", block))["recipes"]
+    recipes = {part["name"]: part for part in complete_configuration(content)["recipes"]}
+    names = "ikfd-meb", "cascade-40", "sum-meb", "cascade-meb"
+    plain, product, summed, asking = (recipes[name] for name in names)
+    assert plain["lift"] is plain["cascade"] is None
+    assert not any(plain["views"].values())
+    assert summed["lift"] == product["lift"] | {"kernel": "linear"}
+    assert summed["views"] == product["views"]
+    recipe = schema()["$defs"]["recipe"]["properties"]
+    assert product["lift"] == {
+        key: part["default"] for key, part in recipe["lift"]["properties"].items()
+    }
+    assert asking["cascade"] == {"loss": LOSS, "records": "model"}
+
+
+def test_defaults_written_in_config_are_those_of_the_schema(content):
+    explicit = complete_configuration(content)
+    bare = copy.deepcopy(content)
+    for key in (
+        "seed",
+        "data",
+        "results",
+        "alignment",
+        "inner_folds",
+        "reject_error",
+        "reject_confidence",
+        "transforms",
+    ):
+        bare.pop(key)
+    demo = content["datasets"]["demo"]
+    bare["datasets"]["demo"] = {key: demo[key] for key in ("source", "unknown", "final")}
+    bare["selectors"]["meb"] = {"method": "meb", "candidates": 30}
+    bare["selectors"]["kmeans"] = {"method": "kmeans++", "candidates": 30, "budget": 24}
+    bare["learners"]["ikfd"] = {"method": "ny_ikfd"}
+    bare["learners"]["pcvm"] = {"method": "ny_pcvm"}
+    bare["learners"]["sf-lsm"] = {"method": "sf_lsm"}
+    bare["learners"]["krein-svm"] = {"method": "svc"}
+    asking = [part for part in bare["recipes"] if "cascade" in part]
+    assert [part["name"] for part in asking] == ["cascade-40", "cascade-60"]
+    for part in asking:
+        part["views"] = {"words": [1, 2, 3]}
+        part["lift"] = {"kernel": "gaussian"}
+        part["cascade"].pop("records")
+    bare["classify"]["new"] = {key: bare["classify"]["new"][key] for key in ("dataset", "input")}
+    assert complete_configuration(bare) == explicit
+
+
+REJECT_KEYS = ("error", "confidence", "coverage")
+
+
+def test_a_coverage_replaces_the_error_and_its_confidence(content):
+    content.pop("reject_error")
+    content.pop("reject_confidence")
+    config = complete_configuration(content | {"reject_coverage": 0.95})
+    assert [config[f"reject_{key}"] for key in REJECT_KEYS] == [None, None, 0.95]
+    assert complete_configuration(config) == config  # as the report prints it
+    config = complete_configuration(content)
+    assert [config[f"reject_{key}"] for key in REJECT_KEYS] == [0.05, 0.9, None]
+    assert complete_configuration(config) == config
+
+
+def test_the_name_of_the_unlabelled_is_taken(content):
+    content["datasets"]["demo"]["source"] = FASTA
+    content["classify"] = {"unlabelled": {"dataset": "demo", "input": "x"}}
+    complete_configuration(content)
+    content["datasets"]["demo"]["source"] = FASTA | {"unmatched": "classify"}
+    with pytest.raises(
+        InputError, match=r"classify\.unlabelled: is the name of the data set's own"
+    ):
+        complete_configuration(content)
+    content["classify"] = {
+        "Unlabelled": content["classify"]["unlabelled"]
+    }  # one file to some disks
+    with pytest.raises(InputError, match=r"classify\.Unlabelled: is the name"):
+        complete_configuration(content)
+
+
+def test_views_need_what_they_are_made_of(content):
+    content["recipes"] = content["recipes"][:1]
+    content["recipes"][0]["views"] = {"vectors": True}
+    content["datasets"]["demo"] |= {"vectors": "v.tsv", "final": None}
+    content["classify"] = {}
+    complete_configuration(content)
+    content["classify"] = {"a": {"dataset": "demo", "input": "x.fasta"}}
+    with pytest.raises(InputError, match=r"classify\.a: recipes .* have a view of vectors. Give"):
+        complete_configuration(content)
+    content["classify"]["a"]["vectors"] = "w.tsv"
+    complete_configuration(content)
+    content["classify"] = {}
+    content["recipes"][0] |= {"views": {"words": [1]}, "transform": "raw"}
+    content["selectors"] = {"meb": {"method": "meb", "transform": "raw"}}
+    content["datasets"]["demo"]["source"] = MATRIX
+    with pytest.raises(InputError, match="'ikfd-meb' has a view of words, but only sequences have"):
+        complete_configuration(content)
+
+
+SOURCE = "datasets.demo.source"
+FASTA = {"type": "fasta", "fasta": "x.fasta", "labels": {"table": "x.tsv"}}
+FLAT_FILE = {"type": "swissprot", "swissprot": "x.dat", "labels": {"from": "prosite"}}
+MATRIX = {"type": "matrix", "matrix": "x.npy", "labels": {"lines": "y.txt"}}
+VECTORS = {"type": "vectors", "vectors": "x.csv", "labels": {"lines": "y.txt"}}
+LINEAR = VECTORS | {"kernel": {"name": "linear"}}
+BALL = {"type": "generated", "generator": {"name": "ball"}, "kernel": {"name": "ball"}}
+MD5 = {"md5": "0" * 32}
+
+
+def gaussian(**more):
+    return VECTORS | {"kernel": {"name": "gaussian", **more}}
+
+
+def balls(**more):
+    return BALL | {"generator": {"name": "ball", **more}}
+
+
+def downloaded(**download):
+    return FLAT_FILE | {"download": download}
+
+
+MISTAKES = [
+    (SOURCE, VECTORS, "the key 'kernel' is missing"),
+    (SOURCE, gaussian(name="gausian"), "is none of .* did you mean 'gaussian'?"),
+    (SOURCE, VECTORS | {"kernel": {"width": 1}}, "source.kernel: the key 'name' is missing"),
+    (SOURCE, gaussian(widht=1), "source.kernel: unknown key 'widht'; did you mean 'width'?"),
+    (SOURCE, gaussian(width=0), "source.kernel.width: 0 is not more than 0"),
+    (SOURCE, gaussian(name="pseudo_euclidean"), "source.kernel: the key 'positive' is missing"),
+    (SOURCE, LINEAR | {"labels": {}}, "exactly one of table, lines"),
+    (SOURCE, BALL | {"kernel": {"name": "edit_distance"}}, "edit_distance compares strings, gene"),
+    (SOURCE, balls(name="bal"), "'bal' is none of .* did you mean 'ball'?"),
+    (SOURCE, balls(objects=1), "source.generator.objects: 1 is not at least 4"),
+    (SOURCE, {"type": "fasta"}, "the key 'fasta' is missing"),
+    (SOURCE, {"typ": "simulated"}, "the key 'type' is missing. Is 'typ' meant to be it"),
+    (SOURCE, FASTA | {"labels": {}}, "exactly one of table, pattern"),
+    (SOURCE, FASTA | {"labels": {"table": "a", "pattern": "b"}}, "exactly one of table, pattern"),
+    (
+        SOURCE,
+        FASTA | {"labels": {"table": "t.tsv", "label_column": "id"}},
+        "labels.label_column: 'id' is the column of the ids",
+    ),
+    (
+        SOURCE,
+        FASTA | {"labels": {"table": "t.tsv", "label_column": ["clan", "family"]}},
+        "labels.label_column: several columns are the levels of labels. Give .* 'levels'",
+    ),
+    (
+        SOURCE,
+        FASTA
+        | {"labels": {"table": "t.tsv", "label_column": ["clan", "family"], "multiple": "all"}},
+        "labels.label_column: several columns are the levels of labels, but records .* one column",
+    ),
+    (
+        SOURCE,
+        FASTA | {"labels": {"table": "t.tsv", "label_column": ["clan", "id"]}},
+        "labels.label_column: 'id' is the column of the ids",
+    ),
+    ("datasets.demo.levels", {"back_off": 0.5}, "levels.back_off: 0.5 is not more than 0.5"),
+    ("datasets.demo.levels", {"separator": ""}, "levels.separator: '' is empty"),
+    ("datasets.demo.levels", True, "levels: True is not a set of keys or null"),
+    (
+        SOURCE,
+        FASTA | {"fasta": ["a", "b{1}"], "labels": {"pattern": "x{2}(y)"}},
+        r"datasets\.demo\.source\.fasta\.1: 'b.1.' has a brace",
+    ),
+    (SOURCE, FLAT_FILE | {"labels": {"from": "prosit"}}, "labels.from: 'prosit' .*mean 'prosite'"),
+    (SOURCE, FLAT_FILE | {"labels": {}}, "source.labels: the key 'from' is missing"),
+    (SOURCE, downloaded(**MD5), "source.download: the key 'url' is missing"),
+    (SOURCE, downloaded(url="ftp://x/y", **MD5), "download.url: 'ftp://x/y' is no http:// or"),
+    (SOURCE, downloaded(url="http://x"), "source.download: give exactly one of sha256 and md5"),
+    (SOURCE, downloaded(url="http://x", sha256="0" * 64, **MD5), "exactly one of sha256 and md5"),
+    (SOURCE, downloaded(url="http://x", sha256="12"), "sha256: '12' is not 64 hexadecimal"),
+    (
+        SOURCE,
+        {"type": "simulated", "familes": 3},
+        f"{SOURCE}: unknown key 'familes'; did you mean 'families'?",
+    ),
+    ("datasets", {}, "datasets:"),
+    ("datasets", {"../up": {"source": {"type": "simulated"}}}, "'../up' is no name: use letters"),
+    ("datasets", {"x" * 101: {"source": {"type": "simulated"}}}, "x' is no name: .*at most 100"),
+    ("datasets.demo.folds.k", 1, "datasets.demo.folds.k: 1 is not at least 2"),
+    ("datasets.demo.folds.k", 5.0, "datasets.demo.folds.k: 5.0 is not a whole number"),
+    ("datasets.demo.folds.method", "table", "method table needs the path"),
+    ("datasets.demo.folds.column", "species", "folds.column: only the method grouped takes a col"),
+    ("datasets.demo.recipes", ["ikfd"], "recipe 'ikfd' is not defined"),
+    ("datasets.demo.recipes", [], r"demo.recipes: \[\] is empty"),
+    ("datasets.demo.final", "pcvm", "datasets.demo.final: recipe 'pcvm' is not defined"),
+    ("datasets.demo.scoring", {"gap_open": 1, "gap_extend": 2}, "gap_open must be"),
+    ("sead", 3, "top level: unknown key 'sead'; did you mean 'seed'?"),
+    ("alignment.backend", "parasial", "did you mean 'parasail'?"),
+    ("alignment.backend", "pyopal", "alignment.backend: 'pyopal' is none of auto, parasail"),
+    ("recipes", "atuo", "recipes: 'atuo' is not a list or auto"),
+    ("recipes", "auto", "selectors and learners cannot be given beside auto"),
+    ("recipes.0.transform", "lgo", "'lgo' is none of .* did you mean 'log'?"),
+    ("recipes.0.selector", "mbe", "selector 'mbe' is not defined; did you mean 'meb'"),
+    ("recipes.0.learner", "ikdf", "learner 'ikdf' is not defined; did you mean 'ikfd'"),
+    ("recipes.0.rank", 2.5, "rank 2.5 is neither a whole number nor a share"),
+    ("recipes.0.rank", 5.0, "rank 5.0 is neither a whole number nor a share"),
+    ("recipes.1.name", "ikfd-meb", "the name stands twice"),
+    ("auto", {}, "selectors, learners and recipes cannot be given beside auto"),
+    ("auto", {"alignmnts": 3}, "auto: unknown key 'alignmnts'; did you mean 'alignments'"),
+    ("transforms.evalue.K", 0.1, "give both lambda and K, or neither"),
+    ("selectors.meb.sketch", 9, "selectors.meb: unknown key 'sketch'"),
+    ("selectors.meb.method", "leverge", "did you mean 'leverage'"),
+    ("selectors.uniform", {"method": "uniform"}, "the key 'budget' is missing"),
+    ("selectors.kmeans.budget", "kmeans", "no selector with a number of its own"),
+    ("selectors.kmeans.budget", 7.0, "budget: 7.0 is not a whole number, text or a set of keys"),
+    ("selectors.kmeans.budget", {"rnak": 3}, "'rnak'; did you mean 'rank'"),
+    ("selectors.kmeans.budget", {"rank": 0}, "selectors.kmeans.budget.rank: 0 is"),
+    ("selectors.kmeans.budget", {}, "selectors.kmeans.budget: {} is empty"),
+    ("selectors.kmeans.budget", {"share": 1.5}, "budget.share: 1.5 is not at most"),
+    ("learners.pcvm.ridge", 1, "learners.pcvm: unknown key 'ridge'"),
+    ("learners.ikfd.ridge", -1e-9, "learners.ikfd.ridge: -1e-09 is not at least 0"),
+    ("learners.ikfd.ridge", "outer", "learners.ikfd.ridge: 'outer' is not a number or inner"),
+    ("learners.nearest", "linear_svc", "learners.nearest: 'linear_svc' is not a set of keys"),
+    (
+        "learners.ikfd",
+        {"method": "cvm"},
+        "'ikfd-meb': cvm cannot learn from negative eigenvalues, ",
+    ),
+    ("learners.nearest", {"method": "sf_lsm", "ridge": "1e-3"}, "the number is 1.0e-3"),
+    ("learners.nearest", {"method": "sf_lsm", "ridge": "1e3"}, r"the number is 1\.0e\+3"),
+    ("learners.nearest.method", "epcvm", "did you mean 'ny_epcvm'?"),
+    ("classify", {"a": {"dataset": "dmeo", "input": "x"}}, "did you mean 'demo'"),
+    (
+        "classify",
+        {"a": {"dataset": "demo", "input": "x", "strand": "both"}},
+        r"classify\.a\.strand: the objects of 'demo' are no nucleotides",
+    ),
+    (
+        "classify",
+        {"a": {"dataset": "demo", "input": "x", "vectors": "v.tsv"}},
+        r"classify\.a\.vectors: the data set 'demo' has no vectors, so its model looks at none",
+    ),
+    ("recipes.0.views", {"vectors": True}, "recipe 'ikfd-meb' has a view of vectors, but the data"),
+    ("datasets.demo.vectors", "~/v.tsv", r"demo\.vectors: '~/v.tsv' has ~ in it"),
+    ("datasets.demo.vectors", "", "demo.vectors: '' is empty"),
+    ("results", "r{x}", "results: 'r{x}' has a brace, which"),
+    ("results", "a\nb", r"results: 'a\\nb' has a control character"),
+    ("reject_error", float("nan"), "reject_error: nan is not a finite number"),
+    ("reject_error", None, "reject_error: give a number, or reject_coverage instead"),
+    ("reject_coverage", 0.9, "reject_error and reject_coverage are two ways to choose one"),
+    ("reject_confidence", None, "reject_confidence: give a number, or reject_coverage instead"),
+    ("reject_confidence", 1.0, "reject_confidence: 1.0 is not less than 1"),
+    ("reject_coverage", 1.5, "reject_coverage: 1.5 is not at most 1"),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"), MISTAKES, ids=[f"{p}: {m}" for p, _, m in MISTAKES]
+)
+def test_mistakes_are_named(content, path, value, message):
+    *place, last = path.split(".")
+    part = content
+    for key in place:
+        part = part[int(key) if key.isdigit() else key]
+    part[last] = value
+    with pytest.raises(InputError, match=message) as caught:
+        complete_configuration(content, "my.yaml")
+    assert str(caught.value).startswith("my.yaml: ")
+    assert "\n" not in str(caught.value)
+
+
+def laughter(level):
+    """A part that stands for ten of the part before it, and so on: ten to the power of thirty."""
+    aliases = [", ".join([f"*a{i}"] * 10) for i in range(30)]
+    return "a0: &a0 {x: 1}\n" + "".join(
+        f"a{i}: &a{i} {level(a, i)}\n" for i, a in enumerate(aliases, 1)
+    )
+
+
+LISTS = laughter(lambda aliases, i: f"[{aliases}]")
+SETS = laughter(lambda aliases, i: f"{{{', '.join(f'k{k}: *a{i - 1}' for k in range(10))}}}")
+MERGED = laughter(lambda aliases, i: f"{{<<: [{aliases}]}}")
+
+
+def test_aliases_that_stand_for_little_are_taken(tmp_path, content):
+    text = (ROOT / "config.yaml").read_text()
+    assert "&" not in yaml.safe_dump(content)
+    (tmp_path / "c.yaml").write_text(text.replace("seed:", "seed: &seed", 1))
+    assert load_configuration(tmp_path / "c.yaml") == complete_configuration(content)
+    (tmp_path / "c.yaml").write_text("a: &a {x: 1}\nb: [*a, *a]\n")
+    assert read_configuration(tmp_path / "c.yaml")["b"] == [{"x": 1}, {"x": 1}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("seed: 1\nseed: 2\n", "key 'seed' stands twice"),
+        ("datasets:\n  3: {a: 1}\n  '3': {a: 2}\n", r"key '3' stands twice \(line 3\)"),
+        ("2020-01-01: x\n", r"not YAML: key 2020-01-01 is no text \(line 1\)"),
+        ("seed: 2020-13-45\n", "not YAML: month must be in"),
+        (f"seed: {'9' * 5000}\n", "not YAML: Exceeds the limit"),
+        ("seed: [1\n", "not YAML"),
+        ("", "holds no keys"),
+        ("- 1\n", "holds no keys"),
+        ("a: &x [*x]\n", "c.yaml: a part holds itself, or is nested too deeply"),
+        ("a: " + "[" * 1500, "c.yaml: a part holds itself, or is nested too deeply"),
+        (
+            LISTS,
+            r"more than 100,000 keys and values \(line 6\), each alias counted as what it stands",
+        ),
+        (SETS, r"more than 100,000 keys and values \(line 6\)"),
+        (MERGED, r"more than 100,000 keys and values \(line 6\)"),
+        (f"a: [{'1, ' * 100_000}1]\n", r"more than 100,000 keys and values \(line 1\)"),
+        ("#" * 2**22 + "\n", "c.yaml: has more than 4,194,304 bytes"),
+        ("a: !!python/object/apply:os.system ['true']\n", "not YAML"),
+    ],
+)
+def test_files_that_are_no_configuration(tmp_path, text, message):
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        load_configuration(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"nothing\.yaml: cannot be read"):
+        load_configuration(tmp_path / "nothing.yaml")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (LINEAR, "recipe 'ikfd-meb' has 'transform: log', .* For vectors give"),
+        (BALL, "For generated data give recipes and their selectors 'transform: raw'"),
+        (MATRIX, "For a matrix give recipes and their selectors 'transform: raw'"),
+    ],
+)
+def test_scores_that_are_no_alignments_stay_as_they_are(content, source, message):
+    content["datasets"]["demo"] |= {"source": source, "final": None}
+    content["recipes"] = content["recipes"][:1]
+    with pytest.raises(InputError, match=message):
+        complete_configuration(content)
+
+
+def test_transforms_that_cannot_take_scores_below_0_are_refused(content):
+    content["datasets"]["demo"]["scoring"] = {"mode": "semiglobal"}
+    with pytest.raises(InputError, match="semiglobal alignments can score below 0.* mode local"):
+        complete_configuration(content)
+    for owner in (*content["selectors"].values(), *content["recipes"]):
+        if owner.get("method") != "all":
+            owner["transform"] = "normalised"
+    complete_configuration(content)
+
+
+def test_backends_align_in_all_modes_and_the_default_is_the_fastest(content):
+    assert complete_configuration(content)["alignment"]["backend"] == next(iter(BACKENDS)) == "auto"
+    for owner in (*content["selectors"].values(), *content["recipes"]):
+        if owner.get("method") != "all":
+            owner["transform"] = "normalised"
+    for backend, mode in itertools.product(BACKENDS, MODES):
+        content["alignment"]["backend"] = backend
+        content["datasets"]["demo"]["scoring"] = {"mode": mode}
+        assert complete_configuration(content)["alignment"]["backend"] == backend
+
+
+def test_defaults_of_a_kernel_and_a_generator_are_filled_in():
+    given = BALL | {"generator": {"name": "bananas", "objects": 60}, "kernel": {"name": "elm"}}
+    complete = complete_configuration(configuration(given, "raw"))
+    assert complete["datasets"]["mine"]["source"] == {
+        "type": "generated",
+        "generator": {"name": "bananas", "objects": 60, "overlap": 0.25},
+        "kernel": {"name": "elm", "deviation": 1e10},
+        "min_class_size": 2,
+    }
+
+
+@pytest.mark.parametrize("rank", [1, 1.0, 0.5, 30, "misfit"])
+def test_ranks_keep_their_type(content, rank):
+    content["recipes"][0]["rank"] = rank
+    found = complete_configuration(content)["recipes"][0]["rank"]
+    assert (type(found), found) == (type(rank), rank)
+
+
+@pytest.mark.parametrize("key", ["selectors", "learners", "recipes"])
+def test_a_comparison_is_given_whole_or_left_out(content, key):
+    del content[key]
+    with pytest.raises(InputError, match=f"'{key}' is missing. Give selectors, learners and rec"):
+        complete_configuration(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"datasets": {"mine": {"source": FASTA}}},
+        {"datasets": {"mine": {"source": FASTA}}, "recipes": "auto", "auto": {"alignments": 9}},
+        {"datasets": {"mine": {"source": MATRIX}}},
+        {"datasets": {"mine": {"source": BALL}}},
+        {
+            "datasets": {
+                "mine": {"source": FASTA, "scoring": {"mode": "global"}},
+                "other": {"source": FASTA},
+                "matrix": {"source": MATRIX},
+            }
+        },
+    ],
+)
+def test_data_alone_are_a_configuration(content):
+    config = complete_configuration(content)
+    recipes = {recipe["name"]: recipe for recipe in config["recipes"]}
+    assert len(recipes) == len(config["recipes"])
+    for key, dataset in config["datasets"].items():
+        own = [recipes[name] for name in dataset["recipes"]]
+        assert 7 <= len(own) <= 14, key
+        asking = [recipe for recipe in own if recipe["cascade"]]
+        assert len({recipe["selector"] for recipe in own}) == (4 if asking else 3)
+        assert dataset["final"] is None
+    used = {name for dataset in config["datasets"].values() for name in dataset["recipes"]}
+    assert used == set(recipes)
+    assert config["prefer"] == "cheap"
+    assert complete_configuration({**content, "prefer": "accuracy"})["prefer"] == "accuracy"
+    assert complete_configuration(config) == config, "the one that the report prints"
+    assert config["inner_folds"] == 5
+    assert complete_configuration({**content, "inner_folds": 3})["inner_folds"] == 3
+    # What the report prints of it is a configuration too, and the same one.
+    assert complete_configuration(config) == config
+    changed = copy.deepcopy(config)
+    changed["recipes"][0]["correction"] = "flip"
+    with pytest.raises(InputError, match="cannot be given beside auto"):
+        complete_configuration(changed)
+
+
+def directed(selector=None, learner=None, correction="none", kind="asymmetric"):
+    """A config of an asymmetric matrix with one recipe."""
+    recipe = {"name": "it", "transform": "raw", "selector": "s", "learner": "l"}
+    return {
+        "datasets": {"mine": {"source": MATRIX | {"kind": kind}}},
+        "selectors": {"s": selector or {"method": "uniform", "budget": 9}},
+        "learners": {"l": learner or {"method": "ny_epcvm"}},
+        "recipes": [recipe | {"correction": correction}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"selector": {"method": "meb", "transform": "raw"}}, "selector meb .*all, given, uniform"),
+        (
+            {"selector": {"method": "leverage", "transform": "raw", "budget": 9}},
+            "selector leverage needs a symmetric kernel",
+        ),
+        ({"correction": "flip"}, "correction 'flip' .* Use none or landmark_basis"),
+        ({"correction": "landmark_mds"}, "correction 'landmark_mds' needs a symmetric kernel"),
+        *(
+            ({"learner": {"method": name}, "correction": "none"}, f"learner {name} needs .*ny_pcvm")
+            for name in ("krein_lsm", "krein_vc_lsm", "krein_sh_svm")
+        ),
+    ],
+)
+def test_what_needs_a_symmetric_kernel_is_refused_by_name(changes, message):
+    with pytest.raises(InputError, match=f"datasets.mine.recipes: recipe 'it': .*{message}"):
+        complete_configuration(directed(**changes))
+    complete_configuration(directed(**changes, kind="similarity"))
+    for learner in ("ny_pcvm", "ny_ikfd", "ikqd", "sf_lsm", "linear_svc", "nearest_landmark"):
+        for correction in ("none", "landmark_basis"):
+            complete_configuration(directed(learner={"method": learner}, correction=correction))
+
+
+def test_an_asymmetric_matrix_alone_is_a_configuration():
+    config = complete_configuration(
+        {
+            "datasets": {
+                "directed": {"source": MATRIX | {"kind": "asymmetric"}},
+                "matrix": {"source": MATRIX},
+            }
+        }
+    )
+    recipes = {recipe["name"]: recipe for recipe in config["recipes"]}
+    own = [recipes[name] for name in config["datasets"]["directed"]["recipes"]]
+    assert len(own) >= 5
+    assert {config["selectors"][recipe["selector"]]["method"] for recipe in own} == {"uniform"}
+    assert {recipe["correction"] for recipe in own} == {"none"}
+    assert {recipe["transform"] for recipe in own} == {"raw"}
+    assert not set(config["datasets"]["matrix"]["recipes"]) & {recipe["name"] for recipe in own}
+    assert complete_configuration(config) == config
+
+
+def test_a_zero_diagonal_has_nothing_to_divide_by():
+    for kind in ("zero_diagonal_similarity", "asymmetric"):
+        config = directed(kind=kind)
+        config["recipes"][0]["transform"] = "normalised"
+        with pytest.raises(InputError, match="'transform: normalised', but only alignment scores"):
+            complete_configuration(config)
+
+
+def test_the_alignments_of_an_automatic_choice_are_those_of_its_largest_set_of_landmarks():
+    """The smaller sets are parts of it, and cost nothing more."""
+    bare = {"datasets": {"mine": {"source": FASTA}}, "auto": {"alignments": 1_000_000}}
+    selectors = complete_configuration(bare)["selectors"]
+    paid = [selector["budget"]["alignments"] for selector in selectors.values()]
+    assert paid == [900_000] * 4
+
+
+def test_nucleotides_have_scores_of_their_own():
+    source = {"type": "fasta", "fasta": "x.fna", "molecule": "nucleotide"}
+    source["labels"] = {"from_file_names": True}
+
+    def scoring(**given):
+        dataset = {"source": source, "scoring": given} if given else {"source": source}
+        completed = complete_configuration({"datasets": {"mine": dataset}})
+        assert complete_configuration(completed) == completed
+        return completed["datasets"]["mine"]["scoring"]
+
+    plain = {"matrix": "nuc44", "gap_open": 16, "gap_extend": 4, "mode": "local"}
+    assert scoring() == plain
+    assert scoring(mode="semiglobal", gap_open=10) == {
+        **plain,
+        "mode": "semiglobal",
+        "gap_open": 10,
+    }
+    for matrix in ("nuc44", "dnafull", "mine.txt"):
+        assert scoring(matrix=matrix) == {**plain, "matrix": matrix}
+    assert scoring(gap_open=2) == {**plain, "gap_open": 2, "gap_extend": 2}
+    with pytest.raises(InputError, match="BLOSUM62 compares amino acids, the molecule is nucleo"):
+        scoring(matrix="BLOSUM62")
+
+
+def test_a_flat_file_has_its_defaults_and_downloads_nothing():
+    source = FLAT_FILE | {"labels": {"from": "ec", "levels": 3}}
+    complete = complete_configuration(configuration(source))["datasets"]["mine"]["source"]
+    assert complete["download"] is None
+    assert complete["labels"] == {"from": "ec", "levels": 3, "multiple": "drop", "classes": None}
+
+
+def test_levels_have_their_defaults():
+    def completed(levels, **labels):
+        content = configuration(FLAT_FILE | {"labels": {"from": "ec", **labels}})
+        content["datasets"]["mine"]["levels"] = levels
+        return complete_configuration(content)["datasets"]["mine"]["levels"]
+
+    assert completed(None) is None
+    assert completed({}) == {"separator": ".", "back_off": 0.95, "learn": "inner"}
+    with pytest.raises(InputError, match="labels.from: the levels of EC numbers have the separat"):
+        completed({"separator": ";"})
+    with pytest.raises(InputError, match="labels.from: labels from pfam have no levels. Take ec"):
+        completed({}, **{"from": "pfam"})
+
+
+def test_unknown_objects_are_tested_if_it_is_asked_for(content):
+    assert content["unknown"] == {"false_alarms": 0.01}
+    left_out = {key: value for key, value in content.items() if key != "unknown"}
+    assert complete_configuration(left_out)["unknown"] is None
+    assert complete_configuration(content | {"unknown": {}})["unknown"] == {"false_alarms": 0.01}
+    for wrong, why in ((0, "more than 0"), (0.5, "less than 0.5"), ("few", "a number")):
+        with pytest.raises(InputError, match=rf"unknown.false_alarms: .* is not {why}"):
+            complete_configuration(content | {"unknown": {"false_alarms": wrong}})

@@ -1,0 +1,164 @@
+"""What views, lifts, corrections and learners say of each other."""
+
+import pytest
+
+from kreinflow.base.errors import InputError
+from kreinflow.config.configuration import complete_configuration
+from kreinflow.config.cross_references import check_references
+from registries import one_recipe
+from small_inputs import BY_HEADER, configuration, fasta_source, write_input
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"lift": {"width": 0}}, "width: 0 is not more than 0"),
+        ({"lift": {"width": "wide"}}, "width: 'wide' is not a number or inner"),
+        ({"lift": {"inducing": 1}}, "inducing: 1 is not at least 2"),
+        ({"lift": {"kernel": "rbf"}}, "kernel: 'rbf' is none of gaussian, linear"),
+        ({"lift": {}, "correction": "flip"}, "'it': a lift has no negative eigenvalues"),
+        ({"lift": {}, "rank": 5}, "'it': a lift keeps all of its inducing points. Leave out rank"),
+        ({"views": {"words": [1, 1]}}, "words"),
+        ({"views": {"words": [5]}}, "5 is not at most 4"),
+        ({"views": {"words": []}}, r"words: \[\] is empty"),
+        ({"views": {"word": [1]}}, "unknown key 'word'; did you mean 'words'"),
+        ({"views": {"words": [1]}, "correction": "clip"}, "a lift has no negative eigenvalues"),
+        ({"cascade": {"loss": 1}}, "cascade.loss: 1 is not less than 1 .*0.01 for one point"),
+        ({"cascade": {"loss": None}}, "cascade.loss: None is not a number"),
+        ({"cascade": {"alignments": 0}}, "cascade.alignments: 0 is not at least 1"),
+        ({"cascade": {"records": "none"}}, "cascade.records: 'none' is none of model, apart"),
+        ({"cascade": {"losses": 0.1}}, "unknown key 'losses'; did you mean 'loss'"),
+        ({"cascade": True}, "cascade: True is not a set of keys or null"),
+        (
+            {"cascade": {"loss": 0.01, "alignments": 40}},
+            "'it': cascade: loss and alignments are two ways to choose one threshold. Leave",
+        ),
+    ],
+)
+def test_views_lifts_and_cascades_that_cannot_be_are_refused(more, message):
+    content = one_recipe()
+    content["recipes"][0] |= more
+    with pytest.raises(InputError, match=message):
+        complete_configuration(content)
+
+
+@pytest.mark.parametrize(
+    ("transform", "budget", "wanted", "more", "refused"),
+    [
+        ("log", 12, 12, {}, 13),
+        ("log", 12, 13, {}, None),
+        ("raw", 12, 12, {}, None),
+        ("raw", 13, 12.5, {}, 13),
+        ("log", {"most": 12}, 12, {}, None),  # how many that are, the data say
+        ("log", 12, 5, {"method": "meb", "grow": False}, None),  # so many at most
+    ],
+)
+def test_a_first_stage_that_takes_more_alignments_than_are_stated_is_refused(
+    transform, budget, wanted, more, refused
+):
+    selector = {"method": "uniform", "budget": budget, **more}
+    content = one_recipe(selector, transform=transform, cascade={"alignments": wanted})
+    if refused is None:
+        complete_configuration(content)
+        return
+    message = (
+        f"recipes, 'it': cascade: {wanted} alignments for a query are asked for, and the first "
+        f"stage takes {refused}. Give more, or its selector a smaller budget."
+    )
+    with pytest.raises(InputError, match=message):
+        complete_configuration(content)
+
+
+def test_a_lift_lets_learners_that_need_no_negative_eigenvalue_do_without_a_correction():
+    content = one_recipe(learner={"method": "cvm"})
+    with pytest.raises(InputError, match="cvm cannot learn from negative eigenvalues"):
+        complete_configuration(content)
+    content["recipes"][0] |= {"correction": "none", "lift": {"kernel": "gaussian"}}
+    complete_configuration(content)
+
+
+@pytest.mark.parametrize(
+    ("given", "complete"),
+    [
+        ({}, {"cascade": None}),
+        ({"cascade": None}, {"cascade": None}),
+        ({"cascade": {}}, {"cascade": {"loss": 0.005, "records": "model"}}),
+        ({"cascade": {"loss": 0}}, {"cascade": {"loss": 0, "records": "model"}}),
+        (
+            {"cascade": {"alignments": 40, "records": "apart"}},
+            {"cascade": {"alignments": 40, "records": "apart"}},
+        ),
+    ],
+)
+def test_a_cascade_has_a_loss_unless_alignments_are_stated(given, complete):
+    content = one_recipe()
+    content["recipes"][0] |= given
+    config = complete_configuration(content)
+    (recipe,) = config["recipes"]
+    assert {"cascade": recipe["cascade"]} == complete
+    assert complete_configuration(config) == config  # as the report prints it
+
+
+@pytest.mark.parametrize("objects", ["similarity", "dissimilarity", {"name": "edit_distance"}])
+def test_only_sequences_have_a_cascade(tmp_path, objects):
+    config = configuration(write_input(tmp_path, objects), "raw", recipe={"cascade": {}})
+    with pytest.raises(InputError, match="recipe 'one' has a cascade, but only sequences are alig"):
+        complete_configuration(config)
+
+
+def test_learners_that_cannot_learn_siblings_are_refused_by_the_name_of_their_recipe():
+    content = one_recipe(learner={"method": "ikqd"})
+    config = complete_configuration(content)
+    ((name, dataset),) = config["datasets"].items()
+    for learn in ("leaves", "inner"):
+        dataset["levels"] = {"separator": ".", "back_off": 0.95, "learn": learn}
+        check_references(config, "config")
+    dataset["levels"]["learn"] = "siblings"
+    message = f"^config: datasets.{name}.levels.learn: recipe 'it': the learner ikqd cannot learn"
+    with pytest.raises(InputError, match=message):
+        check_references(config, "config")
+
+
+SEVERAL = {"pattern": "family=(.*);", "multiple": "all"}
+
+
+@pytest.mark.parametrize(
+    ("more", "recipe", "learner", "message"),
+    [
+        ({}, {}, {}, None),
+        (
+            {},
+            {},
+            {"method": "nearest_landmark"},
+            "'one': the learner nearest_landmark cannot",
+        ),
+        ({}, {}, {"method": "ikqd"}, "recipe 'one': the learner ikqd cannot .* Use one of cvm, "),
+        ({}, {"cascade": {}}, {}, "recipe 'one' has a cascade, which tells classes apart, but rec"),
+        (
+            {"unknown": ["a"]},
+            {},
+            {},
+            r"mine.unknown: records with several labels \(labels.multiple: all\) cannot have it",
+        ),
+    ],
+)
+def test_what_takes_records_for_ones_of_one_label(tmp_path, more, recipe, learner, message):
+    write_input(tmp_path)
+    content = configuration(fasta_source(labels=SEVERAL), recipe=recipe)
+    content["datasets"]["mine"] |= more
+    content["learners"]["ikfd"] = learner or {"method": "sf_lsm"}
+    if message is None:
+        complete_configuration(content)
+        return
+    with pytest.raises(InputError, match=message):
+        complete_configuration(content)
+    content["datasets"]["mine"]["source"]["labels"] = BY_HEADER
+    complete_configuration(content)
+
+
+def test_several_labels_have_no_p_values(tmp_path):
+    write_input(tmp_path)
+    content = configuration(fasta_source(labels=SEVERAL), unknown={"false_alarms": 0.01})
+    content["learners"]["ikfd"] = {"method": "sf_lsm"}
+    with pytest.raises(InputError, match=r"^config: unknown: .* records of datasets.mine may have"):
+        complete_configuration(content)

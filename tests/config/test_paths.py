@@ -1,0 +1,126 @@
+"""Names and paths of a configuration: what would become another file is refused by name."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kreinflow.base.errors import InputError
+from kreinflow.compare.kinds import twins_of
+from kreinflow.config.configuration import complete_configuration
+from kreinflow.config.paths import TAKEN
+from small_inputs import configuration
+
+ROOT = Path(__file__).parents[2]
+SIMULATED = {"type": "simulated"}
+FAULTS = [
+    ("o<results>t", "has <results> in it, which Snakemake takes for a variable. Rename it."),
+    ("<x>/a", "has <x> in it, which Snakemake takes for a variable"),
+    ("a{x}", "has a brace, which Snakemake takes for the begin or end of a wildcard. Rename it."),
+    ("a}", "has a brace, which Snakemake"),
+    *(
+        (f"a{sign}b", "has a control character, or one that is not shown. Rename it.")
+        for sign in "\n\x7f\x85\u2028\u202e\u200f\u200b\ufeff\uffff"
+    ),
+    ("a ", "begins or ends with a space. Remove it"),
+    (" a", "begins or ends with a space"),
+    ("a /", "begins or ends with a space"),
+    ("a\u00a0", "begins or ends with a space"),
+    ("~/a", "has ~ in it, which only a shell replaces by a folder. Write the folder out."),
+    ("$HOME/a", r"has \$HOME in it, which only a shell replaces"),
+    ("/a/$USER/b", r"has \$USER in it, which only a shell replaces"),
+    ("https://x.org/a", "is an address where a path is expected. Download it"),
+    ("s3://a/b", "is an address where a path is expected"),
+]
+FINE = ["a b", "./a", "a//b/", "../a", "a<b", "a~", "a$b", "x:y", "ä'\"*?[a]#%&;|`\\", "-a"]
+FINE += ["می\u200cرود", "ශ\u0dca\u200dරී", "Flug\u00adhafen"]
+
+
+def with_path(place, path):
+    """A config with a path in one of the places that have one."""
+    labels = {"table": "l.tsv"}
+    source = {"type": "fasta", "fasta": ["b.fasta", "c.fasta"], "labels": labels}
+    config = configuration(source, "log") | {"classify": {"new": {"dataset": "mine", "input": "n"}}}
+    config["datasets"]["mine"]["folds"] = {"method": "table", "table": "f.tsv"}
+    config["datasets"]["mine"]["scoring"] = {"matrix": "m.txt"}
+    *way, last = place.split(".")
+    part = config
+    for key in way:
+        part = part[int(key) if key.isdigit() else key]
+    part[int(last) if last.isdigit() else last] = path
+    return config
+
+
+PLACES = [
+    "results",
+    "data",
+    "datasets.mine.source.fasta",
+    "datasets.mine.source.fasta.1",
+    "datasets.mine.source.labels.table",
+    "datasets.mine.folds.table",
+    "datasets.mine.scoring.matrix",
+    "classify.new.input",
+]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_paths_that_something_takes_otherwise(place):
+    for path, message in FAULTS:
+        with pytest.raises(InputError, match=rf"my\.yaml: {place}: .*{message}") as caught:
+            complete_configuration(with_path(place, path), "my.yaml")
+        assert "\n" not in str(caught.value)
+    for path in FINE:
+        complete_configuration(with_path(place, path), "my.yaml")
+
+
+def test_settings_that_are_no_paths_may_have_such_signs():
+    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"pattern": r"x{2}(?P<y>.) "}}
+    complete_configuration(configuration(source))
+
+
+def named(**names):
+    """A config with the given names."""
+    config = configuration(SIMULATED)
+    for key, added in names.items():
+        config[key] = config.get(key, {}) | added
+    return config
+
+
+def test_names_of_what_else_is_in_the_results_are_taken():
+    rules = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
+    found = set(re.findall(r"\{RESULTS\}/([A-Za-z0-9][\w.-]*)", rules))
+    assert found == set(TAKEN)
+    for name in (*TAKEN, "Report.html", "LOGS"):
+        with pytest.raises(InputError, match=f"datasets: '{name}' is the name of something else"):
+            complete_configuration(named(datasets={name: {"source": SIMULATED}}))
+    complete_configuration(named(datasets={"report": {"source": SIMULATED}}))
+
+
+def test_names_that_differ_in_case_alone():
+    message = "'mine' and 'Mine' differ in upper and lower case only"
+    for key, part in (
+        ("datasets", {"Mine": {"source": SIMULATED}}),
+        ("selectors", {n: {"method": "uniform", "budget": 9} for n in ("mine", "Mine")}),
+        ("classify", {n: {"dataset": "mine", "input": "x"} for n in ("mine", "Mine")}),
+    ):
+        with pytest.raises(InputError, match=f"config: {key}: {message}"):
+            complete_configuration(named(**{key: part}))
+    complete_configuration(
+        named(
+            datasets={"other": {"source": SIMULATED}},
+            classify={
+                "new": {"dataset": "mine", "input": "x"},
+                "New": {"dataset": "other", "input": "x"},
+            },
+        )
+    )
+    twin = complete_configuration(named(datasets={"mine+Homology-Aware": {"source": SIMULATED}}))
+    with pytest.raises(InputError, match=r"'mine\+Homology-Aware' is the name that the comparison"):
+        twins_of(twin["datasets"])
+
+
+@pytest.mark.parametrize("name", ["mine\n", "a/b", "..", ".a", "a b", "ä", "", "x" * 101])
+def test_what_is_no_name(name):
+    for key, part in (("datasets", {"source": SIMULATED}), ("classify", {"dataset": "mine"})):
+        with pytest.raises(InputError, match="is no name: use letters, digits and"):
+            complete_configuration(named(**{key: {name: part}}))

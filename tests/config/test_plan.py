@@ -1,0 +1,186 @@
+"""What a run makes of a data set: the names of selectors, transforms, folds, files and jobs."""
+
+import pytest
+
+from kreinflow.base.errors import InputError
+from kreinflow.config.configuration import complete_configuration
+from kreinflow.config.plan import DatasetPlan
+
+LEARNERS = {"ikfd": {"method": "ny_ikfd"}, "nearest": {"method": "nearest_landmark"}}
+SELECTORS = {
+    "balls": {"method": "meb", "transform": "sqrt", "candidates": 7},
+    "lender": {"method": "meb", "transform": "log", "candidates": 12},
+    "sketched": {"method": "leverage", "transform": "log", "sketch": 40, "budget": 9},
+    "drawn": {"method": "uniform", "budget": "lender"},
+}
+
+
+def recipe(name, selector, transform="log", learner="ikfd"):
+    return {"name": name, "selector": selector, "transform": transform, "learner": learner}
+
+
+def plan(*recipes, source=None, **dataset):
+    source = source or {"type": "simulated", "families": 3, "sequences": 60}
+    dataset = {"source": source, "folds": {"k": 2}, **dataset}
+    config = {
+        "results": "out/",
+        "alignment": {"blocks": 2},
+        "datasets": {"mine": dataset, "other": {"source": {"type": "simulated"}}},
+        "selectors": SELECTORS,
+        "learners": LEARNERS,
+        "recipes": list(recipes),
+        "classify": {"new": {"dataset": "mine", "input": "new.fasta"}},
+    }
+    return DatasetPlan(complete_configuration(config), "mine")
+
+
+def test_a_lender_of_a_number_is_used_but_not_trained():
+    found = plan(recipe("one", "drawn"), recipe("two", "balls", "raw"))
+    assert found.trained_selectors == ["drawn", "balls"]
+    assert list(found.selectors) == ["drawn", "balls", "lender"]
+    assert found.transforms == ["log", "raw", "sqrt"]
+    assert found.of_fold("models", "r0f1", "tsv") == [
+        "out/mine/models/drawn/r0f1.tsv",
+        "out/mine/models/balls/r0f1.tsv",
+    ]
+    assert "out/mine/landmarks/lender/all.tsv" in found.of_folds("landmarks", "tsv", lenders=True)
+
+
+@pytest.mark.parametrize(
+    ("folds", "labels", "tables"),
+    [
+        ({"method": "stratified"}, {"pattern": "f=(.)"}, []),
+        ({"method": "table", "table": "folds.tsv"}, {"pattern": "f=(.)"}, ["folds.tsv"]),
+        ({"method": "grouped"}, {"table": "y.tsv"}, []),
+        ({"method": "grouped", "column": "genus"}, {"table": "y.tsv"}, ["y.tsv"]),
+    ],
+)
+def test_the_table_that_folds_are_read_from(folds, labels, tables):
+    source = {"type": "fasta", "fasta": "x.fasta", "labels": labels}
+    found = plan(recipe("one", "balls"), source=source, folds=folds)
+    assert found.fold_tables == tables
+
+
+def test_recipes_are_those_of_the_data_set_in_its_order():
+    one, two, three = recipe("one", "balls"), recipe("two", "drawn"), recipe("three", "balls")
+    found = plan(one, two, three, recipes=["three", "one"])
+    assert [r["name"] for r in found.recipes()] == ["three", "one"]
+    assert [r["name"] for r in found.recipes("balls")] == ["three", "one"]
+    assert found.recipes("drawn") == []
+    assert found.selectors.keys() == {"balls"}
+
+
+def test_recipes_with_a_cascade_are_told_by_their_selector():
+    asking = {"cascade": {"alignments": 40}}
+    found = plan(
+        recipe("one", "balls"), recipe("two", "drawn") | asking, recipe("three", "balls") | asking
+    )
+    assert [r["name"] for r in found.cascades()] == ["two", "three"]
+    assert [r["name"] for r in found.cascades("balls")] == ["three"]
+
+
+@pytest.mark.parametrize(
+    ("selectors", "candidates", "sketch"),
+    [(["balls", "drawn"], 12, 0), (["sketched"], 0, 40), (["balls", "sketched"], 7, 40)],
+)
+def test_most_candidates_count(selectors, candidates, sketch):
+    found = plan(*(recipe(name, name) for name in selectors))
+    assert found.most_wanted("candidates") == candidates
+    assert found.most_wanted("sketch") == sketch
+    assert found.chooses_by_scores
+
+
+def test_null_candidates_are_all_of_them(monkeypatch):
+    monkeypatch.setitem(SELECTORS, "balls", {"method": "meb", "candidates": None})
+    assert plan(recipe("one", "balls"), recipe("two", "drawn")).most_wanted("candidates") is None
+    monkeypatch.setitem(SELECTORS, "drawn", {"method": "uniform", "budget": 9})
+    assert not plan(recipe("two", "drawn")).chooses_by_scores
+
+
+def test_folds_end_with_all(tmp_path):
+    found = plan(recipe("one", "balls"), folds={"k": 2, "repeats": 2})
+    assert found.folds == ["r0f0", "r0f1", "r1f0", "r1f1", "all"]
+    assert [path[-8:] for path in found.of_tested("models", "tsv")] == [
+        f"{fold}.tsv" for fold in found.folds[:-1]
+    ]
+    table = tmp_path / "folds.tsv"
+    missing = plan(recipe("one", "balls"), folds={"method": "table", "table": str(table)})
+    with pytest.raises(InputError, match=r"folds\.tsv: no such file"):
+        _ = missing.folds
+    table.write_text("id\tfold\na\tx\nb\ttrain\nc\ty\nd\tz\n")
+    assert missing.folds == ["r0f0", "r0f1", "r0f2", "all"]
+
+
+def test_tiles_are_what_all_learners_read():
+    found = plan(recipe("one", "balls"), recipe("two", "drawn", learner="nearest"))
+    by_tiles = {
+        name: all(learner.by_tiles for learner in found.learners(name))
+        for name in found.trained_selectors
+    }
+    assert by_tiles["balls"]
+    SVC = {"method": "linear_svc"}
+    config = {**found.config, "learners": {"ikfd": LEARNERS["ikfd"], "nearest": SVC}}
+    (learner,) = DatasetPlan(config, "mine").learners("drawn")
+    assert not learner.by_tiles
+
+
+def test_what_is_classified_is_the_data_sets_own(tmp_path):
+    found = plan(recipe("one", "balls"))
+    assert found.classified == ["out/mine/classified/new.tsv"]
+    source = {
+        "type": "fasta",
+        "fasta": "x.fasta",
+        "labels": {"table": "x.tsv"},
+        "unmatched": "classify",
+    }
+    found = plan(recipe("one", "balls"), source=source)
+    assert found.classified == [
+        "out/mine/classified/unlabelled.tsv",
+        "out/mine/classified/new.tsv",
+    ]
+    assert DatasetPlan(found.config, "other").classified == []
+
+
+def test_vectors_are_read_with_the_data_set_and_classified_with():
+    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"pattern": "(.)"}}
+    plain = plan(recipe("one", "balls"), source=source)
+    found = plan(
+        recipe("one", "balls"),
+        source=source | {"unmatched": "classify"},
+        vectors="v.tsv",
+        unknown=["a"],
+    )
+    assert (plain.vectors, found.vectors) == ([], ["v.tsv"])
+    assert plain.files_read(learned_alone=False)[0] == "read_dataset"
+    name, files = found.files_read(learned_alone=False)
+    assert name == "read_dataset_and_view_unlabelled_unknown"
+    assert (files["view"], files["unknown_view"]) == (
+        "dataset/view.npy",
+        "unknown/dataset/view.npy",
+    )
+    assert found.vectors_to_classify("unlabelled") == ["v.tsv"]
+    assert found.vectors_to_classify("new") == []
+
+
+def test_jobs_that_are_timed():
+    found = plan(recipe("one", "drawn"), unknown=["family01"])
+    jobs = found.timed_jobs()
+    assert len(jobs) == len(set(jobs))
+    assert [job for job in jobs if job.startswith(("class_scores", "columns"))] == [
+        *("class_scores.0", "class_scores.1", "columns.0", "columns.1", "columns"),
+    ]
+    assert {"landmarks.all", "model.drawn.r0f1", "unknown", "classify.new"} <= set(jobs)
+    assert "model.lender.all" not in jobs
+    assert "unlabelled" not in jobs
+
+
+@pytest.mark.parametrize(("learn", "times"), [("leaves", 1), ("siblings", 1), ("inner", 2)])
+def test_learners_of_a_tree_are_counted_with_all_that_inner_folds_try(learn, times):
+    found = plan(recipe("one", "balls"))
+    found.config["learners"]["ikfd"]["ridge"] = "inner"
+    (own,) = found.learners("balls")
+    found.settings["levels"] = {"learn": learn}
+    (again,) = found.learners("balls")
+    assert len(again.choices()) == times * len(own.choices()) > 1
+    for name in ("method", "by_tiles", "needs_factor", "settings"):
+        assert getattr(again, name) == getattr(own, name)

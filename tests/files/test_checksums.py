@@ -1,0 +1,100 @@
+"""Checksums in files: the known CRC-32, wherever its digits lie; what is damaged is refused."""
+
+import tracemalloc
+import zlib
+
+import numpy as np
+import pytest
+
+from flipped_bits import each_flip
+from kreinflow.base.errors import InputError
+from kreinflow.files import checksums
+from kreinflow.files.checksums import UNSET, check_seal, file_checksum, is_sealed, seal
+
+CONTENTS = {
+    "at the beginning": UNSET.encode() + b" and more" * 9,
+    "in the head": b"x" * 200 + UNSET.encode() + b"y" * 300,
+    "at the end": b"x" * 700 + UNSET.encode(),
+    "alone": UNSET.encode(),
+}
+
+
+@pytest.fixture(params=CONTENTS)
+def sealed(request, tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(CONTENTS[request.param])
+    seal(path)
+    return path, CONTENTS[request.param]
+
+
+def test_the_published_check_value(tmp_path):
+    (tmp_path / "x").write_bytes(b"123456789")
+    assert file_checksum(tmp_path / "x") == "crc32:cbf43926"
+
+
+@pytest.mark.parametrize("block", [1, 5, 8, 207, 1 << 20])
+def test_the_checksum_is_that_of_the_file_with_zeros_for_it(sealed, monkeypatch, block):
+    path, content = sealed
+    expected = f"crc32:{zlib.crc32(content):08x}".encode()
+    assert path.read_bytes() == content.replace(UNSET.encode(), expected)
+    monkeypatch.setattr(checksums, "_BLOCK", block)
+    assert check_seal(path, "")
+    seal(path)
+    assert path.read_bytes() == content.replace(UNSET.encode(), expected)
+
+
+def test_every_flipped_bit_is_found(sealed):
+    path, _ = sealed
+    assert check_seal(path, "")
+    for damaged in each_flip(path):
+        try:
+            assert not check_seal(damaged, "Delete it.")
+            assert not is_sealed(damaged)
+        except InputError as error:
+            said = f"{damaged}: damaged or truncated, it does not match its checksum. Delete it."
+            assert str(error) == said  # noqa: PT017
+
+
+def test_pages_that_were_never_written_and_blocks_that_changed_places_are_found(tmp_path):
+    path = tmp_path / "x"
+    data = np.random.default_rng(0).bytes(3 * 4096)
+    first, second, third = data[:4096], data[4096:8192], data[8192:]
+    for changed in (
+        first + bytes(4096) + third,
+        first + third + second,
+        data[:-1],
+        data + b"\0",
+        bytes(len(data)),
+    ):
+        path.write_bytes(data + UNSET.encode())
+        seal(path)
+        path.write_bytes(changed + path.read_bytes()[-len(UNSET) :])
+        with pytest.raises(InputError, match="does not match its checksum"):
+            check_seal(path, "")
+
+
+def test_a_file_without_one_is_told_apart(tmp_path):
+    path = tmp_path / "x"
+    for content in (b"", b"crc32:", b"short", b"crc32:0000000G", b"crc32:ABCDEF00", bytes(5000)):
+        path.write_bytes(content)
+        assert not is_sealed(path)
+        assert not check_seal(path, "")
+    with pytest.raises(InputError, match="none: cannot be read"):
+        check_seal(tmp_path / "none", "")
+
+
+def test_a_large_file_is_read_once_in_little_memory(tmp_path, monkeypatch):
+    path = tmp_path / "x"
+    path.write_bytes(bytes(20_000_000) + UNSET.encode())
+    tracemalloc.start()
+    seal(path)
+    assert check_seal(path, "")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3_000_000
+    with monkeypatch.context() as patch:
+        patch.setattr(checksums, "_crc", lambda *_: pytest.fail("read again"))
+        assert check_seal(path, "")
+    with path.open("ab") as file:  # another size, another file
+        file.write(b"x")
+    assert not check_seal(path, "")

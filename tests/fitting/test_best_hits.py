@@ -1,0 +1,338 @@
+"""The best hit of each tested record, against a naive search of dense score matrices."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from data_sets import dataset_of, load
+from kreinflow.config.configuration import complete_configuration
+from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
+from kreinflow.files.artifacts import read_table, write_table
+from kreinflow.fitting import best_hits as hits
+from kreinflow.fitting.best_hits import HIT_COLUMNS
+from kreinflow.fitting.factors import make_factors
+from kreinflow.fitting.run import Run, climb_fold, predict_fold
+from kreinflow.krein.landmark_kernel import landmark_kernel
+from kreinflow.landmarks.registry import make_selector
+from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.sequences.partition import Partition
+from kreinflow.sequences.payload import Matrix
+from kreinflow.sequences.scores import MatrixScores, transforms_of
+from sequence_pairs import parasail_scores, scheme_of
+from small_inputs import configuration, families, fasta_source, training_on, write_fasta
+
+FEW = {"method": "uniform", "budget": 4}
+FOLD = "r0f1"
+
+
+def dense(sequences, scheme):
+    """All scores with all, by parasail."""
+    rows = np.arange(len(sequences))
+    left, right = (side.ravel() for side in np.meshgrid(rows, rows, indexing="ij"))
+    return np.asarray(parasail_scores(sequences, left, right, scheme)).reshape(len(rows), -1)
+
+
+def best(scores, own, row, others, digests, classes):
+    """The class of the best of some rows, by a loop over them."""
+    found = None
+    for other in others:
+        product = own[row] * own[other]
+        normalised = scores[row, other] / np.sqrt(product) if product > 0 else 0.0
+        key = scores[row, other], normalised
+        if found is None or key > found[0] or (key == found[0] and digests[other] < found[1]):
+            found = key, digests[other], classes[other]
+    return found[2]
+
+
+def folded(dataset, scores, folds=3, union=None):
+    """The run of a data set and all its scores, whose records are tested in turn."""
+    partition = Partition(dataset.rows, (dataset.rows % folds)[None])
+    union = np.arange(len(dataset.digests)) if union is None else union
+    return Run(dataset, partition, scores[:, union], union, np.diag(scores).astype(float))
+
+
+@pytest.fixture(scope="module")
+def alike(tmp_path_factory):
+    """Short sequences of few letters, so that many scores are equal, and these scores."""
+    folder = tmp_path_factory.mktemp("alike")
+    records = families(3, each=14, length=11, letters="ARND", changed=0.5)
+    write_fasta(folder / "x.fasta", records)
+    dataset, scheme = load(fasta_source(), folder), scheme_of()
+    return dataset, dense(dataset.sequences, scheme)
+
+
+def test_of_all_records_it_is_the_best_of_a_dense_matrix(alike):
+    dataset, scores = alike
+    run, own = folded(dataset, scores), np.diag(scores)
+    tied = unlike = 0
+    for fold in run.partition.names:
+        table = run.hits(fold).table()
+        assert tuple(table) == HIT_COLUMNS
+        training = np.unique(dataset.rows[run.partition.training(fold)])
+        assert set(table["hit_among"]) == set(table["hit_of"]) == {len(training)}
+        for row, hit in zip(dataset.rows[run.partition.testing(fold)], table["hit"], strict=True):
+            assert hit == best(scores, own, row, training, dataset.digests, dataset.row_labels)
+            first = training[scores[row, training] == scores[row, training].max()]
+            tied += len(first) > 1
+            unlike += dataset.row_labels[first[0]] != hit
+    assert tied > 5
+    assert unlike > 0, "the order of equal ones decides"
+
+
+def test_the_order_of_the_records_changes_no_hit(alike):
+    dataset, scores = alike
+    order = np.random.default_rng(1).permutation(len(dataset.digests))
+    place = np.argsort(order)
+    turned = replace(
+        dataset,
+        rows=place[dataset.rows],
+        digests=tuple(dataset.digests[row] for row in order),
+        payload=replace(dataset.payload, residues=tuple(dataset.sequences[row] for row in order)),
+    )
+    run, other = folded(dataset, scores), folded(turned, scores[np.ix_(order, order)])
+    other = replace(other, partition=run.partition)
+    for fold in run.partition.names:
+        table = run.hits(fold).table()
+        pd.testing.assert_frame_equal(table, other.hits(fold).table())
+
+
+@pytest.mark.parametrize("kind", ["similarity", "asymmetric", "squared_dissimilarity"])
+def test_of_a_matrix_it_is_the_nearest(kind):
+    rng = np.random.default_rng(2)
+    values = rng.integers(0, 30, (24, 24)).astype(float)  # some are equal
+    if kind != "asymmetric":
+        values = values + values.T
+    np.fill_diagonal(values, 0 if "dis" in kind else rng.integers(40, 60, 24))
+    run = folded(dataset_of(np.arange(24) % 2, Matrix(values, kind=kind)), values)
+    own, near = np.diag(values), -values if "dis" in kind else values
+    for fold in run.partition.names:
+        training = np.flatnonzero(run.partition.training(fold))
+        table = run.hits(fold).table()
+        labels, digests = run.dataset.row_labels, run.dataset.digests
+        expected = [
+            best(near, own, row, training, digests, labels)
+            for row in np.flatnonzero(run.partition.testing(fold))
+        ]
+        assert table["hit"].tolist() == expected
+        assert set(table["hit_among"]) == {len(training)}
+
+
+def test_the_same_object_in_two_classes_is_a_hit_and_one_record():
+    """The rows 0, 1 and 2 of the matrix hold one object; the first is tested."""
+    values = np.full((6, 6), 1.0) + 9 * np.eye(6)
+    values[:3, :3] = 10.0
+    dataset = dataset_of(np.array([0, 1, 0, 1, 0, 1]), Matrix(values, kind="similarity"))
+    dataset = replace(dataset, digests=("7",) * 3 + dataset.digests[3:])
+    partition = Partition(np.arange(6), np.array([[0, 1, 1, 1, 1, 1]]))
+    run = replace(folded(dataset, values), partition=partition)
+    table = run.hits("r0f0").table()
+    assert table.to_numpy().tolist() == [["x", 4, 4]], "five training records, two of them alike"
+    without = replace(run, partition=Partition(np.arange(6), np.array([[0, 1, 0, 1, 1, 1]])))
+    table = without.hits("r0f0").table()
+    assert table["hit"].tolist() == ["y", "y"], "what is tested tells no label of its own"
+
+
+def test_of_some_columns_alone_there_is_none(alike):
+    dataset, scores = alike
+    training = folded(dataset, scores).training_part(FOLD).rows
+    for dropped in (1, len(training) - 2):
+        union = np.setdiff1d(np.arange(len(scores)), training[:dropped])
+        run = folded(dataset, scores, union=union)
+        table = run.hits(FOLD).table()
+        assert len(table) == run.partition.testing(FOLD).sum()
+        assert (table["hit"] == "").all()
+        assert table[["hit_among", "hit_of"]].isna().all(axis=None)
+        assert run.hits("all").table().empty
+
+
+def test_no_record_that_is_tested_is_a_hit(alike):
+    """All rows are columns, landmarks of other folds: those that are tested would be the best."""
+    dataset, scores = alike
+    run = folded(dataset, scores)
+    tested, training = (run.partition.testing(FOLD), run.partition.training(FOLD))
+    rows, own = dataset.rows[tested], np.diag(scores)
+    high = scores.copy()
+    high[np.ix_(rows, rows)] += 1000
+    run = replace(folded(dataset, high), self_scores=run.self_scores)
+    others = np.unique(dataset.rows[training])
+    digests, labels = dataset.digests, dataset.row_labels
+    found = run.hits(FOLD).table()["hit"].tolist()
+    assert found == [best(scores, own, row, others, digests, labels) for row in rows]
+    leaked = [best(high, own, row, np.unique(dataset.rows), digests, labels) for row in rows]
+    assert found != leaked
+
+
+@pytest.fixture(scope="module")
+def asking(tmp_path_factory):
+    """A recipe with a cascade and relatives, trained on the training part of a fold."""
+    folder = tmp_path_factory.mktemp("asking")
+    records = families(7, each=12, changed=0.7)
+    records += [(f"{id}-again", label, residues) for id, label, residues in records[::2]]
+    write_fasta(folder / "x.fasta", records)
+    recipe = {"cascade": {"loss": 0}}
+    config = configuration(fasta_source(), recipe=recipe, selectors={"meb": FEW})
+    config = complete_configuration(config | {"unknown": {"false_alarms": 0.2}})
+    dataset, scheme = load(fasta_source(), folder), scheme_of()
+    scores = dense(dataset.sequences, scheme)
+    run = folded(dataset, scores)
+    transforms = transforms_of(["log", "raw"], config["transforms"], scheme)
+    training = run.partition.training(FOLD)
+    given = dataset, MatrixScores(scores), transforms, config["seed"], training, FOLD
+    stage, selector = LandmarkStage(*given), config["selectors"]["meb"]
+    table = stage.select(make_selector(selector))
+    it = training_on(table, stage, selector, run.partition, config, scheme=scheme)
+    (entry,) = make_factors(it.landmarks, it.part, transforms, [config["recipes"][0]])
+    kernel = landmark_kernel(it.landmarks, it.part, transforms["log"])
+    learner = config["learners"]["ikfd"]
+    trained = it.train(config["recipes"][0], learner, entry.corrected["none"], kernel)
+    assert trained.classifier.cascade.steps
+    assert trained.classifier.relatives is not None
+    assert np.isin(it.landmarks.rows, dataset.rows[36:]).any(), "a landmark stands there twice"
+    others = [np.flatnonzero(part)[:5] for part in (training, ~training)]  # of other folds
+    union = np.union1d(it.landmarks.rows, dataset.rows[np.concatenate(others)])
+    run = folded(dataset, scores, union=union)
+    return SimpleNamespace(
+        run=run, landmarks=it.landmarks, classifier=trained.classifier, scores=scores, scheme=scheme
+    )
+
+
+class Counted:
+    """Scores that are asked for, and which pairs were."""
+
+    def __init__(self, asked):
+        self._asked, self.pairs = asked, set()
+
+    def __call__(self, rows, others):
+        for row, own in zip(rows.tolist(), others.tolist(), strict=True):
+            self.pairs |= {(row, other) for other in own if other >= 0}
+        return self._asked(rows, others)
+
+
+WAYS = {"both": (), "cascade": ("relatives",), "relatives": ("cascade",)}
+
+
+@pytest.mark.parametrize("together", [1 << 17, 5])
+@pytest.mark.parametrize("way", list(WAYS))
+def test_of_a_recipe_that_asks_it_is_the_best_of_those_asked(asking, way, together, monkeypatch):
+    monkeypatch.setattr(hits, "_TOGETHER", together)
+    run, dataset, scores = asking.run, asking.run.dataset, asking.scores
+    classifier = replace(asking.classifier, **dict.fromkeys(WAYS[way]))
+    if way == "relatives":  # which ask for the records that the first stage is unsure of
+        first = predict_fold(run, asking.landmarks, FOLD, "it", classifier)
+        unsure = float(first.filter(regex="^p_").max(axis=1).median()) / 2
+        rule = replace(classifier.relatives, null=None, strangeness=None, sure_threshold=unsure)
+        classifier = replace(classifier, relatives=rule)
+    aligned = run.asking(asking.scheme, "auto", 1)
+    every = np.arange(len(dataset.digests))
+    aligned(every, np.tile(every, (len(every), 1)))  # another recipe of the job asked for all
+    counted = Counted(aligned)
+    climbed = None
+    if classifier.cascade is not None:
+        climbed = climb_fold(run, asking.landmarks, FOLD, classifier, counted)
+    table = predict_fold(run, asking.landmarks, FOLD, "it", classifier, climbed, counted)
+    rows, training = dataset.rows[run.partition.testing(FOLD)], run.training_part(FOLD).rows
+    asked, own = [], np.diag(scores)
+    columns = set(run.union.tolist()) & set(training.tolist())
+    assert set(run.union.tolist()) > columns > set(asking.landmarks.rows.tolist())
+    for row, told in zip(rows.tolist(), table.to_dict("records"), strict=True):
+        others = {other for one, other in counted.pairs if one == row}
+        asked.append(len(others))
+        if not others:
+            assert told["hit"] == ""
+            assert pd.isna(told["hit_among"])
+            continue
+        others |= columns
+        assert others <= set(training.tolist())
+        expected = best(scores, own, row, sorted(others), dataset.digests, dataset.row_labels)
+        assert told["hit"] == expected
+        assert (told["hit_among"], told["hit_of"]) == (len(others), len(np.unique(training)))
+    if way == "relatives":
+        assert 0 < asked.count(0) < len(asked), "some have asked nobody"
+    else:
+        assert min(asked) > 0, "all levels are asked on outer folds"
+
+
+def test_of_a_cascade_that_asks_all_records_it_is_the_best_of_all(asking):
+    run, dataset, cascade = asking.run, asking.run.dataset, asking.classifier.cascade
+    *fewer, _ = cascade.steps
+    cascade = replace(cascade, steps=(*fewer, len(cascade.records)))
+    classifier = replace(asking.classifier, cascade=cascade, relatives=None)
+    counted = Counted(run.asking(asking.scheme, "auto", 1))
+    climbed = climb_fold(run, asking.landmarks, FOLD, classifier, counted)
+    again = {other for _, other in counted.pairs} & set(asking.landmarks.rows.tolist())
+    assert again, "of the two records of a landmark one is asked"
+    training, own = np.unique(run.training_part(FOLD).rows), np.diag(asking.scores)
+    expected = [
+        best(asking.scores, own, row, training, dataset.digests, dataset.row_labels)
+        for row in dataset.rows[run.partition.testing(FOLD)]
+    ]
+    table = climbed.hits.table()
+    assert table["hit"].tolist() == expected
+    assert set(table["hit_among"]) == set(table["hit_of"]) == {len(training)}
+
+
+def test_all_recipes_share_one_look_at_the_columns(asking, monkeypatch):
+    """With all rows among the columns, a recipe of few landmarks has the best hit of all."""
+    run, scores, dataset = asking.run, asking.scores, asking.run.dataset
+    run = folded(dataset, scores)
+    looked = []
+
+    def counting(self, best, places, rows, classes, given):
+        looked.extend(places.tolist())
+        return meet(self, best, places, rows, classes, given)
+
+    meet = hits.Searched.meet
+    monkeypatch.setattr(hits.Searched, "meet", counting)
+    training, own = np.unique(run.training_part(FOLD).rows), np.diag(scores)
+    for name in ("one", "other"):
+        classifier = replace(asking.classifier, cascade=None, relatives=None)
+        table = predict_fold(run, asking.landmarks, FOLD, name, classifier)
+        assert table["hit"].tolist() == [
+            best(scores, own, row, training, dataset.digests, dataset.row_labels)
+            for row in dataset.rows[run.partition.testing(FOLD)]
+        ]
+        assert set(table["hit_among"]) == set(table["hit_of"]) == {len(training)}
+        assert looked == list(range(len(table)))
+
+
+def test_no_hit_takes_an_alignment(asking):
+    run, classifier = asking.run, asking.classifier
+    asked = run.asking(asking.scheme, "auto", 1)
+    climbed = climb_fold(run, asking.landmarks, FOLD, classifier, asked)
+    before = asked.aligned
+    climbed.hits.table()
+    assert asked.aligned == before > 0
+
+
+def test_a_cascade_without_levels_asks_nobody(asking):
+    cascade = replace(
+        asking.classifier.cascade,
+        steps=(),
+        machines=None,
+        weights=asking.classifier.cascade.weights[:1],
+    )
+    classifier = replace(asking.classifier, cascade=cascade, relatives=None)
+    asked = asking.run.asking(asking.scheme, "auto", 1)
+    climbed = climb_fold(asking.run, asking.landmarks, FOLD, classifier, asked)
+    table = predict_fold(asking.run, asking.landmarks, FOLD, "it", classifier, climbed, asked)
+    assert (table["hit"] == "").all()
+    assert asked.aligned == 0
+
+
+def test_the_columns_come_back_from_a_file(asking, tmp_path):
+    run = asking.run
+    names = dict(zip(run.dataset.classes, ("3.10", "3.1", "NA"), strict=True))
+    dataset = replace(run.dataset, classes=tuple(names.values()))
+    run, asked = replace(run, dataset=dataset), run.asking(asking.scheme, "auto", 1)
+    classifier = replace(asking.classifier, classes=dataset.classes)
+    climbed = climb_fold(run, asking.landmarks, FOLD, classifier, asked)
+    table = predict_fold(run, asking.landmarks, FOLD, "it", classifier, climbed, asked)
+    assert list(table)[6:12] == ["reason", "unknown_p", "alignments", *HIT_COLUMNS]
+    write_table(tmp_path / "p.tsv.gz", table)
+    found = read_table(tmp_path / "p.tsv.gz", PREDICTION_COLUMNS, PREDICTION_TEXT)
+    assert found["hit"].tolist() == table["hit"].tolist()
+    assert set(found["hit"]) == {"3.10", "3.1", "NA"}
+    assert found["hit_among"].tolist() == table["hit_among"].tolist()

@@ -1,0 +1,96 @@
+"""Records that join a cascade: it may ask them, and says the same where they tell nothing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from models.cascades import Problem, Table
+
+from kreinflow.answering.record_scores import Records
+from kreinflow.fitting.cascade_update import with_more_records
+
+CODES = np.array([0, 1, 3, 4, 5])  # a new class is in the middle, as its name says
+SCALE = 2.5
+
+
+def longer(values, more):
+    return np.concatenate([values, np.full(more, values[0])])
+
+
+def more_records(problem, classes, distance):
+    """Records behind those of the cascade, so far away in the space of an added landmark."""
+    before, n = problem.cascade.records, len(classes)
+    known = before.index.scores
+    rows = np.vstack([known, known[:n]])
+    column = np.append(np.zeros(len(known)), np.full(n, distance))
+    return Records(
+        index=replace(before.index, scores=np.column_stack([rows, column]).astype(np.float32)),
+        classes=np.append(CODES[before.classes], classes),
+        rows=np.append(before.rows, before.rows.max() + 1 + np.arange(n)),
+        self_scores=longer(before.self_scores, n),
+        lengths=longer(before.lengths, n),
+        landmarks=np.append(before.landmarks, len(before)),
+    )
+
+
+def seen_by(problem, n_new, decision=-1e6):
+    """The objects after an update: a first stage of another temperature, a class, a landmark."""
+    seen = problem.seen
+    decisions = np.full((len(seen.decisions), len(CODES) + 1), decision)
+    decisions[:, CODES] = seen.decisions / SCALE
+    nothing = np.zeros((len(decisions), 1))
+    S = np.hstack([problem.S, problem.S[:, :n_new]])
+    return replace(
+        seen,
+        decisions=decisions,
+        rows=np.hstack([seen.rows, nothing]),
+        scores=np.hstack([seen.scores, nothing.astype(seen.scores.dtype)]),
+    ), Table(S)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_far_records_and_a_new_class_change_no_answer(seed):
+    problem = Problem(seed=seed)
+    classes = np.array([2, 2, 2, 0, 5, 1, 1])
+    cascade = with_more_records(problem.cascade, more_records(problem, classes, 1e3), CODES, SCALE)
+    before = problem.cascade.answer(*problem.some(slice(None)))
+    after = cascade.answer(*seen_by(problem, len(classes)))
+    assert {0, 1, 2} == set(before.stage.tolist())
+    np.testing.assert_array_equal(after.stage, before.stage)
+    np.testing.assert_allclose(after.probabilities[:, CODES], before.probabilities, atol=1e-9)
+    assert after.probabilities[:, 2].max() < 1e-6
+    # New members of the classes that a machine tells apart are aligned too.
+    assert (after.alignments >= before.alignments).all()
+    assert after.alignments.sum() > before.alignments.sum()
+
+
+def test_near_records_are_asked_and_speak_for_their_class():
+    problem = Problem(pairs=())
+    classes = np.full(12, 2)
+    records = more_records(problem, classes, 0.0)
+    cascade = with_more_records(problem.cascade, records, CODES, SCALE)
+    cascade = replace(cascade, threshold=2.0)
+    after = cascade.answer(*seen_by(problem, len(classes), decision=0.5))
+    found = np.flatnonzero(after.nearest >= len(problem.cascade.records))
+    assert found.size
+    assert (records.classes[after.nearest[found]] == 2).all()
+
+
+def test_levels_and_thresholds_stay():
+    problem = Problem()
+    before = problem.cascade
+    after = with_more_records(before, more_records(problem, np.array([2]), 0.0), CODES, SCALE)
+    same = ("steps", "threshold", "temperature", "reject_threshold", "likeliest", "about")
+    assert all(getattr(after, name) == getattr(before, name) for name in same)
+    np.testing.assert_allclose(after.weights[0], SCALE * before.weights[0])
+    np.testing.assert_allclose(after.weights[1] / before.weights[1], [SCALE, 1, 1, 1])
+    np.testing.assert_array_equal(after.weights[-1], before.weights[-1])
+    assert len(before.records) == len(after.records) - 1
+
+
+def test_other_records_in_front_are_refused():
+    problem = Problem()
+    records = more_records(problem, np.array([2]), 0.0)
+    turned = replace(records, rows=records.rows[::-1])
+    with pytest.raises(ValueError, match="do not come first"):
+        with_more_records(problem.cascade, turned, CODES, SCALE)

@@ -1,0 +1,549 @@
+"""Lifting against dense algebra and other libraries; what inner folds see of it; invariants."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from models.lifted import BOTH, LETTERS, Records
+from scipy.spatial.distance import cdist
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import KernelCenterer
+from sklearn.svm import SVC
+
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import limited
+from kreinflow.config.schema import complete_method
+from kreinflow.fitting import fit_lift as lifting_module
+from kreinflow.fitting.fit_lift import (
+    RIDGES,
+    Lifting,
+    Trials,
+    TriedWidths,
+    _ridge_decisions,
+    positive_factor,
+)
+from kreinflow.fitting.inner_folds import LiftedFits
+from kreinflow.krein.factor import DegenerateKernelError
+from kreinflow.krein.landmark_kernel import LandmarkKernel
+from kreinflow.learners.learner import Problem
+from kreinflow.learners.registry import LEARNERS, make_learner
+from kreinflow.views.objects import Viewed
+from kreinflow.views.words import Words
+
+SF_LSM = {"method": "sf_lsm", "ridge": 0.1, "weights": "records"}
+KREIN_LSM = {"method": "krein_lsm", "lambda_plus": 0.01, "lambda_minus": 0.01}
+
+
+def everything(records, kernel=None, **lift):
+    """The lift of all records, with the widths that are given."""
+    lifting = records.lifting(**lift)
+    widths = dict.fromkeys(lifting.names, float(lift.get("width", 1.0)))
+    kernel = records.kernel() if kernel is None else kernel
+    return lifting.on(kernel, np.arange(len(records.y)), widths)
+
+
+def views_of(records):
+    """What each view compares; the scores in the precision of the model file."""
+    return {
+        "scores": records.landmarks().scores.astype(np.float32).astype(float),
+        "words": Words((1, 2), LETTERS).features(records.sequences).toarray(),
+        "vectors": records.vectors,
+    }
+
+
+def dense(records, form, width=1.0):
+    """The kernel of all records with all, written out."""
+    n = len(records.y)
+    K = np.ones((n, n)) if form == "gaussian" else np.zeros((n, n))
+    for X in views_of(records).values():
+        if form == "gaussian":
+            squared = cdist(X, X, "sqeuclidean")
+            K *= np.exp(-squared / (width * np.median(squared[np.triu_indices(n, 1)])))
+        else:
+            K += X @ X.T / (width * (X**2).sum(axis=1).mean())
+    return K
+
+
+def problem_of(records, lifted):
+    factor = positive_factor(lifted.kernel)
+    return Problem.of(factor, lifted.kernel, lifted.landmarks, records.part, 1)
+
+
+def learned(records, lifted, settings):
+    """The decisions of a learner over a lift for all records, and what it made of them."""
+    learner = make_learner(complete_method(LEARNERS, settings, "learner", "it"))
+    problem = problem_of(records, lifted)
+    (fitted,) = learner.fit(problem, learner.choices()[:1])
+    return learner.decide(fitted, problem), fitted
+
+
+# The kernel and its factor.
+
+
+@pytest.mark.parametrize("form", ["gaussian", "linear"])
+@pytest.mark.parametrize("width", [0.3, 2.0])
+def test_the_lifted_kernel_is_that_of_the_formula(form, width):
+    records = Records()
+    lifting = records.lifting(kernel=form, width=width)
+    lifted = lifting.on(
+        records.kernel(), np.arange(len(records.y)), dict.fromkeys(lifting.names, width)
+    )
+    K = dense(records, form, width)
+    found = np.asarray(lifted.kernel.C)
+    np.testing.assert_allclose(found, K, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(lifted.kernel.self_similarities, np.diagonal(K), rtol=1e-9)
+    np.testing.assert_allclose(lifted.kernel.W, K, rtol=1e-9, atol=1e-12)
+    objects = Viewed(records.sequences, records.vectors)
+    U = np.asarray(records.kernel().C)
+    np.testing.assert_allclose(lifted.lift.columns(U, objects), K, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["gaussian", "linear"])
+@pytest.mark.parametrize("inducing", [10, 25])
+def test_the_factor_is_the_subset_of_regressors(form, inducing):
+    """Z Z' = C W^-1 C', by numpy's solver."""
+    records = Records()
+    lifting = records.lifting(kernel=form, inducing=inducing)
+    lifted = lifting.on(records.kernel(), np.arange(60), dict.fromkeys(lifting.names, 1.0))
+    assert len(lifted.lift) == inducing
+    Z = problem_of(records, lifted).Z
+    C = dense(records, form)[:, lifting.inducing]
+    expected = C @ np.linalg.solve(C[lifting.inducing], C.T)
+    np.testing.assert_allclose(Z @ Z.T, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_with_all_records_as_inducing_points_the_factor_is_the_kernel():
+    records = Records()
+    Z = problem_of(records, everything(records)).Z
+    np.testing.assert_allclose(Z @ Z.T, dense(records, "gaussian"), rtol=1e-8, atol=1e-9)
+
+
+def kernel_of(W, C=None):
+    return LandmarkKernel(None, None, W if C is None else C, W, np.diagonal(W), None)
+
+
+def test_a_singular_kernel_has_a_factor():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    K = X @ X.T  # of rank 4, 30 inducing points
+    Z = positive_factor(kernel_of(K)).transform(K)
+    np.testing.assert_allclose(Z @ Z.T, K, atol=1e-4 * np.abs(K).max())
+
+
+@pytest.mark.parametrize(
+    ("W", "message"),
+    [
+        (np.zeros((3, 3)), "zero or not finite"),
+        (np.full((3, 3), np.nan), "zero or not finite"),
+        (np.diag([1.0, 1.0, -0.5]), "negative eigenvalues beyond rounding"),
+        (np.empty((0, 0)), "zero or not finite"),
+    ],
+)
+def test_kernels_without_a_factor_are_refused(W, message):
+    with pytest.raises(DegenerateKernelError, match=message):
+        positive_factor(kernel_of(W))
+
+
+# Learners over it, against other libraries.
+
+
+def test_krein_lsm_is_kernel_ridge_regression():
+    records = Records()
+    f, _ = learned(records, everything(records), KREIN_LSM)
+    K, n = dense(records, "gaussian"), len(records.y)
+    centred = KernelCenterer().fit_transform(K)
+    penalty = 0.01 * np.trace(centred)  # N t lambda: t is the trace of the covariance over N
+    for c in range(3):
+        y = np.where(records.y == c, 1.0, -1.0)
+        machine = KernelRidge(alpha=penalty / n, kernel="precomputed").fit(centred, y - y.mean())
+        np.testing.assert_allclose(f[:, c], machine.predict(centred) + y.mean(), atol=1e-6)
+
+
+@pytest.mark.parametrize("inducing", [15, 4000])
+def test_sf_lsm_is_ridge_regression_on_the_columns(inducing):
+    records = Records()
+    lifting = records.lifting(inducing=inducing)
+    f, _ = learned(records, everything(records, inducing=inducing), SF_LSM)
+    C = dense(records, "gaussian")[:, lifting.inducing]
+    penalty = 0.1 * len(C) * C.var(axis=0).mean()
+    for c in range(3):
+        y = np.where(records.y == c, 1.0, -1.0)
+        expected = Ridge(alpha=penalty, solver="cholesky").fit(C, y).predict(C)
+        np.testing.assert_allclose(f[:, c], expected, rtol=1e-7, atol=1e-8)
+
+
+def test_ny_ikfd_is_the_linear_discriminant_of_the_columns():
+    records = Records(n_classes=2)
+    lifting = records.lifting(inducing=12)
+    settings = {"method": "ny_ikfd", "scatter": "pooled", "bias": "midpoint", "ridge": 0}
+    f, _ = learned(records, everything(records, inducing=12), settings)
+    C = dense(records, "gaussian")[:, lifting.inducing]
+    machine = LinearDiscriminantAnalysis(solver="lsqr", priors=[0.5, 0.5]).fit(C, records.y)
+    expected = machine.decision_function(C)
+    np.testing.assert_allclose(
+        f[:, 1] / np.abs(f).max(), expected / np.abs(expected).max(), rtol=1e-5, atol=1e-7
+    )
+
+
+def test_the_svc_is_that_of_scikit_learn_on_the_dense_kernel():
+    records = Records(n_classes=2, signal=1.0)
+    settings = {"method": "svc", "penalty": 2.0}
+    f, _ = learned(records, everything(records), settings)
+    machine = SVC(C=2.0, kernel="precomputed", tol=1e-6).fit(dense(records, "gaussian"), records.y)
+    expected = machine.decision_function(dense(records, "gaussian"))
+    np.testing.assert_allclose(f[:, 1], expected, rtol=0, atol=2e-3)
+
+
+def test_the_nearest_landmark_is_the_nearest_inducing_point():
+    records = Records(signal=1.0)
+    lifting = records.lifting(inducing=20)
+    f, _ = learned(records, everything(records, inducing=20), {"method": "nearest_landmark"})
+    scaled = []
+    for X in views_of(records).values():
+        squared = cdist(X, X, "sqeuclidean")
+        scaled.append(X / np.sqrt(np.median(squared[np.triu_indices(len(X), 1)])))
+    X, places = np.hstack(scaled), lifting.inducing
+    machine = KNeighborsClassifier(1).fit(X[places], records.y[places])
+    others = np.setdiff1d(np.arange(60), places)  # an inducing point does not know itself
+    np.testing.assert_array_equal(f[others].argmax(axis=1), machine.predict(X[others]))
+
+
+def test_the_ridge_regression_that_chooses_widths_is_that_of_dense_algebra():
+    """[K + r t I, 1; 1', 0] [a; b] = [y; 0]."""
+    records = Records()
+    K, out = dense(records, "gaussian"), np.arange(60) % 3 == 0
+    targets = np.where(records.y[:, None] == np.arange(3), 1.0, -1.0)
+    inside, n = K[np.ix_(~out, ~out)], int((~out).sum())
+    found = list(_ridge_decisions(inside, K[np.ix_(out, ~out)], targets[~out]))
+    assert len(found) == len(RIDGES)
+    for ridge, f in zip(RIDGES, found, strict=True):
+        A = np.ones((n + 1, n + 1))
+        A[:n, :n] = inside + ridge * np.trace(inside) / n * np.eye(n)
+        A[n, n] = 0
+        solved = np.linalg.solve(A, np.vstack([targets[~out], np.zeros(3)]))
+        expected = K[np.ix_(out, ~out)] @ solved[:n] + solved[n]
+        np.testing.assert_allclose(f, expected, rtol=1e-8, atol=1e-10)
+
+
+# Each registered learner.
+
+
+@pytest.mark.parametrize("inducing", [24, 4000])
+@pytest.mark.parametrize("method", LEARNERS)
+def test_each_learner_learns_over_a_lift_and_its_model_decides_as_it_does(method, inducing):
+    records = Records(n=110)
+    known = records.ordered(np.arange(80))
+    settings = complete_method(LEARNERS, {"method": method}, "learner", "it")
+    trained = known.trained(settings, inducing=inducing)
+    new = np.arange(80, 110)
+    f = records.decisions(trained.classifier, places=new)
+    assert np.mean(f.argmax(axis=1) == records.y[new]) >= 0.8
+    assert trained.figures["inner_accuracy"] > 0.7
+    assert trained.figures["landmarks"] == 12
+    assert trained.figures["alignments_per_query"] == 12
+    # The decision of the model, from scores and objects, is the learner's own on the problem.
+    lifting, rates = known.lifting(inducing=inducing), trained.classifier.lift.rates
+    widths = {view: 1.0 if view in rates else np.inf for view in lifting.names}
+    lifted = lifting.on(known.kernel(), np.arange(80), widths)
+    problem = problem_of(known, lifted)
+    rows = problem.C if trained.classifier.decision.space == "kernel" else problem.nearness
+    own = trained.classifier.decision.decide(np.asarray(rows))
+    np.testing.assert_array_equal(known.decisions(trained.classifier), own)
+    # Row by row too, whatever is asked for at once.
+    np.testing.assert_array_equal(records.decisions(trained.classifier, places=new[5:8]), f[5:8])
+
+
+# What inner folds may know.
+
+
+def lifted_fits(records, width=1.0, tried=None, **lift):
+    """The lifted problem of a whole training part, and the fits of its inner folds."""
+    training = records.training(width=width, **lift)
+    lifting, kernel = training.liftings(None), records.kernel()
+    if tried is None:  # one width, which needs no trial
+        widths = dict.fromkeys(lifting.names, width)
+        nothing = Trials.none(1, records.inner())
+        tried = TriedWidths([widths], dict.fromkeys((None, 0, 1, 2), nothing))
+    lifted = lifting.on(kernel, np.arange(len(records.y)), tried.best())
+    fits = LiftedFits(training.fits, training.landmarks, kernel, lifting, tried)
+    return problem_of(records, lifted), fits
+
+
+@pytest.mark.parametrize("inducing", [20, 4000])
+def test_no_record_that_is_held_out_is_a_landmark_or_an_inducing_point_of_its_fit(inducing):
+    records = Records()
+    problem, fits = lifted_fits(records, inducing=inducing)
+    for fold in fits:
+        known = fits.problem(problem, fold, "misfit")
+        held_out = np.flatnonzero(fits.inner == fold)
+        assert len(held_out) > 10
+        assert not np.isin(known.landmarks.rows, held_out).any()
+        assert set(known.landmarks.rows) == set(problem.landmarks.rows) - set(held_out)
+        # And its columns are those of the landmarks that are left alone: with all landmarks the
+        # distances would be others.
+        kept = records.landmarks().some(~np.isin(np.arange(12), held_out))
+        u = np.asarray(kept.scores[:]).astype(np.float32).astype(float)
+        units = np.setdiff1d(np.arange(60), held_out)
+        squared = cdist(u, u, "sqeuclidean")
+        of_scores = squared / np.median(
+            squared[np.ix_(units, units)][np.triu_indices(len(units), 1)]
+        )
+        others = np.zeros_like(squared)
+        for view in ("words", "vectors"):
+            d = cdist(views_of(records)[view], views_of(records)[view], "sqeuclidean")
+            others += d / np.median(d[np.ix_(units, units)][np.triu_indices(len(units), 1)])
+        expected = np.exp(-of_scores - others)[:, known.landmarks.rows]
+        np.testing.assert_allclose(np.asarray(known.C), expected, rtol=1e-8, atol=1e-12)
+
+
+def changed(records, places, seed=5):
+    """Records of which some have other labels, scores, sequences and vectors.
+
+    Their scores change by the points that they are of; they may be landmarks.
+    """
+    rng = np.random.default_rng(seed)
+    other = records.ordered(np.arange(len(records.y)))
+    other.y = records.y.copy()
+    other.y[places] = rng.permutation(records.y[places])
+    other.X = records.X.copy()
+    other.X[places] = rng.normal(size=(len(places), 3)) * 3
+    other.vectors = records.vectors.copy()
+    other.vectors[places] = 7 * rng.normal(size=(len(places), 4))
+    for place in places:
+        other.sequences[place] = "".join(rng.choice(list(LETTERS), 15)).encode()
+    return other
+
+
+@pytest.mark.parametrize("settings", [SF_LSM, KREIN_LSM, {"method": "ny_pcvm"}, {"method": "svc"}])
+def test_what_is_held_out_does_not_touch_its_fit(settings):
+    """Its decisions for others are the same whatever the records held out are."""
+    records = Records()
+    learner = make_learner(complete_method(LEARNERS, settings, "learner", "it"))
+    inner = records.inner()
+    for fold in range(3):
+        held_out = np.flatnonzero(inner == fold)
+        seen = np.flatnonzero(inner != fold)
+        found = []
+        for those in (records, changed(records, held_out)):
+            problem, fits = lifted_fits(those)
+            fits.inner[:] = inner  # labels that change would deal other folds
+            known = fits.problem(problem, fold, "misfit")
+            (fitted,) = learner.fit(known.on(seen), learner.choices()[:1])
+            found.append(learner.decide(fitted, known.on(seen)))
+        np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-8)
+
+
+def test_widths_that_the_other_folds_prefer_do_not_follow_from_the_records_of_a_fold():
+    """Whatever the labels of a fold are, it is measured with the same widths."""
+    records = Records(n=90, signal=0.7)
+    inner, moved = records.inner(), 0
+    tried = records.lifting(width="inner").tried(records.kernel(), records.landmarks(), inner)
+    for fold in range(3):
+        held_out = np.flatnonzero(inner == fold)
+        for seed in range(4):
+            other = records.ordered(np.arange(90))
+            other.y = records.y.copy()
+            other.y[held_out] = np.random.default_rng(seed).permutation(other.y[held_out])
+            again = other.lifting(width="inner").tried(other.kernel(), other.landmarks(), inner)
+            assert again.best(without=fold) == tried.best(without=fold)
+            assert again.trials[fold].right.tobytes() == tried.trials[fold].right.tobytes()
+            moved += again.best() != tried.best()
+    assert moved > 3
+
+
+def test_what_the_other_folds_prefer_is_told_by_fits_that_know_nothing_of_the_fold(monkeypatch):
+    """As if there were no such records: by the same trial on the others alone, in equal units."""
+    monkeypatch.setattr(lifting_module, "_unit", lambda form, X: 9.0)
+    records = Records(n=90, signal=0.7)
+    inner = records.inner()
+    tried = records.lifting(width="inner").tried(records.kernel(), records.landmarks(), inner)
+    for fold in range(3):
+        kept = np.flatnonzero(inner != fold)
+        landmarks = records.landmarks()
+        alone = records.ordered(kept)
+        alone.landmarks = lambda lost=landmarks, kept=kept: replace(
+            lost.some(np.isin(lost.rows, kept)),
+            rows=np.searchsorted(kept, np.intersect1d(lost.rows, kept)),
+        )
+        U = np.asarray(landmarks.scores[kept][:, np.isin(landmarks.rows, kept)])
+        kernel = replace(records.kernel(), C=U)
+        again = alone.lifting(width="inner").tried(kernel, alone.landmarks(), inner[kept])
+        mine, found = again.trials[None], tried.trials[fold]
+        np.testing.assert_allclose(mine.losses, found.losses[:, kept], rtol=1e-7, atol=1e-9)
+        np.testing.assert_array_equal(mine.right, found.right[:, kept])
+        assert not found.right[:, inner == fold].any()
+
+
+def test_a_fold_of_which_no_record_was_tried_has_the_widths_of_all(monkeypatch):
+    records = Records(signal=1.0)
+    monkeypatch.setattr(lifting_module, "TRIED", 12)
+    lifting = records.lifting(width="inner")
+    inner = np.full(60, 3)
+    inner[lifting._drawn(12)] = np.arange(12) % 3
+    tried = lifting.tried(records.kernel(), records.landmarks(), inner)
+    assert tried.best(without=3) == tried.best()
+
+
+def test_with_two_folds_the_preferred_widths_are_measured():
+    records = Records(signal=1.0)
+    inner = records.inner(2)
+    tried = records.lifting(width="inner").tried(records.kernel(), records.landmarks(), inner)
+    assert tried.best(without=0) == tried.best(without=1) == tried.tries[0]
+
+
+@pytest.mark.parametrize(
+    ("learner", "lift"),
+    [
+        (SF_LSM | {"ridge": "inner"}, {"width": "inner"}),
+        (SF_LSM, {"width": 1.0, "inducing": 14}),
+        ({"method": "nearest_landmark"}, {"width": "inner", "inducing": 20}),
+    ],
+    ids=["inner", "few", "nearest"],
+)
+def test_labels_that_are_noise_give_chance(learner, lift):
+    """The mean over seeds is within three and a half standard errors of one half."""
+    found = []
+    for seed in range(40):
+        records = Records(n=45, n_classes=2, seed=seed, signal=0.0)
+        trained = records.trained(learner, views={"words": [1]}, **lift)
+        found.append(trained.figures["inner_accuracy"])
+    assert abs(np.mean(found) - 0.5) < 3.5 * np.std(found) / np.sqrt(len(found))
+
+
+# Widths.
+
+
+def test_a_view_that_says_nothing_is_left_out_and_one_that_says_all_is_not():
+    records = Records(n=150, signal=0.0)
+    records.vectors = np.eye(3)[records.y] + 0.1 * np.random.default_rng(0).normal(size=(150, 3))
+    tried = records.lifting(width="inner").tried(
+        records.kernel(), records.landmarks(), records.inner()
+    )
+    best, worth = tried.best(), tried.worth()
+    assert np.isinf(best["words"]) or best["words"] >= 3
+    assert np.isfinite(best["vectors"])
+    assert worth["vectors"] > 0.4
+    assert abs(worth["words"]) < 0.05
+    assert abs(worth["scores"]) < 0.05
+
+
+def test_one_view_has_no_worth_beside_itself():
+    records = Records()
+    lifting = records.lifting(views={}, width="inner")
+    tried = lifting.tried(records.kernel(), records.landmarks(), records.inner())
+    assert tried.worth() == {}
+    assert np.isfinite(tried.best()["scores"])
+
+
+def test_a_width_that_is_given_is_that_of_all_views():
+    records = Records()
+    lifting = records.lifting(width=2.5)
+    tried = lifting.tried(records.kernel(), records.landmarks(), records.inner())
+    assert {w for widths in tried.tries for w in widths.values()} == {2.5, np.inf}
+
+
+# Invariants.
+
+
+@pytest.mark.parametrize("width", [1.0, "inner"])
+@pytest.mark.parametrize("inducing", [20, 4000])
+def test_the_order_of_records_changes_nothing(width, inducing):
+    records = Records(signal=1.0)
+    order = np.random.default_rng(3).permutation(60)
+    other = records.ordered(order)
+    one = records.trained(SF_LSM, width=width, inducing=inducing)
+    two = other.trained(SF_LSM, width=width, inducing=inducing)
+    found = [
+        {these.names[i] for i in these.lifting(inducing=inducing).inducing}
+        for these in (records, other)
+    ]
+    assert found[0] == found[1]
+    assert one.figures["hyper_parameters"] == two.figures["hyper_parameters"]
+    f, g = records.decisions(one.classifier), other.decisions(two.classifier)
+    np.testing.assert_allclose(g, f[order], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("width", [1.0, "inner"])
+def test_labels_that_are_swapped_swap_the_decisions(width):
+    records = Records(signal=1.0, n_classes=2)
+    swapped = records.ordered(np.arange(60))
+    swapped.y = 1 - records.y
+    f = records.decisions(records.trained(SF_LSM, width=width).classifier)
+    g = swapped.decisions(swapped.trained(SF_LSM, width=width).classifier)
+    np.testing.assert_allclose(g[:, ::-1], f, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [2.0**-30, 2.0**40])
+def test_the_unit_of_the_scores_and_of_the_vectors_changes_nothing(unit):
+    records = Records(signal=1.0)
+    other = records.ordered(np.arange(60))
+    other.vectors = unit * records.vectors
+    for form in ("gaussian", "linear"):
+        f = records.decisions(records.trained(SF_LSM, kernel=form, width="inner").classifier)
+        trained = other.trained(SF_LSM, unit, kernel=form, width="inner")
+        np.testing.assert_allclose(other.decisions(trained.classifier, unit), f, rtol=1e-9)
+
+
+@pytest.mark.parametrize("value", [0.0, 5.3, 1e6])
+@pytest.mark.parametrize("form", ["gaussian", "linear"])
+def test_a_view_of_constant_features_changes_nothing(value, form):
+    records = Records(signal=1.0)
+    without = everything_of(records, {"words": [1, 2]}, form)
+    constant = records.ordered(np.arange(60))
+    constant.vectors = np.full((60, 4), value)
+    found = everything_of(constant, BOTH, form)
+    np.testing.assert_allclose(found, without, rtol=0, atol=1e-7)
+
+
+def test_words_that_are_the_same_in_all_sequences_change_nothing():
+    """Each has the letters of all others in an order of its own; rounding tells them apart."""
+    records = Records(signal=1.0)
+    rng = np.random.default_rng(0)
+    records.sequences = ["".join(rng.permutation(list("AACCCGGTA"))).encode() for _ in range(60)]
+    without = everything_of(records, {"vectors": True}, "gaussian")
+    found = everything_of(records, {"words": [1], "vectors": True}, "gaussian")
+    np.testing.assert_allclose(found, without, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-60, 1e60])
+def test_scores_that_single_precision_lacks_are_refused(unit):
+    with pytest.raises(InputError, match="Give the scores in another unit"):
+        Records().trained(SF_LSM, unit)
+
+
+def everything_of(records, views, form):
+    """The decisions of least squares over the lift of all records; its bias is free."""
+    lifting = records.lifting(views=views, kernel=form)
+    widths = dict.fromkeys(lifting.names, 1.0)
+    lifted = lifting.on(records.kernel(), np.arange(len(records.y)), widths)
+    return learned(records, lifted, SF_LSM if form == "gaussian" else KREIN_LSM)[0]
+
+
+def test_the_same_bits_whatever_the_threads_and_the_memory():
+    records = Records(n=90, signal=1.0)
+    found = []
+    for threads, memory in ((1, 2048), (2, 2048), (1, 0.01), (2, 0.001)):
+        with limited(threads, memory):
+            trained = records.trained(SF_LSM, width="inner", inducing=40)
+            found.append((trained.figures, records.decisions(trained.classifier).tobytes()))
+    assert all(other == found[0] for other in found)
+
+
+def test_few_inducing_points_of_which_a_fit_may_hold_none():
+    """A fit without any has nothing to say, as one without landmarks."""
+    records = Records(n=40, n_classes=2, seed=1)
+    for inducing in (2, 3):
+        for learner in (SF_LSM, {"method": "nearest_landmark"}):
+            trained = records.trained(learner, inducing=inducing)
+            assert np.isfinite(trained.figures["inner_log_loss"])
+
+
+def test_records_that_are_there_twice_are_inducing_points_once():
+    records = Records()
+    rows = np.arange(60) // 2
+    twice = replace(records.part, rows=rows, labels=records.y[2 * rows])
+    lifting = records.lifting()
+    again = Lifting(lifting.objects, twice, BOTH, lifting.settings, lifting.keys, LETTERS)
+    assert again.inducing.tolist() == list(range(0, 60, 2))

@@ -1,0 +1,400 @@
+"""What is learned of relatives: false alarms that are kept, strangers, and what has no relative."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.base.errors import InputError
+from kreinflow.classify.classification import LEVEL_COLUMNS, classify_file
+from kreinflow.fitting import fit_unknown as relating
+from kreinflow.fitting.fit_unknown import STRANGERS, Relating, made_strange
+from kreinflow.sequences.payload import digest
+from sequence_pairs import rectangle
+from small_inputs import (
+    DNA,
+    PROTEIN,
+    configuration,
+    families,
+    fasta_source,
+    trained_recipe,
+    turned,
+    write_fasta,
+)
+
+CLASSES = "abcd"
+ALPHA = 0.1
+LIFTED = {"views": {"words": [1, 2]}, "lift": {"kernel": "gaussian"}, "learner": "sf-lsm"}
+LEARNERS = {"sf-lsm": {"method": "sf_lsm", "ridge": "inner"}}
+
+
+def drawn(seed, classes=CLASSES, each=60, changed=0.5, **more):
+    """Records of families, and as many for tests."""
+    records = families(seed, classes, 2 * each, changed=changed, **more)
+    return records[::2], [(f"t{id}", label, s) for id, label, s in records[1::2]]
+
+
+def trained_on(folder, records, unknown=ALPHA, recipe=None, levels=None, **more):
+    """A recipe with relatives, trained on records."""
+    write_fasta(folder / "x.fasta", records)
+    wanted = None if unknown is None else {"false_alarms": unknown}
+    config = configuration(
+        fasta_source(**more),
+        recipe=recipe,
+        levels=levels,
+        unknown=wanted,
+        reject_error=0.2,
+        inner_folds=5,
+    )
+    config["learners"] |= LEARNERS
+    return trained_recipe(config, folder)
+
+
+def relating_of(it):
+    """What tells of relatives, of all that a recipe was trained on."""
+    t = it.training
+    objects = t.liftings({"views": {}, "lift": {}}).objects
+    return Relating(t.landmarks, t.part, objects, t.evidence, t.strangers, t.asked)
+
+
+def table_of(it, folder, records):
+    return classify_file(it.model, write_fasta(folder / "new.fasta", records))
+
+
+def without_relatives(rng, records):
+    """Shuffled and reversed records, and random ones of other lengths."""
+    letters = [np.frombuffer(s.encode(), dtype="S1") for *_, s in records[::4]]
+    made = [rng.permutation(s).tobytes().decode() for s in letters]
+    made += [s[::-1].tobytes().decode() for s in letters]
+    made += ["".join(rng.choice(list(PROTEIN), rng.integers(30, 400))) for _ in range(60)]
+    return [(f"n{i}", "", s) for i, s in enumerate(made)]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """Of seeds: what is said of members, of unknown families, and of what has no relative."""
+    found = []
+    for seed in range(4):
+        folder = tmp_path_factory.mktemp("seed")
+        records, new = drawn(seed)
+        recipe = [None, LIFTED, {**LIFTED, "cascade": {"loss": 0.01}}, None][seed]
+        it = trained_on(folder, records, recipe=recipe)
+        strangers, _ = drawn(seed + 50, classes="uvw", each=20)
+        others = without_relatives(np.random.default_rng(seed), records)
+        found.append((it, *(table_of(it, folder, part) for part in (new, strangers, others))))
+    return found
+
+
+def test_true_members_are_rejected_as_often_as_it_is_said(tables):
+    """Of 960 members; those that calibrate were held out of models that know a fifth less."""
+    shares = [(members["p_value"] <= ALPHA).mean() for _, members, *_ in tables]
+    assert 0.06 < np.mean(shares) < 0.13
+    for _, members, *_ in tables:
+        # Rejected are those, and nobody else.
+        assert ((members["reason"] == "unknown") <= (members["p_value"] <= ALPHA)).all()
+
+
+def test_unknown_families_and_what_has_no_relative_are_rejected(tables):
+    for it, _, strangers, others in tables:
+        assert (strangers["reject"] == "yes").mean() >= 0.98
+        assert (others["reject"] == "yes").mean() >= 0.98
+        assert (others["reason"] == "no relative").mean() > 0.9
+        told = it.model.classifier.about["unknown"]
+        assert told["would_be_found"] > 0.9
+        assert told["calibrating"] == 240
+        assert told["no_relative"]["shuffled_accepted"] <= 0.02
+        assert not told["no_relative"]["off"]
+
+
+def test_right_labels_with_an_overwhelming_hit_are_not_unsure(tables):
+    for it, members, *_ in tables:
+        classifier = it.model.classifier
+        threshold = (classifier.cascade or classifier).reject_threshold
+        sure = classifier.relatives.sure_threshold
+        plain = (members["probability"] < threshold).sum()
+        if sure is not None:
+            assert (members["reason"] == "unsure").sum() <= plain
+
+
+def test_the_rule_is_the_second_largest_of_what_reversed_records_have(tmp_path):
+    """By the dense scores of all with all: of 80 records everybody asks all."""
+    records, _ = drawn(9, each=20)
+    it = trained_on(tmp_path, records, unknown=None)
+    classifier = relating_of(it).related(it.model.classifier)
+    made = it.training.strangers.sequences[:STRANGERS]
+    sequences = [*made, *it.dataset.sequences]
+    rows = np.arange(STRANGERS)
+    S = rectangle(sequences, rows, np.arange(STRANGERS, len(sequences)), it.model.scheme)
+    constants = classifier.relatives.evidence.constants
+    gains = constants["lambda"] * S - np.log(constants["K"] * 60 * 60)
+    _, second = np.sort(np.sort(gains, axis=1)[:, :-4:-1].mean(axis=1))[:-3:-1]
+    told = classifier.about["unknown"]["no_relative"]
+    assert told["far"] == pytest.approx(second, rel=1e-12)
+    assert 0 < told["near"] <= told["far"]
+    assert classifier.relatives.null == relating.NoRelative(told["near"], told["far"])
+
+
+def test_nothing_is_learned_where_nothing_is_told(tmp_path):
+    """Records without relatives: the rule would reject them all, so it is off."""
+    rng = np.random.default_rng(3)
+    records = [(f"r{i}", "ab"[i % 2], "".join(rng.choice(list(PROTEIN), 40))) for i in range(60)]
+    it = trained_on(tmp_path, records, unknown=None)
+    classifier = relating_of(it).related(it.model.classifier)
+    assert classifier.relatives is None
+    told = classifier.about["unknown"]["no_relative"]
+    assert told["off"]
+    assert told["known_rejected"] > 0.5
+
+
+def test_a_rule_of_very_many_scores_has_fewer_records(tmp_path, monkeypatch):
+    records, new = drawn(15, each=20)
+    it = trained_on(tmp_path, records, unknown=None)
+    monkeypatch.setattr(relating, "LARGEST_INDEX", 30 * len(it.rows) + 1)
+    classifier = relating_of(it).related(it.model.classifier)
+    kept = classifier.relatives.records
+    assert len(kept) == 30
+    assert np.bincount(kept.classes).tolist() == [8, 7, 8, 7]
+    told = classifier.about["unknown"]["no_relative"]
+    assert not told["off"]
+    assert told["known_rejected"] <= 0.05
+    assert told["shuffled_accepted"] <= 0.02
+    ids = tuple(it.dataset.ids[row] for row in kept.rows)
+    model = replace(it.model, classifier=classifier, record_ids=ids)
+    table = classify_file(model, write_fasta(tmp_path / "new.fasta", new))
+    assert (table["reason"] == "no relative").mean() <= 0.05
+
+
+def test_a_group_says_nothing_of_its_own_members(tmp_path):
+    """Two copies of each record are no relatives of each other."""
+    records, _ = drawn(11, each=20)
+    it = trained_on(tmp_path, records, unknown=None)
+    of = relating_of(it)
+    lone = replace(of.part, groups=of.part.labels)  # a class is a group
+    told = [
+        replace(of, part=part).related(it.model.classifier).about["unknown"]["no_relative"]
+        for part in (of.part, lone)
+    ]
+    assert told[0]["known_rejected"] <= 0.05
+    assert told[1]["known_rejected"] > 0.9
+    assert [part["off"] for part in told] == [False, True]
+
+
+def test_it_is_the_same_each_time(tmp_path, monkeypatch):
+    records, _ = drawn(12, each=15)
+    first, second = (trained_on(tmp_path, records, recipe=LIFTED) for _ in range(2))
+    first.model.save(tmp_path / "one")
+    monkeypatch.setattr("kreinflow.answering.classifier.MOST_PAIRS", 500)
+    second.model.save(tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_nucleotides_of_both_strands(tmp_path):
+    """Members are known on either strand, and what has no relative on none."""
+    records, new = drawn(14, each=25, letters=DNA, length=150, changed=0.25)
+    it = trained_on(tmp_path, records, molecule="nucleotide")
+    members = write_fasta(tmp_path / "new.fasta", [*new[::2], *map(turned, new[1::2])])
+    table = classify_file(it.model, members, both_strands=True)
+    assert (table["strand"] == "-").sum() >= 45
+    assert (table["reason"] != "no relative").mean() > 0.95
+    rng = np.random.default_rng(0)
+    letters = [list(s) for *_, s in records]
+    others = [(f"s{i}", "", "".join(rng.permutation(s))) for i, s in enumerate(letters)]
+    table = classify_file(it.model, write_fasta(tmp_path / "s.fasta", others), both_strands=True)
+    assert (table["reject"] == "yes").mean() >= 0.98
+
+
+def sequences_of(count, seed=0):
+    return [s.encode() for *_, s in families(seed, "a", count)]
+
+
+def test_strangers_are_made_of_records_by_what_these_are():
+    sequences = sequences_of(250)
+    digests = [digest(s) for s in sequences]
+    sources, made = made_strange(sequences, digests, np.arange(250), 1)
+    assert len(made) == 2 * STRANGERS
+    for number in range(STRANGERS):
+        assert made[number] == sequences[sources[number]][::-1]
+    for number in range(STRANGERS, 2 * STRANGERS):
+        assert sorted(made[number]) == sorted(sequences[sources[number]])
+        assert made[number] != sequences[sources[number]]
+    assert len(set(sources[:STRANGERS].tolist())) == STRANGERS
+    order = np.random.default_rng(0).permutation(250)
+    again = made_strange(
+        [sequences[i] for i in order], [digests[i] for i in order], np.arange(250), 1
+    )
+    assert again[1] == made
+    assert made_strange(sequences, digests, np.arange(250), 2)[1] != made
+
+
+def test_few_records_come_again_shuffled():
+    sequences = sequences_of(30)
+    digests = [digest(s) for s in sequences]
+    sources, made = made_strange(sequences, digests, np.arange(30), 1)
+    assert len(made) == len(set(made)) == 2 * STRANGERS
+    assert sorted(made[:30]) == sorted(s[::-1] for s in sequences)
+    assert set(sources.tolist()) == set(range(30))
+
+
+def test_too_few_records_reject_nobody(tmp_path):
+    """A share of 1 % takes 99 records; the p-value is still told."""
+    records, new = drawn(13, each=15)
+    it = trained_on(tmp_path, records, unknown=0.01)
+    told = it.model.classifier.about["unknown"]
+    assert told["calibrating"] == 60
+    assert told["would_be_found"] == 0
+    table = table_of(it, tmp_path, new)
+    assert not (table["reason"] == "unknown").any()
+    assert (table["p_value"] >= 1 / 61).all()
+
+
+def test_a_class_that_is_left_out_is_found_as_often_as_one_that_is_unknown(tmp_path):
+    """Related families: the share that would be found is that which is found."""
+    shares = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        ancestor = rng.choice(list(PROTEIN), 60)
+        records = []
+        for label in "abcdefgh":
+            own = np.where(rng.random(60) < 0.3, rng.choice(list(PROTEIN), 60), ancestor)
+            for i in range(80):
+                changed = rng.random(60) < 0.5
+                child = np.where(changed, rng.choice(list(PROTEIN), 60), own)
+                records.append((f"{label}{i}", label, "".join(child)))
+        known = [r for i, r in enumerate(records) if r[1] < "g" and i % 2]
+        unknown = [r for r in records if r[1] >= "g"]
+        (tmp_path / str(seed)).mkdir()
+        it = trained_on(tmp_path / str(seed), known, unknown=0.05, recipe=LIFTED)
+        table = table_of(it, tmp_path / str(seed), unknown)
+        found = (table["p_value"] <= 0.05).mean()
+        shares.append((it.model.classifier.about["unknown"]["would_be_found"], found))
+    said, found = np.mean(shares, axis=0)
+    assert 0.2 < found < 0.98, "too easy, or too hard, to tell"
+    assert abs(said - found) < 0.12
+
+
+def test_records_calibrate_in_front_of_all_others(tmp_path):
+    records, _ = drawn(13, each=15)
+    it = trained_on(tmp_path, records)
+    relatives, t = it.model.classifier.relatives, it.training
+    known = relatives.records
+    n, rows = len(known), known.rows
+    near = known.index.nearest(
+        it.model.classifier.landmark_rows(
+            np.asarray(t.landmarks.scores[rows]), known.self_scores, known.lengths
+        ),
+        None,
+        n,
+    )
+    scores = t.asked(rows, np.tile(rows, (n, 1)))
+    normalised = scores / np.sqrt(np.outer(known.self_scores, known.self_scores))
+    gains = -relatives.evidence.log_evalues(scores, known.lengths[:, None], known.lengths)
+    landmarks = set(known.landmarks[known.landmarks >= 0].tolist())
+    wanted = []
+    for i in range(n):
+        around = landmarks | set([j for j in near[i].tolist() if j != i][:20])
+        mine = list(around - {i})
+        wanted.append([-np.sort(part[i, mine])[-5:].mean() for part in (normalised, gains)])
+    found = relatives.strangeness.of_nearest[:, :2]
+    np.testing.assert_allclose(np.sort(found, axis=0), np.sort(wanted, axis=0), rtol=1e-9)
+
+
+LEVELS = {"separator": "_", "back_off": 0.8}
+
+
+def clans(seed, names, families, each, changed=(0.4, 0.4), length=60):
+    """Records of families of clans: ``a_x``, ``a_y``, ... of clan ``a``."""
+    rng = np.random.default_rng(seed)
+    letters, records = list(PROTEIN), []
+
+    def child(parent, share):
+        return np.where(rng.random(length) < share, rng.choice(letters, length), parent)
+
+    for clan in names:
+        ancestor = rng.choice(letters, length)
+        for family in families:
+            own = child(ancestor, changed[0])
+            for i in range(each):
+                label = f"{clan}_{family}"
+                records.append((f"{label}{i}", label, "".join(child(own, changed[1]))))
+    return records
+
+
+def test_the_evidence_that_a_level_takes_is_what_plain_sums_say(tmp_path, monkeypatch):
+    """By the dense scores: who asks very many asks all records of other clans."""
+    monkeypatch.setattr(relating, "NEAREST", 1000)
+    it = trained_on(tmp_path, clans(1, "abc", "xy", 16), levels=LEVELS)
+    relatives, t = it.model.classifier.relatives, it.training
+    sequences = it.dataset.sequences
+    rows = np.arange(len(sequences))
+    S = rectangle(sequences, rows, rows, it.model.scheme)
+    constants = relatives.evidence.constants
+    gains = constants["lambda"] * S - np.log(constants["K"] * 60 * 60)
+    clan = np.array([t.part.classes[label][0] for label in t.part.labels])
+    found = []
+    for i in t.fits.measured:
+        others = clan != clan[i]
+        found.append(np.sort(gains[t.part.rows[i], t.part.rows[others]])[-5:].mean())
+    # At most a fifth of these and a new one has more.
+    n = len(found)
+    assert n == 96
+    expected = np.sort(found)[-int(0.2 * (n + 1))]
+    np.testing.assert_allclose(relatives.needed, [expected], rtol=1e-12)
+    again = read_again(it.model.classifier)
+    np.testing.assert_array_equal(again.relatives.needed, relatives.needed)
+    for change in ({"levels": None}, {"relatives": {"needed": 2}}):
+        with pytest.raises(InputError, match="do not agree|do not fit|does not fit"):
+            read_again(it.model.classifier, change)
+
+
+def read_again(classifier, change=None):
+    header, arrays = classifier.to_parts()
+    for name, to in (change or {}).items():
+        header[name] = to if to is None else header[name] | to
+    return LandmarkClassifier.from_parts(header, arrays, "it")
+
+
+def test_clans_that_nobody_knows_are_told_as_seldom_as_it_is_said(tmp_path):
+    """Families of known clans are told by their clans, and never by another family."""
+    shares = []
+    for seed in range(3):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        known, held = drawn_clans(seed)
+        it = trained_on(folder, known, levels=LEVELS, recipe=[None, LIFTED, LIFTED][seed])
+        table = table_of(it, folder, held)
+        assert (table["level"].astype(int)[table["reason"] == "no relative"] == 0).all()
+        classifier = it.model.classifier
+        alone = replace(classifier.relatives, null=None)  # p-values alone
+        model = replace(it.model, classifier=replace(classifier, relatives=alone))
+        table = classify_file(model, folder / "new.fasta")
+        label, strange = table["id"].str[:3], table["reason"] == "unknown"
+        level, node = table["level"].astype(int), table["node"].fillna("")
+        assert (level[strange] < 2).all()
+        of = {name: label.str[0].isin(list(name)) for name in ("fgh", "ab")}
+        unknown = of["fgh"] & strange
+        family = of["ab"] & (label.str[2] == "z") & strange
+        right = node[family] == label[family].str[0]
+        free = replace(classifier, relatives=replace(alone, needed=None))
+        before = classify_file(replace(it.model, classifier=free), folder / "new.fasta")
+        moved = before["level"] != table["level"]
+        assert not moved[~strange].any()
+        same = [name for name in before if name not in LEVEL_COLUMNS]
+        assert before[same].equals(table[same])
+        by_probability = before["level"][unknown].astype(int) > 0
+        answered = (level[family] > 0).mean()
+        shares.append(((level[unknown] > 0).mean(), by_probability.mean(), right.mean(), answered))
+        assert not strange[of["ab"] & (label.str[2] != "z")].mean() > 2 * ALPHA
+    told, by_probability, right, answered = np.mean(shares, axis=0)
+    assert told <= 0.2
+    assert told < 0.5 * by_probability
+    assert right > 0.25
+    assert right > 0.9 * answered
+
+
+def drawn_clans(seed):
+    """Records of known families, and others: of known and unknown families and clans."""
+    records = clans(seed, "abcdefgh", "xyz", 40)
+    known = [r for r in records if (r[1][0] < "f" and r[1][2] < "z") or r[1][0] in "cde"]
+    held = known[1::2] + [r for r in records if r not in known]
+    return known[::2], [(f"{label}{id}", label, s) for id, label, s in held]

@@ -1,0 +1,401 @@
+"""Inner folds: what is held out, what is measured, and what a fit may know."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from models.trainings import (
+    CLASSES,
+    KINDS,
+    LEARNERS,
+    PSD_ONLY,
+    M,
+    N,
+    assert_same,
+    embedded,
+    fitted,
+    problem,
+    without,
+)
+
+from kreinflow.alignment.transforms import make_transform
+from kreinflow.answering.calibration import TemperatureCalibrator
+from kreinflow.answering.reject_threshold import RejectRule
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import limited
+from kreinflow.estimators import KreinClassifier
+from kreinflow.fitting import inner_folds
+from kreinflow.fitting.factors import embedding_of, make_factors
+from kreinflow.fitting.inner_folds import (
+    InnerFits,
+    _held_out_decisions,
+    choose,
+    inner_partition,
+    whole_groups,
+)
+from kreinflow.fitting.training import Training
+from kreinflow.krein.factor import KreinFactor
+from kreinflow.krein.landmark_kernel import TrainingPart, landmark_kernel
+from kreinflow.learners import registry
+from kreinflow.learners.learner import Problem
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_inner_folds_measure_all_records_landmarks_too(kind):
+    *_, inner, _ = fitted(kind, "nearest")
+    assert set(inner) == {0, 1, 2}
+
+
+def all_landmarks(kind):
+    """The problem with every training record a landmark, and inner folds that measure them all."""
+    landmarks, part, full = problem(kind)
+    landmarks = replace(
+        landmarks, scores=full[:, part.rows], rows=part.rows, classes=part.labels.copy()
+    )
+    return landmarks, part, inner_partition(part, 3, 1, "r0f0")
+
+
+def whole(landmarks, part, correction):
+    """The problem of a factor that all records of a training part make."""
+    return Problem.of(*embedded(landmarks, part, correction), landmarks, part, 1)
+
+
+def held_decisions(learner, landmarks, part, inner):
+    """The decisions of inner folds, with the hyper-parameters that they choose."""
+    problem = whole(landmarks, part, "flip" if learner in PSD_ONLY else "none")
+    machine = registry.make_learner(LEARNERS[learner])
+    return choose(machine, problem, InnerFits(inner), "misfit")[1]
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("learner", ["pooled", "pcvm", "cvm", "sf-lsm", "svc", "nearest"])
+def test_measured_landmarks_are_new_objects_to_their_inner_folds(kind, learner):
+    """The decisions are those of a training part in which the held-out records never were."""
+    correction = "flip" if learner in PSD_ONLY else "none"
+    landmarks, part, inner = all_landmarks(kind)
+    machine = registry.make_learner(LEARNERS[learner])
+    choices = machine.choices()[:2]
+    found = _held_out_decisions(
+        machine, whole(landmarks, part, correction), choices, InnerFits(inner), "misfit"
+    )
+    for fold in range(3):
+        held_out = inner == fold
+        others, smaller = without(landmarks, part, held_out)
+        alone = whole(others, smaller, correction)
+        new = TrainingPart(part.rows[held_out], part.labels[held_out], part.groups, CLASSES)
+        near = others.scores[new.rows]
+        if kind != "squared_dissimilarity":
+            kernel = landmark_kernel(others, new, alone.everything.transform)
+            unseen = Problem.of(alone.embedding, kernel, others, new, 1)
+        else:  # centred by the landmarks, which are the same for both
+            columns = alone.everything.centring.columns(near)
+            kernel = replace(alone.everything, C=columns, negative_dissimilarities=None)
+            unseen = Problem.of(alone.embedding, kernel, others, new, 1)
+            if machine.method == "nearest_landmark":
+                continue
+        for fitted_, decisions_ in zip(machine.fit(alone, choices), found, strict=True):
+            expected = machine.decide(fitted_, unseen)
+            np.testing.assert_allclose(decisions_[held_out], expected, rtol=1e-7, atol=1e-7)
+
+
+def test_landmarks_that_are_alike_are_one_record():
+    landmarks, part, full = problem("similarity")
+    rows = np.r_[landmarks.rows, landmarks.rows[:2]]
+    twice = replace(landmarks, scores=full[:, rows], rows=rows, classes=rows // 30)
+    found = whole(twice, part, "none").landmark_records
+    np.testing.assert_array_equal(part.rows[found], landmarks.rows)
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+@pytest.mark.parametrize(("memory_mb", "made_of_15"), [(2048, 9), (0.0001, 15)])
+def test_recipes_share_the_factors_of_inner_folds(monkeypatch, memory_mb, made_of_15):
+    """The bits are the same whether each recipe makes its own, or they do not fit in memory."""
+    landmarks, part, inner = all_landmarks("squared_dissimilarity")
+    recipes = [
+        {"name": f"{learner}-{correction}", "transform": "raw", "rank": rank}
+        | {"correction": correction, "learner": learner}
+        for learner, correction, rank in [
+            ("pooled", "none", "misfit"),
+            ("lsm", "none", "misfit"),
+            ("lsm", "clip", "misfit"),
+            ("pooled", "flip", 1),
+            ("pooled", "flip", 1.0),
+        ]
+    ]
+    transform = make_transform("raw")
+    entries = make_factors(landmarks, part, {"raw": transform}, recipes)
+    kernel = landmark_kernel(landmarks, part, transform)
+    made = []
+    real = KreinFactor.fit
+    monkeypatch.setattr(KreinFactor, "fit", lambda *a, **k: made.append(1) or real(*a, **k))
+
+    with limited(1, memory_mb):
+        alone = [
+            Training(landmarks, part, InnerFits(inner), RejectRule(0.05), seed=1).train(
+                recipe, LEARNERS[recipe["learner"]], embedding_of(entries, recipe), kernel
+            )
+            for recipe in recipes
+        ]
+        fits = len(made)
+        together = list(
+            Training(landmarks, part, InnerFits(inner), RejectRule(0.05), seed=1).train_recipes(
+                recipes, LEARNERS, {"raw": transform}, partial(embedding_of, entries)
+            )
+        )
+        fewer = len(made) - fits
+    assert (fits, fewer) == (15, made_of_15)
+    assert [recipe for recipe, _ in together] == recipes
+    for one, (_, other) in zip(alone, together, strict=True):
+        assert_same(one, other)
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+@pytest.mark.parametrize("learner", ["pooled", "sf-lsm", "nearest"])
+def test_what_is_held_out_with_nearly_all_landmarks_is_not_measured_by_them(learner):
+    """Four of five landmarks are in one inner fold: the fit with the fifth alone is none."""
+    landmarks, part, full = problem("similarity")
+    rows = np.r_[landmarks.rows[:4], part.rows[-1]]
+    few = replace(landmarks, scores=full[:, rows], rows=rows, classes=np.r_[[0] * 4, 2])
+    inner = np.where(np.isin(part.rows, rows[:4]), 0, 1 + np.arange(len(part.rows)) % 2)
+    held = held_decisions(learner, few, part, inner)
+    assert (held[inner == 0] == 0).all()
+    assert (held[inner != 0] != 0).any(axis=1).all()
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+@pytest.mark.parametrize(("score", "learner"), [(0, "pooled"), (7, "sf-lsm")])
+def test_landmarks_that_tell_nothing_apart_without_those_held_out_decide_nothing(score, learner):
+    """Scores of 0 make no factor; where all rows are the same, SF-LSM has no variance to fit."""
+    landmarks, part, full = problem("similarity")
+    seen = ~np.isin(np.arange(N), landmarks.rows[:3])
+    full[np.ix_(seen, seen)] = score
+    same = replace(landmarks, scores=full[:, landmarks.rows], self_scores=np.diagonal(full))
+    inner = np.where(seen[part.rows], 1 + np.arange(len(part.rows)) % 2, 0)
+    held = held_decisions(learner, same, part, inner)
+    assert (held[inner == 0] == 0).all()
+    assert (held[inner != 0] != 0).any()
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_all_learners_can_be_chosen_where_all_are_landmarks(learner):
+    landmarks, part, inner = all_landmarks("sequences")
+    held = held_decisions(learner, landmarks, part, inner)
+    assert np.mean(held.argmax(axis=1) == part.labels) > 0.8
+
+
+def test_too_few_records_for_inner_folds_are_refused():
+    landmarks, _, _ = problem("similarity")
+    rows = landmarks.rows[[0, 5, 9]]  # one of each class
+    part = TrainingPart(rows, rows // 30, rows, CLASSES)
+    with pytest.raises(InputError, match="too few records are left to choose and calibrate on"):
+        inner_partition(part, 3, 1, "r0f0")
+
+
+def grouped_problem(kind):
+    """Groups of three neighbouring rows, of which a landmark is in many, and their inner folds."""
+    landmarks, part, _ = problem(kind)
+    part = replace(part, groups=part.rows // 3)
+    return landmarks, part, inner_partition(part, 3, 1, "r0f0")
+
+
+def test_groups_share_an_inner_fold():
+    _, part, inner = grouped_problem("similarity")
+    for group in np.unique(part.groups):
+        assert len(set(inner[part.groups == group]) - {-1}) <= 1
+
+
+def test_a_group_is_trained_on_whole_where_another_fold_would_not_know_a_class_of_it():
+    """Class b is in the first group alone: what is measured of a must not have it as a mate."""
+    groups = np.repeat(np.arange(6), 5)
+    labels = np.where(np.arange(30) < 2, 1, 0)
+    part = TrainingPart(np.arange(30), labels, groups, ("a", "b"))
+    inner = inner_partition(part, 3, 1, "r0f0")
+    assert (inner[:5] == -1).all()
+    for group in range(1, 6):
+        assert len(np.unique(inner[groups == group])) == 1
+    assert set(inner[5:]) == {0, 1, 2}
+
+
+def test_groups_that_leave_one_inner_fold_are_torn_with_a_warning():
+    groups = np.repeat([0, 1], 5)
+    part = TrainingPart(np.arange(10), np.where(np.arange(10) < 2, 1, 0), groups, ("a", "b"))
+    with pytest.warns(UserWarning, match="fold r0f1: too few groups of records to hold whole"):
+        inner = inner_partition(part, 2, 1, "r0f1")
+    single = replace(part, groups=part.rows)
+    np.testing.assert_array_equal(inner, inner_partition(single, 2, 1, "r0f1"))
+    assert set(inner) == {0, 1}
+    assert [whole_groups(part.groups, inner), whole_groups(part.rows, inner)] == [False, True]
+
+
+def test_torn_groups_that_are_too_few_records_are_refused():
+    part = TrainingPart(np.arange(2), np.array([0, 1]), np.array([0, 0]), ("a", "b"))
+    with (
+        pytest.warns(UserWarning, match="too few groups"),
+        pytest.raises(InputError, match="too few records are left to choose and calibrate on"),
+    ):
+        inner_partition(part, 2, 1, "r0f0")
+
+
+def test_a_group_that_is_held_out_has_no_word_in_its_own_decisions():
+    """Scores with its landmarks are scrambled, and the decisions stay what they were."""
+    landmarks, part, inner = grouped_problem("sequences")
+    assert (inner[np.isin(part.rows, landmarks.rows)] >= 0).any()
+    found = []
+    for change in (False, True):
+        scores = landmarks.scores.copy()
+        if change:
+            same = part.groups[:, None] == landmarks.rows // 3
+            scores[np.ix_(part.rows, np.arange(M))] = np.where(same, 1, scores[part.rows])
+        found.append(held_decisions("nearest", replace(landmarks, scores=scores), part, inner))
+    np.testing.assert_array_equal(*found)
+
+
+def test_decisions_are_held_for_measured_records_alone():
+    """Of 25 choices, 66,000 records and 46 classes they are 0.6 GB."""
+    _, landmarks, part, kernel, embedding, inner, _ = fitted("similarity", "lsm")
+    inner[::2] = -1
+    learner = registry.make_learner(LEARNERS["lsm"])
+    problem_ = Problem.of(embedding, kernel, landmarks, part, 1)
+    held = _held_out_decisions(learner, problem_, learner.choices(), InnerFits(inner), "misfit")
+    assert len(held) == 25
+    assert {decisions.shape for decisions in held} == {(np.count_nonzero(inner >= 0), 3)}
+    known = InnerFits(inner).problem(problem_, 1, "misfit")
+    (fit,) = learner.fit(known.on(np.flatnonzero(inner != 1)), learner.choices()[7:8])
+    expected = learner.decide(fit, known.on(np.flatnonzero(inner == 1)))
+    np.testing.assert_allclose(held[7][inner[inner >= 0] == 1], expected, rtol=1e-12, atol=1e-12)
+
+
+# What is measured on inner folds is what new objects get.
+
+GAUSSIAN = {"kernel": "gaussian", "kernel_params": {"width": 3.0}, "n_landmarks": 60}
+
+
+def noise(seed, n=120, classes=4):
+    """Points of one cloud, and labels that say nothing of them."""
+    random = np.random.default_rng(seed)
+    return random.normal(size=(n, 10)), random.permutation(np.arange(n) % classes)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("selector", ["meb", "kmeans++"])
+@pytest.mark.parametrize("learner", ["ny_ikfd", "nearest_landmark", "sf_lsm"])
+def test_labels_that_are_noise_give_chance(selector, learner):
+    """Landmarks that are chosen class by class carry the labels of what inner folds hold out."""
+    model = KreinClassifier(**GAUSSIAN, selector=selector, learner=learner)
+    found = [model.fit(*noise(seed)).training_["inner_accuracy"] for seed in range(100, 120)]
+    assert abs(np.mean(found) - 0.25) < 3 * np.std(found, ddof=1) / 20**0.5
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_fits_of_inner_folds_choose_landmarks_from_their_own_records(monkeypatch):
+    """The labels of what a fold holds out change nothing of the landmarks that measure it."""
+    X, y = noise(1)
+    fold_of = np.arange(len(y)) // 4 % 3
+    seen = []
+
+    def noted(learner, problem, fits, rank, forks):
+        seen.append(fits.problem(problem, 0, rank).landmarks.rows)
+        return choose(learner, problem, fits, rank, forks)
+
+    monkeypatch.setattr("kreinflow.fitting.training.choose", noted)
+    monkeypatch.setattr("kreinflow.estimators.base.inner_partition", lambda *_: fold_of)
+    for labels in (y, np.where(fold_of == 0, 3 - y, y)):
+        KreinClassifier(**GAUSSIAN).fit(X, labels)
+    np.testing.assert_array_equal(*seen)
+    assert (fold_of[seen[0]] != 0).all()
+
+
+def test_a_budget_that_an_inner_fold_has_no_records_for_leaves_the_landmarks_that_are_there():
+    landmarks, part, _ = problem("similarity")
+    inner = np.arange(len(part.rows)) % 3
+
+    def refuse(held_out):
+        raise InputError("a budget of 12 landmarks does not fit")
+
+    whole_ = whole(landmarks, part, "none")
+    plain, refused = (
+        InnerFits(inner, again).problem(whole_, 1, "misfit") for again in (None, refuse)
+    )
+    np.testing.assert_array_equal(refused.landmarks.rows, plain.landmarks.rows)
+    kept = ~np.isin(landmarks.rows, part.rows[inner == 1])
+    np.testing.assert_array_equal(plain.landmarks.rows, landmarks.rows[kept])
+    assert 2 <= kept.sum() < M
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("learner", ["krein_lsm", "ny_pcvm"])
+def test_the_order_of_the_rows_changes_nothing_that_inner_folds_choose(learner):
+    X, y = noise(2, n=90, classes=2)
+    X[:, 0] += 1.5 * y
+    K = np.tanh(X @ X.T / 4 - 1)
+    order = np.random.default_rng(3).permutation(len(y))
+    one, other = (
+        KreinClassifier(selector="uniform", n_landmarks=30, learner=learner).fit(
+            K[np.ix_(rows, rows)], y[rows]
+        )
+        for rows in (np.arange(len(y)), order)
+    )
+    np.testing.assert_array_equal(
+        np.sort(order[other.landmark_indices_]), np.sort(one.landmark_indices_)
+    )
+    for name in ("hyper_parameters", "inner_accuracy"):
+        assert one.training_[name] == other.training_[name]
+    assert one.training_["temperature"] == pytest.approx(other.training_["temperature"], rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_identical_objects_of_a_precomputed_matrix_share_an_inner_fold():
+    """Twins with equal labels, which are noise: who is measured must not know the twin."""
+    X, y = noise(4, n=60)
+    twice = np.tile(np.arange(60), 2)
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 2)[np.ix_(twice, twice)]
+    model = KreinClassifier(selector="all", learner="nearest_landmark").fit(K, y[twice])
+    assert model.training_["inner_accuracy"] < 0.5
+
+
+def test_the_best_of_many_hyper_parameters_is_not_measured_by_what_chose_it(monkeypatch):
+    """Of 25 choices that are noise one is lucky: measured by what chose it, it is above chance."""
+    embedding, kernel = embedded(*problem("similarity")[:2], "none")
+    landmarks, part, _ = problem("similarity")
+    fits = InnerFits(np.arange(len(part.rows)) % 3)
+    learner = registry.make_learner(LEARNERS["lsm"])
+    lucky, honest = [], []
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        every = [random.normal(size=(len(part.rows), 3)) for _ in learner.choices()]
+        truth = random.integers(0, 3, len(part.rows))
+        monkeypatch.setattr(inner_folds, "_held_out_decisions", lambda *_, every=every: every)
+        noise_ = Problem.of(embedding, kernel, landmarks, replace(part, labels=truth), 1)
+        choice, decisions, calibrator, _ = choose(learner, noise_, fits, "misfit")
+        found = [np.mean(d.argmax(axis=1) == truth) for d in every]
+        assert found[learner.choices().index(choice)] == max(found)
+        lucky.append(max(found))
+        honest.append(np.mean(decisions.argmax(axis=1) == truth))
+        assert calibrator.temperature_ == TemperatureCalibrator().fit(decisions, truth).temperature_
+    error = np.std(honest, ddof=1) / 60**0.5
+    assert np.mean(lucky) > 1 / 3 + 10 * error
+    assert abs(np.mean(honest) - 1 / 3) < 3 * error
+
+
+@pytest.mark.parametrize(("share", "side"), [(0.25, "have"), (0.7, "lack")])
+def test_each_fit_knows_records_with_and_without_each_of_several_labels(share, side):
+    """And the rule is not idle: else all records that have, or lack, a label would be in a fold."""
+    unknown = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        has = rng.random((12, 8)) < share
+        has[np.arange(12), rng.integers(8, size=12)] = True
+        groups, rarest = np.arange(12), np.zeros(12, dtype=int)
+        part = TrainingPart(groups, rarest, groups, tuple("abcdefgh"), has)
+        inner = inner_partition(part, 2, seed, "r0f0")
+        drawn = inner_folds.inner_folds(groups, rarest, 2, seed, "r0f0", memberships=has)
+        for fold in (0, 1):
+            known = has[inner != fold]
+            assert (known.any(axis=0) | ~has.any(axis=0)).all()
+            assert (~known.all(axis=0) | has.all(axis=0)).all()
+            own = has if side == "have" else ~has
+            unknown += (own.any(axis=0) & ~own[drawn != fold].any(axis=0)).any()
+    assert unknown > 0

@@ -1,0 +1,239 @@
+"""The recipe that inner folds choose: of the final model, and of each outer fold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flipped_bits import count_refused
+from kreinflow.base.errors import InputError
+from kreinflow.evaluation.inner_choice import chosen_recipes
+from kreinflow.files.artifacts import write_table
+from kreinflow.fitting.recipe_choice import (
+    FIGURES_COLUMNS,
+    TEXT_COLUMNS,
+    choose_recipe,
+    gained,
+    other_choice,
+    packed,
+    read_figures,
+    unpacked,
+)
+from kreinflow.sequences.partition import fold_numbers
+
+
+def test_the_final_recipe_is_the_inner_choice():
+    figures = [
+        {"recipe": "a", "inner_accuracy": 0.9, "inner_log_loss": 0.1},
+        {"recipe": "b", "inner_accuracy": 0.95, "inner_log_loss": 0.9},
+        {"recipe": "c", "inner_accuracy": 0.95, "inner_log_loss": 0.3},
+        {"recipe": "d", "inner_accuracy": 0.95, "inner_log_loss": 0.3},
+    ]
+    assert choose_recipe(figures, ["a", "b", "c", "d"]) == "c"
+    assert choose_recipe(figures, ["d", "c", "b", "a"]) == "d"
+    assert choose_recipe(figures, ["a", "b"]) == "b"
+    assert choose_recipe(figures, ["a", "b", "c", "d"], "a") == "a"
+
+
+def test_of_losses_that_differ_by_rounding_the_first_recipe_is_taken():
+    """Where all inner predictions are right, all recipes have the same loss."""
+    figures = [
+        {"recipe": "few", "inner_accuracy": 1.0, "inner_log_loss": 0.0017 + 3e-12},
+        {"recipe": "many", "inner_accuracy": 1.0, "inner_log_loss": 0.0017},
+    ]
+    assert choose_recipe(figures, ["few", "many"]) == "few"
+    assert choose_recipe(figures, ["many", "few"]) == "many"
+
+
+def inner(recipe, right, alignments, loss=0.1):
+    """What inner folds say of a recipe that predicts some records right; NaN was not measured."""
+    right = np.asarray(right, dtype=np.float64)
+    known = ~np.isnan(right)
+    return {
+        "recipe": recipe,
+        "inner_accuracy": float(np.mean(right[known])),
+        "inner_log_loss": loss,
+        "alignments_per_query": alignments,
+        "inner_records": int(known.sum()),
+        "inner_right": packed(right[known] == 1),
+        "inner_known": "" if known.all() else packed(known),
+    }
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 100])
+def test_the_records_that_are_right_are_read_back(n):
+    right = np.random.default_rng(n).random(n) < 0.7
+    for known in (np.ones(n, dtype=bool), np.arange(n) % 3 == 0):
+        some = np.where(known, right, np.nan)
+        found = unpacked(inner("a", some, 1))
+        np.testing.assert_array_equal(found[:n], some)
+        assert np.isnan(found[n:]).all()
+
+
+def test_the_standard_error_of_a_difference_is_that_of_paired_records():
+    random = np.random.default_rng(1)
+    p, lift, n = 0.6, 0.1, 400
+
+    def drawn():
+        other = random.random(n) < p
+        return other | (random.random(n) < lift), other
+
+    pairs = [drawn() for _ in range(4000)]
+    errors = np.array([gained(a, b) for a, b in pairs])
+    assert errors[:, 0].mean() == pytest.approx((1 - p) * lift, rel=0.02)
+    assert errors[:, 1].mean() == pytest.approx(errors[:, 0].std(), rel=0.05)
+    unpaired = np.sqrt((np.var(pairs[0][0]) + np.var(pairs[0][1])) / n)
+    assert errors[:, 1].max() < unpaired, "the pairs tell more"
+
+
+def test_recipes_are_compared_on_the_records_that_both_were_measured_on():
+    random = np.random.default_rng(2)
+    every = [random.random(200) < share for share in (0.8, 0.7, 0.75)]
+    known = random.random(200) < 0.4
+    sampled = [np.where(known, right, np.nan) for right in every]
+    for a, b in ((0, 1), (1, 2), (2, 0)):
+        expected = gained(every[a][known], every[b][known])
+        assert gained(every[a], sampled[b]) == gained(sampled[a], every[b]) == expected
+        assert gained(sampled[a], sampled[b]) == expected != gained(every[a], every[b])
+
+
+def test_a_recipe_of_a_sample_is_not_ahead_because_its_sample_is_easy():
+    """Nine of ten records of the sample are right by both, and half of the others by the first."""
+    hard, n = 100, 200
+    whole = np.r_[np.arange(hard) % 2 == 0, np.arange(n - hard) % 10 > 0]
+    sampled = np.r_[np.full(hard, np.nan), np.arange(n - hard) % 10 > 0]
+    sampled[-1] = 0
+    figures = [inner("many", whole, 900), inner("cascade", sampled, 30)]
+    assert figures[1]["inner_accuracy"] > figures[0]["inner_accuracy"]
+    for order in (["many", "cascade"], ["cascade", "many"]):
+        assert choose_recipe(figures, order) == "many"
+        assert choose_recipe(figures, order, prefer="cheap") == "cascade", "one record behind"
+
+
+def test_cheap_is_the_fewest_alignments_within_a_standard_error_of_the_best():
+    best = np.arange(100) < 90
+    close, behind = np.arange(100) < 89, np.arange(100) < 85  # errors .01 and .022
+    close_and_better = inner("some", close, 100, loss=0.05)
+    figures = [inner("many", best, 900), inner("few", behind, 10), inner("some2", close, 100)]
+    figures += [close_and_better, inner("free", np.arange(100) < 30, 1)]
+    order = ["many", "few", "some2", "some", "free"]
+    assert choose_recipe(figures, order) == "many"
+    assert choose_recipe(figures, order, prefer="cheap") == "some"
+    assert choose_recipe(figures, order, "few", prefer="cheap") == "few"
+    assert choose_recipe(figures[:2], order, prefer="cheap") == "many"
+    assert choose_recipe([figures[0], inner("few", best, 10)], order, prefer="cheap") == "few"
+    assert other_choice(figures, order, "accuracy") == ("cheap", "some")
+    assert other_choice(figures, order, "cheap") == ("accuracy", "many")
+
+
+def test_a_recipe_without_figures_is_not_chosen():
+    figures = [inner("b", np.arange(9) < 5, 10)]
+    for prefer in ("cheap", "accuracy"):
+        assert choose_recipe(figures, ["a", "b"], prefer=prefer) == "b"
+
+
+def test_the_recipe_of_each_fold_is_that_of_its_own_inner_folds():
+    models = pd.DataFrame(
+        [("x", 0, 0, 0.9), ("y", 0, 0, 0.8), ("x", 0, 1, 0.7), ("y", 0, 1, 0.8), ("x", -1, -1, 1)],
+        columns=["recipe", "repeat", "fold", "inner_accuracy"],
+    ).assign(inner_log_loss=0.1)
+    assert chosen_recipes(models, ["x", "y"]) == {(0, 0): "x", (0, 1): "y"}
+
+
+def test_a_recipe_that_was_not_trained_in_a_fold_cannot_be_chosen_there():
+    models = pd.DataFrame(
+        [("x", 0, 0, 0.9), ("y", 0, 0, 0.8), ("y", 0, 1, 0.7), ("z", 0, 1, 0.8)],
+        columns=["recipe", "repeat", "fold", "inner_accuracy"],
+    ).assign(inner_log_loss=0.1)
+    assert chosen_recipes(models, ["x", "y", "z"]) == {(0, 0): "x", (0, 1): "z"}
+
+
+ORDER = ["x", "y", "z"]
+
+
+def write_figures(folder):
+    """The tables of two selectors and two folds, of which one is that of the final model."""
+    paths = []
+    for selector, recipes in (("meb", ["x", "y"]), ("uniform", ["z"])):
+        for fold in ("r0f1", "all"):
+            repeat, number = fold_numbers(fold)
+            place = {"repeat": repeat, "fold": number, "selector": selector}
+            text = dict.fromkeys(TEXT_COLUMNS[2:], "NA")
+            rows = [{"recipe": name} | place | text for name in recipes]
+            bits = {"inner_records": 4, "inner_right": "80", "inner_known": ""}
+            table = pd.DataFrame(rows, columns=FIGURES_COLUMNS).assign(**bits).fillna(0.25)
+            paths.append(folder / selector / f"{fold}.tsv")
+            write_table(paths[-1], table.assign(converged=True))
+    return paths
+
+
+def test_figures_of_all_folds_are_read_as_one_table(tmp_path):
+    paths = write_figures(tmp_path)
+    figures = read_figures(paths, ORDER)
+    assert figures["recipe"].tolist() == ["x", "y", "x", "y", "z", "z"]
+    assert figures["repeat"].tolist() == [0, 0, -1, -1, 0, -1]
+    write_table(tmp_path / "models.tsv", figures)
+    assert read_figures([tmp_path / "models.tsv"], ORDER).equals(figures)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("recipe", "another"),
+        ("recipe", "x"),
+        ("repeat", "1"),
+        ("fold", "3"),
+        ("repeat", ""),
+        ("selector", "uniform"),
+        ("inner_accuracy", ""),
+        ("inner_log_loss", "nan"),
+        ("reject_threshold", ""),
+        ("inner_records", "3"),
+        ("inner_right", "c0"),
+        ("inner_right", "8g"),
+        ("inner_right", ""),
+        ("inner_known", "e0"),
+        ("inner_known", "f8"),
+        ("inner_known", "g0"),
+        ("inner_known", "0"),
+        ("inner_known", "00"),
+        ("inner_known", "f0f0"),
+        ("cascade_pairs", ""),
+    ],
+)
+def test_a_model_that_cannot_be_is_refused(tmp_path, column, value):
+    paths = write_figures(tmp_path)
+    table = pd.read_csv(paths[0], sep="\t", dtype=str)
+    table.loc[1, column] = value
+    write_table(paths[0], table)
+    with pytest.raises(InputError, match=r"meb/r0f1.tsv: .*Delete it and run again"):
+        read_figures(paths, ORDER)
+
+
+def test_models_that_are_missing_are_refused(tmp_path):
+    paths = write_figures(tmp_path)
+    for incomplete in (paths[:2], paths[1:], paths[::2][:1]):
+        with pytest.raises(InputError, match="not all recipes.*Delete these tables"):
+            read_figures(incomplete, ORDER)
+    write_table(paths[0], pd.read_csv(paths[0], sep="\t").drop(columns="temperature"))
+    with pytest.raises(InputError, match="meb/r0f1.tsv: column 'temperature' is missing"):
+        read_figures(paths, ORDER)
+
+
+def test_after_the_first_part_the_same_recipes_are_in_all(tmp_path):
+    """Those that went on after a race."""
+    paths = write_figures(tmp_path)
+    assert read_figures(paths[:3], ORDER)["recipe"].tolist() == ["x", "y", "x", "y", "z"]
+    whole = read_figures(paths, ORDER)
+    again = [whole[whole["recipe"] != name].assign(repeat=1) for name in "yz"]
+    write_table(tmp_path / "models.tsv", pd.concat([whole, again[0]]))
+    with pytest.raises(InputError, match="not all recipes"):
+        read_figures([tmp_path / "models.tsv"], ORDER)
+
+
+def test_flips_of_single_bits_in_figures_are_read_or_refused(tmp_path):
+    paths = write_figures(tmp_path)
+
+    def read(path):
+        choose_recipe(read_figures(paths, ORDER)[:2].to_dict("records"), ORDER[:2])
+
+    assert count_refused(paths[0], read, flips=150) > 90

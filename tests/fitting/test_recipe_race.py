@@ -1,0 +1,128 @@
+"""The race of recipes: who is behind, and that chance alone stops nobody for long."""
+
+import numpy as np
+import pytest
+
+from flipped_bits import count_refused
+from kreinflow.base.errors import InputError
+from kreinflow.files.artifacts import write_table
+from kreinflow.fitting.recipe_choice import choose_recipe, packed
+from kreinflow.fitting.recipe_race import RACE_COLUMNS, going_on, race_table
+
+
+def inner(recipe, right, alignments):
+    return {
+        "recipe": recipe,
+        "landmarks": alignments - 1,
+        "inner_accuracy": float(np.mean(right)),
+        "inner_log_loss": 0.1,
+        "alignments_per_query": alignments,
+        "inner_records": len(right),
+        "inner_right": packed(np.asarray(right)),
+    }
+
+
+def first(n, of=400):
+    return np.arange(of) < n
+
+
+FIGURES = [
+    inner("many", first(380), 900),
+    inner("many-too", first(378), 900),
+    inner("many-behind", first(370), 900),
+    inner("some", first(381), 100),
+    inner("few", first(378), 10),
+    inner("free", first(300), 1),
+]
+ORDER = [row["recipe"] for row in FIGURES]
+
+
+def fate(prefer, wanted=None, figures=FIGURES, order=ORDER):
+    table = race_table(figures, order, prefer, wanted)
+    assert table["recipe"].tolist() == order
+    assert ((table["goes_on"] == "no") <= (table["why"] != "")).all()
+    return table.loc[table["goes_on"] == "yes", "recipe"].tolist()
+
+
+def test_who_is_two_standard_errors_behind_the_best_does_not_go_on():
+    assert fate("accuracy") == ["many", "many-too", "some", "few"]
+
+
+def test_of_dearer_recipes_those_a_standard_error_ahead_go_on_where_cheap_is_preferred():
+    assert fate("cheap") == ["some", "few"], "some is 3 of 400 ahead of few, many behind some"
+
+
+def test_a_mean_number_of_alignments_stays_one():
+    """That of a cascade, which asks for some queries more than for others."""
+    figures = [*FIGURES, inner("cascade", first(379), 30.5)]
+    order = [row["recipe"] for row in figures]
+    table = race_table(figures, order, "cheap").set_index("recipe")
+    assert table.loc["cascade", "alignments_per_query"] == 30.5
+    assert fate("cheap", figures=figures, order=order) == ["some", "few"], "1 of 400 ahead of few"
+
+
+def test_the_recipe_that_is_asked_for_as_final_goes_on():
+    assert fate("cheap", "free") == ["some", "few", "free"]
+
+
+def test_figures_of_the_table_are_those_of_paired_records():
+    table = race_table(FIGURES, ORDER, "accuracy").set_index("recipe")
+    d = first(381).astype(float) - first(370)
+    assert table["behind"]["many-behind"] == pytest.approx(d.mean())
+    assert table["standard_error"]["many-behind"] == pytest.approx(d.std(ddof=1) / 20)
+    assert "behind some by more than 2" in table["why"]["many-behind"]
+
+
+@pytest.mark.parametrize("prefer", ["accuracy", "cheap"])
+@pytest.mark.parametrize("seed", range(30))
+def test_what_the_part_prefers_always_goes_on(prefer, seed):
+    """And so somebody does, whatever the correlations and ties."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(1, 60))
+    base = random.random(n) < 0.7
+    figures = [
+        inner(f"r{i}", np.where(random.random(n) < 0.9, base, random.random(n) < 0.6), int(cost))
+        for i, cost in enumerate(random.integers(1, 5, 8))
+    ]
+    order = [row["recipe"] for row in figures]
+    kept = fate(prefer, None, figures, order)
+    assert choose_recipe(figures, order, prefer=prefer) in kept
+    assert choose_recipe(figures, order) in kept
+    if prefer == "cheap":
+        assert set(kept) <= set(fate("accuracy", None, figures, order)) | {
+            choose_recipe(figures, order, prefer="cheap")
+        }
+        # So what is left names the same two, whatever is asked for as final.
+        left = [row for row in figures if row["recipe"] in kept]
+        for other in ("cheap", "accuracy"):
+            wanted = choose_recipe(figures, order, prefer=other)
+            assert choose_recipe(left, order, prefer=other) == wanted
+        assert fate(prefer, kept[0], figures, order) == kept
+
+
+def test_recipes_that_are_as_good_as_the_best_are_seldom_behind_it():
+    """Two standard errors from the best of several are more than from any one: it is told here."""
+    random = np.random.default_rng(1)
+    stopped = 0
+    for _ in range(400):
+        figures = [inner(f"r{i}", random.random(500) < 0.8, 10) for i in range(5)]
+        stopped += 5 - len(fate("accuracy", None, figures, [f"r{i}" for i in range(5)]))
+    assert 0.02 < stopped / (400 * 4) < 0.2
+
+
+def test_recipes_go_on_as_the_table_says(tmp_path):
+    path = tmp_path / "race.tsv"
+    table = race_table(FIGURES, ORDER, "cheap")
+    write_table(path, table)
+    recipes = [{"name": name} for name in ORDER]
+    assert going_on(recipes, []) == recipes
+    assert going_on(recipes, [path]) == [{"name": "some"}, {"name": "few"}]
+    assert going_on(recipes[:3], [path]) == []
+    with pytest.raises(InputError, match="race.tsv.*Delete it and run again"):
+        going_on([{"name": "other"}], [path])
+    write_table(path, table.assign(goes_on="maybe"))
+    with pytest.raises(InputError, match="race.tsv.*Delete it and run again"):
+        going_on(recipes, [path])
+    write_table(path, table)
+    assert tuple(table.columns) == RACE_COLUMNS
+    assert count_refused(path, lambda p: going_on(recipes, [p]), flips=150) > 20

@@ -1,0 +1,429 @@
+"""Training of a recipe on synthetic scores: what is folded, what is measured, what is seen."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from models.trainings import (
+    CLASSES,
+    KINDS,
+    LEARNERS,
+    PSD_ONLY,
+    M,
+    N,
+    assert_same,
+    decisions,
+    embedded,
+    fitted,
+    problem,
+    recipe_for,
+    without,
+)
+from scipy.special import softmax
+from scipy.stats import binomtest
+
+from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.label_sets import Calibration
+from kreinflow.answering.levels import Levels
+from kreinflow.answering.reject_threshold import RejectRule
+from kreinflow.base.errors import InputError
+from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.training import Training, warn_noted
+from kreinflow.krein.factor import Embedding
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.learners import registry
+from kreinflow.learners.fisher import RIDGE_GRID, NystroemFisher
+from kreinflow.learners.learner import Problem
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_probabilities_sum_to_one_and_new_rows_are_learned(kind, learner):
+    trained, landmarks, part, *_ = fitted(kind, learner)
+    new = np.setdiff1d(np.arange(N), part.rows)
+    probabilities = trained.classifier.predict_proba(
+        landmarks.scores[new], landmarks.self_scores[new], landmarks.lengths[new]
+    )
+    assert (probabilities >= 0).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-14)
+    truth = np.arange(N)[new] // 30
+    assert np.mean(probabilities.argmax(axis=1) == truth) >= 0.8
+    figures = trained.figures
+    assert figures["landmarks"] == M
+    assert figures["alignments_per_query"] == M + (kind == "sequences")
+    assert 0.5 < figures["inner_accuracy"] <= 1
+    assert 0 < figures["inner_log_loss"] < np.log(3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("correction", ["none", "flip", "clip", "square", "shift"])
+@pytest.mark.parametrize("learner", ["ikfd", "pcvm", "epcvm"])
+def test_weights_on_landmark_scores_are_the_decisions_of_z(kind, correction, learner):
+    trained, landmarks, part, kernel, embedding, *_ = fitted(kind, learner, correction)
+    Z = embedding.transform(kernel.C)
+    if learner == "ikfd":
+        fisher = NystroemFisher().fit(Z, embedding.signs, part.labels, 3)
+        coef, intercept = fisher.coef_, fisher.intercept_
+    else:
+        machine = registry.make_learner(LEARNERS[learner]).solve(
+            Problem.of(embedding, kernel, landmarks, part, 1)
+        )
+        coef, intercept = machine.coef, machine.intercept
+    expected = Z @ coef + intercept
+    ours = decisions(trained.classifier, landmarks, part.rows)
+    scale = np.abs(embedding.matrix).max() * np.abs(coef).max()
+    np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_new_object_at_a_training_point_gets_its_decision(learner):
+    """Out of sample equals in sample: the same scores, asked in one row, one at a time."""
+    trained, landmarks, part, *_ = fitted("squared_dissimilarity", learner)
+    together = decisions(trained.classifier, landmarks, part.rows)
+    for place in (0, 31, len(part.rows) - 1):
+        row = part.rows[place : place + 1]
+        np.testing.assert_array_equal(
+            decisions(trained.classifier, landmarks, row), together[place : place + 1]
+        )
+
+
+def test_dissimilarities_by_a_dense_computation():
+    """Ny-iKFD on the double-centred dense matrix of all points: exact in the plane.
+
+    The points span two dimensions, so 12 landmarks reproduce S = -JDJ/2; the faithful decision
+    z' Cw^-1 (m+ - m-) - bias is then that of the points' own coordinates.
+    """
+    trained, landmarks, part, _, embedding, _, full = fitted("squared_dissimilarity", "ikfd")
+    assert embedding.rank == 2
+    n = len(part.rows)
+    J = np.eye(n) - 1 / n
+    S = -J @ full[np.ix_(part.rows, part.rows)] @ J / 2
+    values, vectors = np.linalg.eigh(S)
+    X = vectors[:, -2:] * np.sqrt(values[-2:])
+    expected = np.empty((n, 3))
+    for code in range(3):
+        plus, minus = X[part.labels == code], X[part.labels != code]
+        within = np.cov(plus.T, bias=True) + np.cov(minus.T, bias=True)
+        expected[:, code] = (X - (plus.mean(0) + minus.mean(0)) / 2) @ np.linalg.solve(
+            within, plus.mean(0) - minus.mean(0)
+        )
+    ours = decisions(trained.classifier, landmarks, part.rows)
+    ratio = (ours * expected).sum() / (expected**2).sum()  # the scatter may be a mean or a sum
+    np.testing.assert_allclose(ours, ratio * expected, atol=1e-8 * np.abs(ours).max())
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_rows_outside_the_training_part_are_not_looked_at(learner):
+    plain, landmarks, part, *_ = fitted("sequences", learner)
+    outside = np.setdiff1d(np.arange(N), part.rows)
+    changed = {
+        name: getattr(landmarks, name).copy() for name in ("scores", "self_scores", "lengths")
+    }
+    for array in changed.values():
+        array[outside] = 7
+    assert_same(plain, fitted("sequences", learner, **changed)[0])
+
+
+def refitted(settings, landmarks, part, inner):
+    """The decisions of Fisher's discriminant for the records of each inner fold, of the others."""
+    decisions = np.zeros((len(part.rows), 3))
+    for fold in range(3):
+        held_out = inner == fold
+        others, rest = without(landmarks, part, held_out)
+        embedding, kernel = embedded(others, rest, "none")
+        Z = embedding.transform(kernel.C)
+        machine = NystroemFisher(*settings).fit(Z, embedding.signs, rest.labels, 3)
+        unseen = landmark_kernel(others, part, kernel.transform).C[held_out]
+        decisions[held_out] = embedding.transform(unseen) @ machine.coef_ + machine.intercept_
+    return decisions
+
+
+def test_calibration_and_threshold_come_from_held_out_decisions():
+    """The temperature minimises the log loss of decisions of models that lacked the record."""
+    trained, landmarks, part, kernel, embedding, inner, _ = fitted("sequences", "ikfd")
+    held_out = refitted(("balanced", "midpoint", 0), landmarks, part, inner)
+    truth = part.labels
+
+    def loss(temperature):
+        p = softmax(held_out / temperature, axis=1)
+        return -np.log(p[np.arange(len(truth)), truth]).mean()
+
+    best = trained.figures["temperature"]
+    assert loss(best) == pytest.approx(trained.figures["inner_log_loss"], rel=1e-8)
+    assert loss(best) <= min(loss(best * 1.05), loss(best / 1.05))
+    p = softmax(held_out / best, axis=1)
+    accepted = p.max(axis=1) >= trained.figures["reject_threshold"]
+    wrong = p.argmax(axis=1)[accepted] != truth[accepted]
+    assert binomtest(int(wrong.sum()), len(wrong)).proportion_ci(0.8, "exact").high <= 0.2
+    assert trained.figures["inner_accuracy"] == np.mean(p.argmax(axis=1) == truth)
+    assert trained.classifier.about["reject"] == {"error": 0.2, "confidence": 0.9}
+    recipe = trained.classifier.about["recipe"]
+    covering = Training(landmarks, part, InnerFits(inner), RejectRule(None, 0.8), 1).train(
+        recipe, LEARNERS["ikfd"], embedding, kernel
+    )
+    accepted = p.max(axis=1) >= covering.figures["reject_threshold"]
+    assert np.mean(accepted) == pytest.approx(0.8, abs=1 / len(truth))
+    assert covering.classifier.about["reject"] == {"coverage": 0.8}
+    assert covering.figures["temperature"] == best
+
+
+def test_sets_are_calibrated_by_fits_that_have_all_landmarks():
+    """Of records that they did not learn from, and that are no landmarks."""
+    trained, landmarks, part, kernel, embedding, inner, _ = fitted("sequences", "pooled")
+    settings = ("pooled", "least_squares", trained.figures["hyper_parameters"])
+    ridge = float(settings[2].removeprefix("ridge="))
+    Z, held_out = embedding.transform(kernel.C), np.zeros((len(part.rows), 3))
+    for fold in range(3):
+        seen = inner != fold
+        machine = NystroemFisher(*settings[:2], ridge)
+        machine.fit(Z[seen], embedding.signs, part.labels[seen], 3)
+        held_out[~seen] = Z[~seen] @ machine.coef_ + machine.intercept_
+    apart = ~np.isin(part.rows, landmarks.rows)
+    assert 0 < apart.sum() == len(part.rows) - M
+    p = softmax(held_out / trained.figures["temperature"], axis=1)
+    expected = Calibration.of(p[apart], part.labels[apart]).to_arrays()
+    for name, array in trained.classifier.calibration.to_arrays().items():
+        np.testing.assert_allclose(array, expected[name], rtol=1e-6, atol=1e-12)
+
+
+def test_sets_of_other_fits_are_calibrated_by_the_inner_folds():
+    """Where most records are landmarks, or fits with all landmarks would take as long again."""
+    landmarks, part, full = problem("sequences")
+    rows = np.flatnonzero(np.arange(N) % 3)
+    many = replace(landmarks, scores=full[:, rows], rows=rows, classes=np.arange(N)[rows] // 30)
+    everything = TrainingPart(np.arange(N), np.arange(N) // 30, np.arange(N), CLASSES)
+    for learner, own, known in (("pooled", many, everything), ("pcvm", landmarks, part)):
+        embedding, kernel = embedded(own, known, "none")
+        inner = inner_partition(known, 3, 1, "r0f0")
+        training = Training(own, known, InnerFits(inner), RejectRule(0.2), seed=1)
+        recipe = recipe_for("sequences", "none", learner)
+        trained = training.train(recipe, LEARNERS[learner], embedding, kernel)
+        calibration = trained.classifier.calibration
+        assert calibration.counts.tolist() == np.bincount(known.labels).tolist()
+        right = 1 - len(calibration.wrong) / len(known.rows)
+        assert right == pytest.approx(trained.figures["inner_accuracy"])
+
+
+def test_hyper_parameters_have_the_fewest_errors_of_refits_on_the_inner_folds():
+    """Each inner fold is measured with what has the fewest errors on the others."""
+    trained, landmarks, part, _, _, inner, _ = fitted("sequences", "pooled", seed=6)
+    wrong = {}
+    for ridge in RIDGE_GRID:
+        decisions = refitted(("pooled", "least_squares", ridge), landmarks, part, inner)
+        wrong[ridge] = decisions.argmax(axis=1) != part.labels
+
+    def fewest(records):
+        errors = {ridge: int(of[records].sum()) for ridge, of in wrong.items()}
+        return {ridge for ridge, count in errors.items() if count == min(errors.values())}
+
+    chosen = float(trained.figures["hyper_parameters"].removeprefix("ridge="))
+    assert chosen in fewest(inner >= 0)
+    possible = {0}
+    for fold in range(3):
+        own = {int(wrong[ridge][inner == fold].sum()) for ridge in fewest(inner != fold)}
+        possible = {errors + more for errors in possible for more in own}
+    errors = round((1 - trained.figures["inner_accuracy"]) * len(inner))
+    assert errors in possible
+    assert min(possible) > 0
+
+
+def test_what_a_fit_says_of_a_class_is_warned_of_and_counted():
+    with pytest.warns(UserWarning, match=r"^recipe 'it': 1 of 3 classes \('a'\): nothing was le"):
+        trained, *_ = fitted("squared_dissimilarity", "pcvm", "square", seed=2)
+    assert trained.figures["unlearned_classes"] == 1
+    assert trained.figures["unlearned_names"] == "'a'"
+    assert trained.figures["singular_classes"] == 0
+    assert trained.figures["singular_names"] == ""
+    assert trained.figures["converged"]
+
+
+def test_class_names_of_an_array_are_shown_as_others():
+    fitted = SimpleNamespace(notes={"singular": np.array([False, True])})
+    with pytest.warns(UserWarning, match=r"^recipe 'it': 1 of 2 classes \('b'\): "):
+        warn_noted("it", fitted, tuple(np.array(["a", "b"])))
+
+
+@pytest.mark.parametrize("correction", ["none", "flip", "clip", "square", "shift"])
+@pytest.mark.parametrize("learner", ["pcvm", "epcvm", "krein-svc", "cvm", "pooled"])
+def test_the_unit_of_the_scores_does_not_matter(learner, correction):
+    if learner in PSD_ONLY and correction == "none":
+        return
+    landmarks, part, _ = problem("similarity")
+    plain, *_ = fitted("similarity", learner, correction)
+    unit = 2.0**-10
+    scores, own = unit * landmarks.scores, unit * landmarks.self_scores
+    other, *_ = fitted("similarity", learner, correction, scores=scores, self_scores=own)
+    for name in ("inner_accuracy", "basis_used"):
+        assert plain.figures[name] == other.figures[name]
+    np.testing.assert_allclose(
+        decisions(other.classifier, replace(landmarks, scores=scores, self_scores=own), part.rows),
+        decisions(plain.classifier, landmarks, part.rows),
+        rtol=1e-6,
+        atol=1e-6,
+    )
+
+
+def test_the_rows_of_the_factor_are_computed_once(monkeypatch):
+    heights = []
+    real = Embedding.transform
+    monkeypatch.setattr(
+        Embedding, "transform", lambda self, C: heights.append(len(C)) or real(self, C)
+    )
+    _, _, part, _, _, inner, _ = fitted("similarity", "pooled")
+    everyone, fewer = len(part.rows), [int(np.sum(inner != fold)) for fold in range(3)]
+    # Those that eigenpairs are made of, then those that are learned from and measured.
+    of_inner_folds = [height for seen in fewer for height in (seen, everyone)]
+    assert heights == [everyone, *of_inner_folds, everyone]
+
+
+@pytest.mark.parametrize("learner", ["lsm", "sf-lsm", "ikqd", "dissimilarities"])
+def test_a_recipe_that_cannot_learn_says_its_name(learner):
+    with pytest.raises(InputError, match=r"^recipe 'it': .*choose other landmarks, or check"):
+        fitted("similarity", learner, scores=np.ones((N, M)), self_scores=np.ones(N))
+
+
+def test_every_learner_of_the_registry_is_tried_here():
+    assert {settings["method"] for settings in LEARNERS.values()} == set(registry.LEARNERS)
+
+
+LEVELS = Levels.of(["x.a", "x.b", "y"], ".", 0.95)
+
+
+def trained_tree(kind, learner, learn, labels=None):
+    """A recipe whose first two classes are siblings, its problem, and its new records."""
+    landmarks, part, _ = problem(kind)
+    part = replace(part, classes=("x.a", "x.b", "y"))
+    if labels is not None:
+        part = replace(part, labels=labels)
+    correction = "flip" if learner in PSD_ONLY else "none"
+    embedding, kernel = embedded(landmarks, part, correction)
+    fits = InnerFits(inner_partition(part, 3, 1, "r0f0"))
+    training = Training(
+        landmarks, part, fits, RejectRule(0.2), seed=1, levels=LEVELS, learn=learn or "leaves"
+    )
+    if learn is None:
+        training = replace(training, levels=None)
+    recipe = recipe_for(kind, correction, learner)
+    trained = training.train(recipe, LEARNERS[learner], embedding, kernel)
+    return trained, landmarks, np.setdiff1d(np.arange(N), part.rows)
+
+
+def asked_for(classifier, landmarks, rows):
+    return classifier.predict_proba(
+        landmarks.scores[rows], landmarks.self_scores[rows], landmarks.lengths[rows]
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("learn", ["leaves", "siblings", "inner"])
+@pytest.mark.parametrize(
+    "learner", ["ikfd", "pcvm", "lsm", "sf-lsm", "cvm", "svc", "dissimilarities", "ikqd", "nearest"]
+)
+def test_classes_of_a_tree_are_learned_and_their_model_comes_back(kind, learn, learner):
+    if learn == "siblings" and learner in ("ikqd", "nearest"):
+        with pytest.raises(InputError, match=r"^recipe 'it': the learner .* cannot learn siblings"):
+            trained_tree(kind, learner, learn)
+        return
+    trained, landmarks, new = trained_tree(kind, learner, learn)
+    classifier = trained.classifier
+    p = asked_for(classifier, landmarks, new)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    assert np.mean(p.argmax(axis=1) == np.arange(N)[new] // 30) >= 0.8
+    assert classifier.decision.kind.startswith("siblings") or learn != "siblings"
+    assert ("siblings=1" in trained.figures["hyper_parameters"]) == (
+        classifier.decision.kind.startswith("siblings")
+    )
+    header, arrays = classifier.to_parts()
+    header = json.loads(json.dumps(header))
+    allowed = LandmarkClassifier.sizes(header, M, N)
+    for name, array in arrays.items():
+        letter, most = allowed[name]
+        assert array.dtype.kind == letter
+        assert all(size <= limit for size, limit in zip(array.shape, most, strict=True))
+    again = LandmarkClassifier.from_parts(header, arrays, "it")
+    np.testing.assert_array_equal(asked_for(again, landmarks, new), p)
+
+
+@pytest.mark.parametrize("learner", ["ikfd", "sf-lsm", "nearest"])
+def test_leaves_of_a_tree_are_the_classes_but_for_their_temperatures(learner):
+    plain, landmarks, new = trained_tree("sequences", learner, None)
+    trained, *_ = trained_tree("sequences", learner, "leaves")
+    for name, array in plain.classifier.decision.to_arrays().items():
+        np.testing.assert_array_equal(trained.classifier.decision.to_arrays()[name], array)
+    assert "forks" not in plain.classifier.to_parts()[0]
+    f = decisions(plain.classifier, landmarks, new)
+    log_p = trained.classifier.forks.log_probabilities(f)
+    np.testing.assert_array_equal(decisions(trained.classifier, landmarks, new), log_p)
+    expected = softmax(log_p / trained.classifier.temperature, axis=1)
+    np.testing.assert_array_equal(asked_for(trained.classifier, landmarks, new), expected)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("learn", ["leaves", "siblings", "inner"])
+def test_labels_that_are_noise_are_not_learned_by_a_tree(learn):
+    right = []
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        _, part, _ = problem("sequences")
+        trained, *_ = trained_tree("sequences", "sf-lsm", learn, random.permutation(part.labels))
+        right.append(trained.figures["inner_accuracy"])
+        assert trained.figures["inner_log_loss"] > 1.0
+    assert np.mean(right) < 0.45
+
+
+def test_inner_folds_prefer_what_tells_siblings_apart():
+    """What tells the children of one parent apart varies much among those of the other."""
+    chosen = {}
+    for learn in ("leaves", "siblings", "inner"):
+        figures = [Crossed(seed).trained(learn).figures for seed in range(4)]
+        chosen[learn] = figures
+    mean = {learn: np.mean([f["inner_accuracy"] for f in own]) for learn, own in chosen.items()}
+    assert mean["siblings"] > mean["leaves"] + 0.05
+    assert all("siblings=1" in f["hyper_parameters"] for f in chosen["inner"])
+    assert mean["inner"] > mean["leaves"] + 0.05
+
+
+class Crossed:
+    """Four classes: a column tells parents apart, and one each the children of a parent."""
+
+    def __init__(self, seed, n=240):
+        rng = np.random.default_rng(seed)
+        self.y = rng.permutation(np.arange(n) % 4)
+        parent, child, noise = self.y // 2, self.y % 2 * 2 - 1, rng.normal(size=(n, 3))
+        self.X = np.column_stack([8.0 * parent + noise[:, 0], 8.0 * noise[:, 1:]])
+        rows = np.arange(n)
+        self.X[rows, 1 + parent] = child + noise[rows, 1 + parent] / 2
+
+    def trained(self, learn):
+        K = self.X @ self.X.T
+        n, rows = len(K), np.arange(24)
+        landmarks = Landmarks(
+            K[:, rows], np.diag(K).copy(), np.zeros(n), rows, self.y[rows], "similarity"
+        )
+        classes = ("p.a", "p.b", "q.c", "q.d")
+        part = TrainingPart(np.arange(n), self.y, np.arange(n), classes)
+        embedding, kernel = embedded(landmarks, part, "none")
+        fits = InnerFits(inner_partition(part, 3, 1, "r0f0"))
+        levels = Levels.of(classes, ".", 0.95)
+        training = Training(
+            landmarks, part, fits, RejectRule(0.2), seed=1, levels=levels, learn=learn
+        )
+        recipe = recipe_for("similarity", "none", "sf-lsm")
+        return training.train(recipe, LEARNERS["sf-lsm"], embedding, kernel)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"forks": {}},
+        {"forks": "x"},
+        {"forks": {"above": [-1, -1], "leaf": [0, 1], "temperature": 1.0, "temperatures": [1.0]}},
+    ],
+)
+def test_forks_that_do_not_fit_a_model_are_refused(other):
+    header, arrays = trained_tree("sequences", "ikfd", "leaves")[0].classifier.to_parts()
+    with pytest.raises(InputError, match="^it: not a model that can be used: "):
+        LandmarkClassifier.from_parts(header | other, arrays, "it")
