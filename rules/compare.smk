@@ -187,7 +187,7 @@ rule write_comparison_page:
     params:
         threads=CONFIG["alignment"]["threads"],
         kinds=KINDS,
-        files=[file_sha256(f"{LIBRARY}/kreinflow/competitors/data/page.html.j2")],
+        files=[file_sha256(f"{LIBRARY}/kreinflow/compare/data/page.html.j2")],
         code=code("compare_page.py"),
     script:
         "../scripts/compare_page.py"

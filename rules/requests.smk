@@ -31,7 +31,7 @@ class Late:
 
 
 cascade_costs, lift_costs, relating_costs = (
-    Late(f"kreinflow.{name}_costs") for name in ("cascade", "lift", "relating")
+    Late(f"kreinflow.config.{name}_costs") for name in ("cascade", "lift", "relating")
 )
 
 

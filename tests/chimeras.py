@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-from models.trainings import embedded, recipe_for
 
+from fitting.trainings import embedded, recipe_for
 from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.fitting.inner_folds import InnerFits, inner_partition
 from kreinflow.fitting.training import Training

@@ -11,8 +11,8 @@ from random import Random
 import numpy as np
 import safetensors.numpy
 import yaml
-from models.cascades import cascade_model
 
+from answering.cascades import cascade_model
 from fuzzed_texts import written
 from fuzzing import ACCEPTED, EITHER, REFUSED, UNSEEN, Case, damaged_or_packed, unseen, word
 from kreinflow.classify.model_file import Model

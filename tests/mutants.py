@@ -55,7 +55,7 @@ from mutations import Mutant, mutants_of
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = "lib/kreinflow"
 MOST = 20.0
-LESS = ("competitors/", "papers/")
+LESS = ("compare/", "papers/")
 NOT_ASKED = re.compile(r"tests/(workflow|docs)/|real_data|browser|test_mutations|test_environments")
 
 

@@ -13,8 +13,8 @@ import sysconfig
 from types import SimpleNamespace
 
 import pytest
-from test_workflow_folder import wheel  # noqa: F401
 
+from files.test_workflow_folder import wheel  # noqa: F401
 from small_inputs import families, write_fasta, write_labels
 
 READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'

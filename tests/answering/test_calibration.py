@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from models.trainings import noisy_decisions
 from scipy.special import expit
 from sklearn.calibration import _sigmoid_calibration, _TemperatureScaling
 from sklearn.metrics import log_loss
 
+from fitting.trainings import noisy_decisions
 from kreinflow.answering.calibration import PlattCalibrator, TemperatureCalibrator
 from kreinflow.base.errors import InputError
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models.cascades import Problem
 from scipy.special import softmax
 
+from answering.cascades import Problem
 from kreinflow.answering.cascade import Answers, Cascade, Level, Said, followed
 from kreinflow.base.errors import InputError
 from kreinflow.files.artifacts import read_arrays, write_arrays

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from models.cascades import Problem
 from scipy.special import log_softmax
 
+from answering.cascades import Problem
 from kreinflow.answering.record_scores import Records, logit, nearest_features, pair_features
 from kreinflow.answering.score_cache import NOBODY
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from models.trainings import noisy_decisions
 from scipy.stats import binom
 
+from fitting.trainings import noisy_decisions
 from kreinflow.answering.reject_threshold import (
     NOTHING_ACCEPTED,
     RejectRule,

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from models.cascades import Problem, related_model
 from scipy.special import softmax
 
+from answering.cascades import Problem, related_model
 from kreinflow.answering import relatives as module
 from kreinflow.answering.cascade import EVERY_LEVEL, REASONS, Answers
 from kreinflow.answering.relatives import NoRelative, Relatives, overwhelming

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models.trainings import LEARNERS, assert_same, embedded
 from scipy.special import expit
 from sklearn.metrics import f1_score
 
 from chimeras import LABELS, several_problem, trained_on_several
+from fitting.trainings import LEARNERS, assert_same, embedded
 from kreinflow.answering.calibration import PlattCalibrator
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.several_labels import Several, f1_threshold, held_out_figures, joined

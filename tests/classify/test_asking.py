@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import parasail
 import pytest
-from models.cascades import cascade_model, with_cascade
 
+from answering.cascades import cascade_model, with_cascade
 from kreinflow.alignment.backends import SAMPLE, backend_named
 from kreinflow.alignment.statistics import local_statistics
 from kreinflow.answering.score_cache import NOBODY

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models.cascades import cascade_model
 
+from answering.cascades import cascade_model
 from kreinflow.answering.cascade import STAGES
 from kreinflow.answering.score_cache import NOBODY
 from kreinflow.classify.cascade_explanation import FEATURES, INTERCEPT, LANDMARKS

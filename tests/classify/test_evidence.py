@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import parasail
 import pytest
-from models.cascades import cascade_model, related_model, with_cascade
 
+from answering.cascades import cascade_model, related_model, with_cascade
 from chimeras import chimeras, model_of_several
 from kreinflow.answering.relatives import Relatives
 from kreinflow.classify import evidence, new_objects

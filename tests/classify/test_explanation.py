@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from models.cascades import related_model
 
+from answering.cascades import related_model
 from kreinflow.answering.fork_temperatures import ForkTemperatures
 from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import Tree

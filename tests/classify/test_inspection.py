@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models.cascades import WEIGHTS, cascade_model, related_model
 
+from answering.cascades import WEIGHTS, cascade_model, related_model
 from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.base.errors import InputError
 from kreinflow.classify.inspection import (

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from models.cascades import with_cascade
 
+from answering.cascades import with_cascade
 from kreinflow.classify.model_file import Model
 from kreinflow.files.checksums import seal
 from memory_peaks import peak_of

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import safetensors.numpy
-from models.cascades import cascade_model, related_model
 
+from answering.cascades import cascade_model, related_model
 from flipped_bits import each_flip
 from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import classify_file

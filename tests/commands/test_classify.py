@@ -13,8 +13,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from models.cascades import cascade_model
 
+from answering.cascades import cascade_model
 from kreinflow.alignment import backends
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import accepted

@@ -2,7 +2,8 @@
 
 import pandas as pd
 import pytest
-from models.cascades import cascade_model
+
+from answering.cascades import cascade_model
 
 
 def test_the_evidence_its_alignments_and_the_first_landmarks(run, trained, tmp_path):

@@ -1,8 +1,8 @@
 """The run's own row: a fold's classifier gives the labels that `classify` gives."""
 
 import numpy as np
-from models.cascades import cascade_model
 
+from answering.cascades import cascade_model
 from kreinflow.classify.classification import classify_file
 from kreinflow.compare.competitor import Records
 from kreinflow.compare.ours import Ours, training_alignments

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.cluster.hierarchy
-from models.trainings import kernel_problem
 
+from fitting.trainings import kernel_problem
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.evaluation import map_points as landmark_map
 from kreinflow.evaluation.map_points import leading, map_points, similar_classes, some_landmarks

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models.cascades import Problem, Table
 
+from answering.cascades import Problem, Table
 from kreinflow.answering.record_scores import Records
 from kreinflow.fitting.cascade_update import with_more_records
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from models.trainings import kernel_problem
 
+from fitting.trainings import kernel_problem
 from flipped_bits import count_refused
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.base.errors import InputError

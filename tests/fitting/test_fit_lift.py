@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models.lifted import BOTH, LETTERS, Records
 from scipy.spatial.distance import cdist
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.kernel_ridge import KernelRidge
@@ -13,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import KernelCenterer
 from sklearn.svm import SVC
 
+from fitting.lifted import BOTH, LETTERS, Records
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import limited
 from kreinflow.config.schema import complete_method

@@ -5,7 +5,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from models.trainings import (
+
+from fitting.trainings import (
     CLASSES,
     KINDS,
     LEARNERS,
@@ -18,7 +19,6 @@ from models.trainings import (
     problem,
     without,
 )
-
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.calibration import TemperatureCalibrator
 from kreinflow.answering.reject_threshold import RejectRule

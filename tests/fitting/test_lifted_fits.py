@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from models.trainings import problem
 
+from fitting.trainings import problem
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.numerics import limited

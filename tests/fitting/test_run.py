@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from models.cascades import made_up_relatives
 
+from answering.cascades import made_up_relatives
 from chimeras import model_of_several
 from kreinflow.alignment import asked as alignment_asked
 from kreinflow.alignment.asked import align_asked

@@ -6,7 +6,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from models.trainings import (
+from scipy.special import softmax
+from scipy.stats import binomtest
+
+from fitting.trainings import (
     CLASSES,
     KINDS,
     LEARNERS,
@@ -21,9 +24,6 @@ from models.trainings import (
     recipe_for,
     without,
 )
-from scipy.special import softmax
-from scipy.stats import binomtest
-
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models.trainings import LEARNERS as SETTINGS
-from models.trainings import PSD_ONLY, embedded
 from sklearn.exceptions import ConvergenceWarning
 
 from chimeras import several_problem
+from fitting.trainings import LEARNERS as SETTINGS
+from fitting.trainings import PSD_ONLY, embedded
 from kreinflow.base.errors import InputError
 from kreinflow.learners.binary_relevance import BinaryRelevance, several_fault
 from kreinflow.learners.decisions import LinearDecision

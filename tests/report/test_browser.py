@@ -6,9 +6,9 @@ import shutil
 
 import numpy as np
 import pytest
-from competitors.test_tables import compared, made_up, made_up_budgets
 from PIL import Image
 
+from compare.test_tables import compared, made_up, made_up_budgets
 from kreinflow.compare.page import render_page as comparison_page
 from kreinflow.papers.page import render_page as papers_page
 from kreinflow.papers.tables import compare
