@@ -112,7 +112,7 @@ def make_families(path: Path, n: int, classes: int, length: int = 150) -> None:
 
 def _learning(folder: Path) -> Any:
     """Return (landmarks, part) of the records before the last tenth, and the place of the rest."""
-    from kreinflow.base.tiled_matrix import TallMatrix
+    from kreinflow.base.tiled_matrix import TiledMatrix
     from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 
     scores = np.load(folder / "scores.npy", mmap_mode="r")
@@ -122,7 +122,7 @@ def _learning(folder: Path) -> Any:
     labels = np.load(folder / "labels.npy").astype(np.int64)
     landmark_rows = np.arange(m) if order is None else order
     landmarks = Landmarks(
-        TallMatrix.mapped(scores),
+        TiledMatrix.mapped(scores),
         own,
         np.full(rows, 150.0),
         landmark_rows,

@@ -8,7 +8,7 @@ import kreinflow.base.tiled_matrix
 from krein_problems import labelled_rows, problem_of_scores
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import limited
-from kreinflow.base.tiled_matrix import TallMatrix, select
+from kreinflow.base.tiled_matrix import TiledMatrix, select
 from kreinflow.fitting.inner_folds import InnerFits, choose
 from kreinflow.learners.registry import LEARNERS, make_learner
 
@@ -19,15 +19,15 @@ def matrix():
 
 
 @pytest.fixture
-def tall(matrix):
-    return TallMatrix(matrix.shape, lambda places: matrix[places])
+def tiled(matrix):
+    return TiledMatrix(matrix.shape, lambda places: matrix[places])
 
 
 @pytest.mark.parametrize("memory_mb", [1e-6, 100])
-@pytest.mark.parametrize("keep", [TallMatrix.kept, TallMatrix.stored])
-def test_a_matrix_is_the_same_wherever_it_is_kept(matrix, tall, keep, memory_mb):
+@pytest.mark.parametrize("keep", [TiledMatrix.kept, TiledMatrix.stored])
+def test_a_matrix_is_the_same_wherever_it_is_kept(matrix, tiled, keep, memory_mb):
     with limited(memory_mb=memory_mb):
-        kept = keep(tall)
+        kept = keep(tiled)
     assert isinstance(kept, np.ndarray) == (memory_mb == 100)
     np.testing.assert_array_equal(kept[10:4200], matrix[10:4200])
     np.testing.assert_array_equal(np.asarray(kept), matrix)
@@ -42,7 +42,7 @@ def test_rows_are_made_when_asked_for_and_no_others(matrix):
         asked.extend(places.tolist())
         return matrix[places]
 
-    part = TallMatrix(matrix.shape, read).take(np.array([5, 4, 8000])).take(np.array([2, 0]))
+    part = TiledMatrix(matrix.shape, read).take(np.array([5, 4, 8000])).take(np.array([2, 0]))
     assert part.shape == (2, 7)
     assert asked == []
     np.testing.assert_array_equal(part[1:], matrix[[5]])
@@ -52,7 +52,7 @@ def test_rows_are_made_when_asked_for_and_no_others(matrix):
 def test_a_large_selection_of_an_array_is_no_copy(monkeypatch, matrix):
     monkeypatch.setattr(kreinflow.base.tiled_matrix, "_COPIED", 100)
     chosen = select(matrix, np.arange(0, 9000, 2))
-    assert isinstance(chosen, TallMatrix)
+    assert isinstance(chosen, TiledMatrix)
     np.testing.assert_array_equal(np.asarray(chosen), matrix[::2])
 
 
@@ -61,7 +61,7 @@ def test_a_mapped_file_gives_its_pages_back(tmp_path):
     array[:, 3] = np.arange(40_000)
     np.save(tmp_path / "scores.npy", array)
     mapped = np.load(tmp_path / "scores.npy", mmap_mode="r")
-    tall = TallMatrix.mapped(mapped, np.array([3, 0]))
+    tiled = TiledMatrix.mapped(mapped, np.array([3, 0]))
 
     def resident():
         with open("/proc/self/statm") as file:
@@ -69,7 +69,7 @@ def test_a_mapped_file_gives_its_pages_back(tmp_path):
 
     before = resident()
     for start in range(0, 40_000, 4096):
-        rows = tall[start : start + 4096]
+        rows = tiled[start : start + 4096]
         np.testing.assert_array_equal(rows[:, 0], array[start : start + 4096, 3])
         assert resident() - before < 8e6
     assert mapped.sum() == array.sum()
@@ -81,11 +81,11 @@ def test_what_was_written_to_a_copy_of_a_file_is_not_given_back(tmp_path):
     copied = np.load(tmp_path / "scores.npy", mmap_mode="c")
     copied[:] = 1
     kreinflow.base.tiled_matrix.release(copied)
-    assert TallMatrix.mapped(copied) is copied
+    assert TiledMatrix.mapped(copied) is copied
     np.testing.assert_array_equal(copied, 1)
 
 
-def test_a_full_disk_is_the_users_to_mend(monkeypatch, tall):
+def test_a_full_disk_is_the_users_to_mend(monkeypatch, tiled):
     class Full:
         def __enter__(self):
             return self
@@ -100,7 +100,7 @@ def test_a_full_disk_is_the_users_to_mend(monkeypatch, tall):
         kreinflow.base.tiled_matrix.tempfile, "TemporaryFile", lambda prefix: Full()
     )
     with limited(memory_mb=1e-6), pytest.raises(InputError, match="no room for a scratch file"):
-        tall.stored()
+        tiled.stored()
 
 
 def problem_of(kind, n=9000, m=24, correction="none"):
@@ -123,7 +123,7 @@ def test_results_are_the_same_bits_whatever_memory_and_threads(method, kind):
     for threads, memory_mb in ((1, 1000), (1, 0.01), (2, 1000), (3, 0.01)):
         with limited(threads, memory_mb):
             problem = problem_of(kind)
-            assert isinstance(problem.Z, TallMatrix) == (memory_mb == 0.01)
+            assert isinstance(problem.Z, TiledMatrix) == (memory_mb == 0.01)
             fits = InnerFits(np.arange(len(problem.part.rows)) % 3)
             choice, decisions, *_ = choose(make_learner({"method": method}), problem, fits, 6)
             outcomes.append((choice, decisions.tobytes()))

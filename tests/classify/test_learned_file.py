@@ -7,7 +7,7 @@ import pytest
 
 from flipped_bits import each_flip
 from kreinflow.base.errors import InputError
-from kreinflow.base.tiled_matrix import TallMatrix
+from kreinflow.base.tiled_matrix import TiledMatrix
 from kreinflow.classify.learned_file import KIND, Learned, no_update, write_refusal
 from kreinflow.classify.model_file import Model
 from kreinflow.files.artifacts import read_arrays, write_arrays
@@ -45,8 +45,8 @@ def test_columns_that_are_read_by_tiles_give_the_same_bytes(saved, tmp_path):
     it, model, path = saved
     learned = learned_of(it)
     scores = np.asarray(learned.scores)
-    tall = TallMatrix(scores.shape, scores.__getitem__, scores.dtype)
-    replace(learned, scores=tall).save(tmp_path / "again", model)
+    tiled = TiledMatrix(scores.shape, scores.__getitem__, scores.dtype)
+    replace(learned, scores=tiled).save(tmp_path / "again", model)
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
 

@@ -35,7 +35,7 @@ def _pages(array: NDArray[Any]) -> mmap.mmap | None:
     return None
 
 
-class TallMatrix:
+class TiledMatrix:
     """A matrix whose rows are made, or read from a file, when they are asked for.
 
     It can be sliced by rows like an ndarray; each row must depend on its place alone. What needs
@@ -51,7 +51,7 @@ class TallMatrix:
 
     Examples
     --------
-    >>> squares = TallMatrix((5, 1), lambda places: places[:, None] ** 2.0)
+    >>> squares = TiledMatrix((5, 1), lambda places: places[:, None] ** 2.0)
     >>> squares[2:4].tolist(), np.asarray(squares.take(np.array([4, 0]))).tolist()
     ([[4.0], [9.0]], [[16.0], [0.0]])
     """
@@ -71,7 +71,7 @@ class TallMatrix:
     @classmethod
     def mapped(
         cls, array: NDArray[Any], columns: IntArray | None = None
-    ) -> "NDArray[Any] | TallMatrix":
+    ) -> "NDArray[Any] | TiledMatrix":
         """Return a memory-mapped array, or some of its columns, as a matrix read by tiles.
 
         Pages that were read are given back at once; else the whole file would count as the memory
@@ -113,16 +113,16 @@ class TallMatrix:
             pass
         return whole
 
-    def take(self, places: IntArray) -> "TallMatrix":
+    def take(self, places: IntArray) -> "TiledMatrix":
         """Return the matrix of some rows, in the order given."""
         chosen = np.asarray(places, dtype=np.intp)
-        return TallMatrix((len(chosen), self.shape[1]), lambda asked: self._read(chosen[asked]))
+        return TiledMatrix((len(chosen), self.shape[1]), lambda asked: self._read(chosen[asked]))
 
-    def kept(self) -> "Tall":
+    def kept(self) -> "MatrixLike":
         """Return it in memory, if a quarter of what is allowed suffices; else as it is."""
         return np.asarray(self) if 4 * self._bytes <= current_limits().memory else self
 
-    def stored(self, share: int = 2) -> "Tall":
+    def stored(self, share: int = 2) -> "MatrixLike":
         """Return it in memory, if half of what is allowed suffices; else from a scratch file.
 
         For rows that cost more to make than to read. The file has no name, is in the folder of
@@ -145,9 +145,9 @@ class TallMatrix:
                 file.write(np.ascontiguousarray(block, dtype=np.float64).data)
             file.flush()
             stored = np.memmap(file, dtype=np.float64, mode="r", shape=self.shape)
-        tall = TallMatrix.mapped(stored)
-        assert isinstance(tall, TallMatrix)
-        return tall
+        tiled = TiledMatrix.mapped(stored)
+        assert isinstance(tiled, TiledMatrix)
+        return tiled
 
     @property
     def _bytes(self) -> int:
@@ -172,7 +172,7 @@ def _scratch_file(size: int) -> Iterator[BinaryIO]:
 def new_rows(shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
     """Return an array to be filled: in memory, if a quarter of what is allowed suffices.
 
-    Else it is the map of a scratch file, as that of :meth:`TallMatrix.stored`.
+    Else it is the map of a scratch file, as that of :meth:`TiledMatrix.stored`.
 
     Raises
     ------
@@ -187,20 +187,20 @@ def new_rows(shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
         return np.memmap(file, dtype, "r+", shape=shape)
 
 
-Tall: TypeAlias = FloatArray | TallMatrix
+MatrixLike: TypeAlias = FloatArray | TiledMatrix
 """What the passes over tiles of rows take: both kinds can be sliced."""
 
 
-def select(matrix: Tall, places: IntArray) -> Tall:
+def select(matrix: MatrixLike, places: IntArray) -> MatrixLike:
     """Return some rows of a matrix: a copy if it is small, else looked up when asked for."""
-    if isinstance(matrix, TallMatrix):
+    if isinstance(matrix, TiledMatrix):
         return matrix.take(places)
     if 8 * len(places) * matrix.shape[1] <= _COPIED:
         return matrix[places]
-    return TallMatrix(matrix.shape, matrix.__getitem__).take(places)
+    return TiledMatrix(matrix.shape, matrix.__getitem__).take(places)
 
 
-def gram_matrix(Z: Tall) -> FloatArray:
+def gram_matrix(Z: MatrixLike) -> FloatArray:
     """Return Z'Z, of shape (r, r), summed in the order of the tiles."""
 
     def product(rows: slice) -> FloatArray:

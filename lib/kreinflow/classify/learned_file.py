@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.base.tiled_matrix import TallMatrix
+from kreinflow.base.tiled_matrix import TiledMatrix
 from kreinflow.classify.model_file import Model
 from kreinflow.files.artifacts import Sizes, read_arrays, write_arrays
 from kreinflow.files.provenance import file_sha256
@@ -76,7 +76,7 @@ class Learned:
     ----------
     dataset : Dataset
         All records; what it holds is sequences, or objects that a kernel compares.
-    scores : ndarray or TallMatrix of shape (n_distinct, n_landmarks)
+    scores : ndarray or TiledMatrix of shape (n_distinct, n_landmarks)
         As aligned or measured, not transformed.
     self_scores : ndarray of shape (n_distinct,)
     landmark_rows : ndarray of shape (n_landmarks,)
@@ -90,7 +90,7 @@ class Learned:
     """
 
     dataset: Dataset
-    scores: NDArray[Any] | TallMatrix
+    scores: NDArray[Any] | TiledMatrix
     self_scores: FloatArray
     landmark_rows: IntArray
     held_out: IntArray

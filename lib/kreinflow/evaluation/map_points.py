@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kreinflow.base.numerics import IntArray, single_threaded
 from kreinflow.base.random_streams import hash_keys
-from kreinflow.base.tiled_matrix import Tall
+from kreinflow.base.tiled_matrix import MatrixLike
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.eigen import Eigenpairs
 from kreinflow.krein.factor import KreinFactor
@@ -125,7 +125,7 @@ def map_points(
     )
 
 
-def similar_classes(C: Tall, labels: NDArray[Any], classes: Sequence[str]) -> list[str]:
+def similar_classes(C: MatrixLike, labels: NDArray[Any], classes: Sequence[str]) -> list[str]:
     """Return the classes in an order that has similar ones side by side.
 
     Average linkage of the Euclidean distances between the classes' mean landmark scores, each
@@ -135,7 +135,7 @@ def similar_classes(C: Tall, labels: NDArray[Any], classes: Sequence[str]) -> li
 
     Parameters
     ----------
-    C : ndarray or TallMatrix of shape (n, n_landmarks)
+    C : ndarray or TiledMatrix of shape (n, n_landmarks)
         Transformed scores with the landmarks.
     labels : ndarray of shape (n,) or (n, n_classes)
         Codes of the classes, two at least; of records with several labels, which each has.

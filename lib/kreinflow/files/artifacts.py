@@ -441,7 +441,7 @@ def write_arrays(
         What the file is, for example ``"kreinflow model 2"``; checked on reading.
     header : mapping
         Anything JSON can hold.
-    arrays : mapping of str to ndarray or TallMatrix
+    arrays : mapping of str to ndarray or TiledMatrix
         Numbers or booleans, no objects. They are read some rows at a time.
     """
     # The checksum comes first, where it is looked for.

@@ -17,7 +17,7 @@ from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.calibration import LOSS_DIGITS
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tile_map
-from kreinflow.base.tiled_matrix import Tall, TallMatrix, select
+from kreinflow.base.tiled_matrix import MatrixLike, TiledMatrix, select
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.factor import DegenerateKernelError
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
@@ -122,16 +122,16 @@ class Lifting:
         return self._viewed(places).features(view, self.words)
 
     @cached_property
-    def _between(self) -> dict[str, Tall]:
+    def _between(self) -> dict[str, MatrixLike]:
         """Each view but the scores: all records with all inducing points, which all fits share."""
-        found: dict[str, Tall] = {}
+        found: dict[str, MatrixLike] = {}
         for view in self.names[1:]:
             points = Points(self._features(view, self.inducing))
 
             def read(places: IntArray, view: str = view, points: Points = points) -> FloatArray:
                 return compared(self.form, self._features(view, places), points)
 
-            found[view] = TallMatrix((len(self.part.rows), len(self.inducing)), read).kept()
+            found[view] = TiledMatrix((len(self.part.rows), len(self.inducing)), read).kept()
         return found
 
     def units(self, kernel: LandmarkKernel, places: IntArray) -> dict[str, float]:
@@ -199,7 +199,7 @@ class Lifting:
             return by_rows(len(asked), len(places), rows)
 
         n = len(self.part.rows)
-        C = TallMatrix((n, len(places)), columns).stored(4)
+        C = TiledMatrix((n, len(places)), columns).stored(4)
         own = np.ones(n) if self.form == "gaussian" else self._lengths(kernel, rates)
         landmarks = Landmarks(
             scores=np.empty((0, len(places))),

@@ -16,7 +16,7 @@ from kreinflow.answering.fork_temperatures import ForkTemperatures
 from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import Forks
 from kreinflow.base.numerics import FloatArray, IntArray, current_limits
-from kreinflow.base.tiled_matrix import Tall
+from kreinflow.base.tiled_matrix import MatrixLike
 from kreinflow.fitting.factors import factor_key
 from kreinflow.fitting.fit_lift import Lifting, TriedWidths, positive_factor
 from kreinflow.krein.correction import CorrectedFactor, embed
@@ -279,7 +279,10 @@ class _Kept(Generic[T]):
         self._bytes = 0
 
     def get(
-        self, key: tuple[Any, ...], make: Callable[[], T], arrays: Callable[[T], Sequence[Tall]]
+        self,
+        key: tuple[Any, ...],
+        make: Callable[[], T],
+        arrays: Callable[[T], Sequence[MatrixLike]],
     ) -> T:
         """Return what has the key: as it was kept, else made, and kept if its arrays have room."""
         if key in self._made:

@@ -25,7 +25,7 @@ from kreinflow.answering.several_labels import joined
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import TILE, FloatArray, IntArray, single_threaded, tile_map
 from kreinflow.base.random_streams import hash_keys
-from kreinflow.base.tiled_matrix import Tall, TallMatrix
+from kreinflow.base.tiled_matrix import MatrixLike, TiledMatrix
 from kreinflow.files.artifacts import open_array
 from kreinflow.fitting.best_hits import Hits, Searched
 from kreinflow.fitting.cascade_curve import Climbed
@@ -75,13 +75,13 @@ class Run:
                 "the data set's results and run again."
             )
         codes = {label: code for code, label in enumerate(self.dataset.classes)}
-        columns: Tall | NDArray[Any]
+        columns: MatrixLike | NDArray[Any]
         if scores is not None:
             shape = len(self.dataset.digests), len(rows)
-            columns = TallMatrix(shape, lambda places: scores.rectangle(places, rows))
+            columns = TiledMatrix(shape, lambda places: scores.rectangle(places, rows))
         else:
             every = np.array_equal(rows, self.union)  # then nothing needs to be copied
-            columns = TallMatrix.mapped(
+            columns = TiledMatrix.mapped(
                 self.scores, None if every else np.searchsorted(self.union, rows)
             )
         return Landmarks(

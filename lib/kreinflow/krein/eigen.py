@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 
 from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tile_map, tiles
-from kreinflow.base.tiled_matrix import Tall, gram_matrix
+from kreinflow.base.tiled_matrix import MatrixLike, gram_matrix
 from kreinflow.krein.factor import DegenerateKernelError
 
 _CONDITION_LIMIT = 1e7
@@ -52,7 +52,7 @@ class Eigenpairs:
         return float(magnitudes[self.values < 0].sum() / magnitudes.sum())
 
 
-def eigenpairs(Z: Tall, signs: FloatArray) -> Eigenpairs:
+def eigenpairs(Z: MatrixLike, signs: FloatArray) -> Eigenpairs:
     r"""Return the eigenpairs of K~ = Z diag(s) Z', negative eigenvalues included.
 
     .. math:: Z = Q R, \quad M = R \, diag(s) \, R' = V diag(a) V', \quad C_e = Q V = Z T
@@ -65,7 +65,7 @@ def eigenpairs(Z: Tall, signs: FloatArray) -> Eigenpairs:
 
     Parameters
     ----------
-    Z : ndarray or TallMatrix of shape (n, rank)
+    Z : ndarray or TiledMatrix of shape (n, rank)
     signs : ndarray of shape (rank,)
 
     Raises
@@ -92,7 +92,7 @@ def eigenpairs(Z: Tall, signs: FloatArray) -> Eigenpairs:
     return Eigenpairs(values=a, map=T, triangle=R, n_rows=Z.shape[0])
 
 
-def singular_triplets(Z: Tall, Y: Tall) -> Eigenpairs:
+def singular_triplets(Z: MatrixLike, Y: MatrixLike) -> Eigenpairs:
     r"""Return the singular value decomposition of an asymmetric K~ = Z Y'.
 
     .. math:: Z = Q R, \quad Y = Q_2 R_2, \quad R R_2' = V diag(a) V_2', \quad
@@ -105,7 +105,7 @@ def singular_triplets(Z: Tall, Y: Tall) -> Eigenpairs:
 
     Parameters
     ----------
-    Z, Y : ndarray or TallMatrix of shape (n, rank)
+    Z, Y : ndarray or TiledMatrix of shape (n, rank)
 
     Raises
     ------
@@ -134,21 +134,21 @@ def _vector_map(R: FloatArray, V: FloatArray, without_inverse: FloatArray) -> Fl
     return np.ascontiguousarray(scipy.linalg.solve_triangular(R, V) if regular else without_inverse)
 
 
-def _zero(Z: Tall) -> DegenerateKernelError:
+def _zero(Z: MatrixLike) -> DegenerateKernelError:
     return DegenerateKernelError(
         f"all {Z.shape[0]} rows are the same to the landmarks, so the kernel is zero "
         "and has no eigenvectors: choose other landmarks, or check the scores."
     )
 
 
-def triangular_factor(Z: Tall) -> FloatArray:
+def triangular_factor(Z: MatrixLike) -> FloatArray:
     """Return R of Z = Q R, in memory of one tile; Q is never formed.
 
     CholeskyQR2 if Z is well conditioned, else Householder QR over tiles of rows.
 
     Parameters
     ----------
-    Z : ndarray or TallMatrix of shape (n, rank)
+    Z : ndarray or TiledMatrix of shape (n, rank)
 
     Returns
     -------
@@ -165,7 +165,7 @@ def triangular_factor(Z: Tall) -> FloatArray:
         return R if R is not None else _householder_qr(Z)
 
 
-def _cholesky_qr2(Z: Tall) -> FloatArray | None:
+def _cholesky_qr2(Z: MatrixLike) -> FloatArray | None:
     rank = Z.shape[1]
     try:
         first = scipy.linalg.cholesky(gram_matrix(Z))
@@ -185,7 +185,7 @@ def _cholesky_qr2(Z: Tall) -> FloatArray | None:
     return R
 
 
-def _householder_qr(Z: Tall) -> FloatArray:
+def _householder_qr(Z: MatrixLike) -> FloatArray:
     R = np.empty((0, Z.shape[1]))
     for rows in tiles(Z.shape[0]):
         R = np.asarray(np.linalg.qr(np.vstack([R, Z[rows]]), mode="r"))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tiled_product
-from kreinflow.base.tiled_matrix import Tall, TallMatrix
+from kreinflow.base.tiled_matrix import MatrixLike, TiledMatrix
 from kreinflow.krein.misfit import MISFIT_WARNING, RANK_FRACTIONS, misfits_of_ranks
 
 Rank = Literal["misfit"] | int | float
@@ -75,31 +75,31 @@ class Embedding:
         Z -= self.offset
         return Z
 
-    def rows(self, C: Tall) -> Tall:
+    def rows(self, C: MatrixLike) -> MatrixLike:
         """Return the same as :meth:`transform`, never whole in memory if that is too large.
 
         Parameters
         ----------
-        C : ndarray or TallMatrix of shape (n, n_landmarks)
+        C : ndarray or TiledMatrix of shape (n, n_landmarks)
 
         Returns
         -------
-        ndarray or TallMatrix of shape (n, rank)
+        ndarray or TiledMatrix of shape (n, rank)
         """
         shape = (C.shape[0], self.rank)
-        return TallMatrix(shape, lambda places: self.transform(C[places])).stored()
+        return TiledMatrix(shape, lambda places: self.transform(C[places])).stored()
 
-    def functions(self, reverse: Tall) -> TallMatrix:
+    def functions(self, reverse: MatrixLike) -> TiledMatrix:
         """Return Y = R' D of an asymmetric kernel, so that K~ = Z Y'; made when asked for.
 
         Parameters
         ----------
-        reverse : ndarray or TallMatrix of shape (n, n_landmarks)
+        reverse : ndarray or TiledMatrix of shape (n, n_landmarks)
             R': the scores of the landmarks with objects.
 
         Returns
         -------
-        TallMatrix of shape (n, rank)
+        TiledMatrix of shape (n, rank)
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Embedding:
         if (D := self.dual) is None:
             raise ValueError("a symmetric kernel has no rows of another direction.")
         shape = (reverse.shape[0], self.rank)
-        return TallMatrix(shape, lambda places: tiled_product(reverse[places], D))
+        return TiledMatrix(shape, lambda places: tiled_product(reverse[places], D))
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,18 +164,18 @@ class KreinFactor(Embedding):
     @classmethod
     def fit(
         cls,
-        C: Tall,
+        C: MatrixLike,
         W: NDArray[np.floating],
         self_similarities: NDArray[np.floating],
         rank: Rank = "misfit",
         centre: bool = False,
-        reverse: Tall | None = None,
+        reverse: MatrixLike | None = None,
     ) -> "KreinFactor":
         r"""Factor the kernel from its landmark columns.
 
         Parameters
         ----------
-        C : ndarray or TallMatrix of shape (n, n_landmarks)
+        C : ndarray or TiledMatrix of shape (n, n_landmarks)
             Columns of the training rows.
         W : ndarray of shape (n_landmarks, n_landmarks)
             Scores among the landmarks; (W + W')/2 is used, or W of an asymmetric kernel.
@@ -189,7 +189,7 @@ class KreinFactor(Embedding):
             smallest misfit.
         centre : bool
             Subtract the mean of the training rows from Z, as dissimilarities want.
-        reverse : ndarray or TallMatrix of shape (n, n_landmarks), optional
+        reverse : ndarray or TiledMatrix of shape (n, n_landmarks), optional
             R' of an asymmetric kernel: the scores of the landmarks with the training rows, where C
             has those of the training rows with the landmarks.
 
@@ -243,7 +243,7 @@ class KreinFactor(Embedding):
 
 
 def _check_shapes(
-    C: Tall, W: NDArray[np.floating], self_similarities: NDArray[np.floating]
+    C: MatrixLike, W: NDArray[np.floating], self_similarities: NDArray[np.floating]
 ) -> None:
     if W.ndim != 2 or W.shape[0] != W.shape[1] or W.shape[0] == 0:
         raise ValueError(f"the landmark matrix must be square and not empty, not {W.shape}.")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.base.numerics import FloatArray, IntArray, tile_map
-from kreinflow.base.tiled_matrix import Tall, TallMatrix, select
+from kreinflow.base.tiled_matrix import MatrixLike, TiledMatrix, select
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.krein.eigen import Eigenpairs, eigenpairs, singular_triplets
 from kreinflow.krein.factor import KreinFactor, Rank
@@ -25,7 +25,7 @@ class Landmarks:
 
     Parameters
     ----------
-    scores : ndarray or TallMatrix of shape (n_distinct, n_landmarks)
+    scores : ndarray or TiledMatrix of shape (n_distinct, n_landmarks)
         As aligned or measured, not transformed.
     self_scores, lengths : ndarray of shape (n_distinct,)
     rows : ndarray of shape (n_landmarks,)
@@ -33,18 +33,18 @@ class Landmarks:
     classes : ndarray of shape (n_landmarks,)
         Codes of their classes.
     kind : {"sequences", "similarity", "asymmetric", "squared_dissimilarity"}
-    reverse : TallMatrix of shape (n_distinct, n_landmarks), optional
+    reverse : TiledMatrix of shape (n_distinct, n_landmarks), optional
         The scores of the landmarks with all distinct rows, if they are not the same: of an
         asymmetric matrix.
     """
 
-    scores: NDArray[Any] | TallMatrix
+    scores: NDArray[Any] | TiledMatrix
     self_scores: FloatArray
     lengths: FloatArray
     rows: IntArray
     classes: IntArray
     kind: str
-    reverse: TallMatrix | None = None
+    reverse: TiledMatrix | None = None
 
     def __post_init__(self) -> None:
         """Refuse an asymmetric kernel with one direction, and a symmetric one with two."""
@@ -55,11 +55,11 @@ class Landmarks:
         """Return the landmarks that a mask names."""
         columns = np.flatnonzero(kept)
 
-        def chosen(scores: NDArray[Any] | TallMatrix) -> TallMatrix:
+        def chosen(scores: NDArray[Any] | TiledMatrix) -> TiledMatrix:
             def read(rows: IntArray) -> NDArray[Any]:
                 return np.ascontiguousarray(np.asarray(scores[rows])[:, columns])
 
-            return TallMatrix((len(scores), len(columns)), read)
+            return TiledMatrix((len(scores), len(columns)), read)
 
         return replace(
             self,
@@ -110,11 +110,11 @@ class LandmarkKernel:
 
     transform: ScoreTransform
     centring: LandmarkCentring | None
-    C: Tall
-    W: Tall
+    C: MatrixLike
+    W: MatrixLike
     self_similarities: FloatArray
-    negative_dissimilarities: TallMatrix | None
-    reverse: Tall | None = None
+    negative_dissimilarities: TiledMatrix | None
+    reverse: MatrixLike | None = None
 
     def on(self, places: IntArray) -> "LandmarkKernel":
         """Return the same of some of the records: what a factor of these needs."""
@@ -126,7 +126,7 @@ class LandmarkKernel:
         )
 
     @cached_property
-    def nearness(self) -> Tall:
+    def nearness(self) -> MatrixLike:
         """What grows as a record nears a landmark: C, or the negative dissimilarities."""
         return self.C if (near := self.negative_dissimilarities) is None else near.kept()
 
@@ -146,11 +146,11 @@ def landmark_kernel(
             (rows, landmarks.rows),
         )
 
-    def tall(
+    def tiled(
         function: Callable[[FloatArray], FloatArray], scores: Any = landmarks.scores
-    ) -> TallMatrix:
+    ) -> TiledMatrix:
         shape = (len(part.rows), len(landmarks.rows))
-        return TallMatrix(shape, lambda places: function(transformed(part.rows[places], scores)))
+        return TiledMatrix(shape, lambda places: function(transformed(part.rows[places], scores)))
 
     W = transformed(landmarks.rows)
     if landmarks.kind != "squared_dissimilarity":
@@ -158,20 +158,20 @@ def landmark_kernel(
             landmarks.self_scores[part.rows], landmarks.lengths[part.rows]
         )
         reverse = landmarks.reverse
-        other = None if reverse is None else tall(lambda R: R, reverse).kept()
-        return LandmarkKernel(transform, None, tall(lambda C: C).kept(), W, own, None, other)
+        other = None if reverse is None else tiled(lambda R: R, reverse).kept()
+        return LandmarkKernel(transform, None, tiled(lambda C: C).kept(), W, own, None, other)
     centring = LandmarkCentring.fit(W)
-    D = tall(lambda C: C)
+    D = tiled(lambda C: C)
     own = np.concatenate(
         [*tile_map(lambda tile: centring.self_similarities(D[tile]), len(part.rows))]
     )
     return LandmarkKernel(
         transform,
         centring,
-        tall(centring.columns).kept(),
+        tiled(centring.columns).kept(),
         centring.columns(W),
         own,
-        tall(np.negative),
+        tiled(np.negative),
     )
 
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, tile_map, tiled_product
-from kreinflow.base.tiled_matrix import Tall
+from kreinflow.base.tiled_matrix import MatrixLike
 
 RANK_FRACTIONS = (1.0, 0.9, 2 / 3, 1 / 2, 1 / 3)
 """Shares of the numerical rank of W among which the misfit chooses."""
@@ -15,12 +15,12 @@ MISFIT_WARNING = 0.5
 
 
 def misfits_of_ranks(
-    C: Tall,
+    C: MatrixLike,
     P: FloatArray,
     signs: FloatArray,
     self_similarities: NDArray[np.floating],
     ranks: list[int],
-    other: tuple[Tall, FloatArray] | None = None,
+    other: tuple[MatrixLike, FloatArray] | None = None,
 ) -> tuple[dict[int, float], FloatArray]:
     r"""Return the relative misfit of each rank r, and the mean of the rows of Z, in one pass.
 
@@ -32,7 +32,7 @@ def misfits_of_ranks(
 
     Parameters
     ----------
-    C : ndarray or TallMatrix of shape (n, n_landmarks)
+    C : ndarray or TiledMatrix of shape (n, n_landmarks)
     P : ndarray of shape (n_landmarks, rank)
         The axes in the order in which a rank takes them.
     signs : ndarray of shape (rank,)

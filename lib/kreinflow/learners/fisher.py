@@ -16,7 +16,7 @@ from kreinflow.base.numerics import (
     tiled_product,
 )
 from kreinflow.base.settings import SettingsSchema
-from kreinflow.base.tiled_matrix import Tall, select
+from kreinflow.base.tiled_matrix import MatrixLike, select
 from kreinflow.krein.eigen import triangular_factor
 from kreinflow.learners.hyper_parameters import RIDGE_GRID, number_or_inner
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem, folded
@@ -102,7 +102,9 @@ class NystroemFisher:
     intercept_: FloatArray = field(init=False, repr=False)
     singular_: bool = field(init=False, repr=False)
 
-    def fit(self, Z: Tall, signs: FloatArray, y: IntArray, n_classes: int) -> "NystroemFisher":
+    def fit(
+        self, Z: MatrixLike, signs: FloatArray, y: IntArray, n_classes: int
+    ) -> "NystroemFisher":
         """Fit all classes from two passes over the rows: O(N r^2 + K r^3).
 
         The pooled scatter needs one pass and O(N r^2 + r^3 + K r^2), by
@@ -211,7 +213,7 @@ class _Sides(NamedTuple):
 
 
 def fisher_path(
-    Z: Tall,
+    Z: MatrixLike,
     signs: FloatArray,
     y: IntArray,
     n_classes: int,
@@ -288,7 +290,7 @@ def _against_rest(means: FloatArray, mean: FloatArray, counts: IntArray, c: int)
 
 
 def _within(
-    Z: Tall, members: NDArray[np.bool_], total: FloatArray, side: _Sides, scatter: Scatter
+    Z: MatrixLike, members: NDArray[np.bool_], total: FloatArray, side: _Sides, scatter: Scatter
 ) -> FloatArray:
     """Return pi_+ C_+ + pi_- C_-; the rest's part comes from the total covariance."""
     p, q, d = side.share_plus, side.share_minus, side.difference

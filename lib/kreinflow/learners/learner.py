@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kreinflow.base.numerics import FloatArray, IntArray, tile_map
 from kreinflow.base.settings import Configured
-from kreinflow.base.tiled_matrix import Tall, select
+from kreinflow.base.tiled_matrix import MatrixLike, select
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.learners.decisions import Decision, LinearDecision
@@ -43,7 +43,7 @@ class Problem:
     part: TrainingPart
     chosen: IntArray
     seed: int
-    _shared: list[Tall] = field(default_factory=list, repr=False)
+    _shared: list[MatrixLike] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(
@@ -67,7 +67,7 @@ class Problem:
         return self.embed()
 
     @property
-    def _embedded(self) -> Tall:
+    def _embedded(self) -> MatrixLike:
         """The rows of the factor of all records: computed once for all problems on them."""
         if not self._shared:
             self._shared.append(self.embedding.rows(self.everything.C))
@@ -77,14 +77,14 @@ class Problem:
         whole = len(self.chosen) == len(array)
         return array if whole else array[self.chosen]
 
-    def _tall(self, matrix: Tall) -> Tall:
+    def _tiled(self, matrix: MatrixLike) -> MatrixLike:
         whole = len(self.chosen) == len(matrix)
         return matrix if whole else select(matrix, self.chosen)
 
     @cached_property
-    def Z(self) -> Tall:
+    def Z(self) -> MatrixLike:
         """Rows of the factor, of shape (N, rank); ``np.asarray`` holds all of them in memory."""
-        return self._tall(self._embedded)
+        return self._tiled(self._embedded)
 
     @property
     def signs(self) -> FloatArray:
@@ -101,14 +101,14 @@ class Problem:
         return np.asarray(self.embedding.functions(select(reverse, self.chosen[places])))
 
     @cached_property
-    def C(self) -> Tall:
+    def C(self) -> MatrixLike:
         """Transformed scores with the landmarks, of shape (N, n_landmarks)."""
-        return self._tall(self.everything.C)
+        return self._tiled(self.everything.C)
 
     @property
-    def nearness(self) -> Tall:
+    def nearness(self) -> MatrixLike:
         """C, or the negative squared dissimilarities to the landmarks."""
-        return self._tall(self.everything.nearness)
+        return self._tiled(self.everything.nearness)
 
     @property
     def self_similarities(self) -> FloatArray | None:

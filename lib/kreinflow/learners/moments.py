@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tile_map
-from kreinflow.base.tiled_matrix import Tall
+from kreinflow.base.tiled_matrix import MatrixLike
 from kreinflow.learners.linear_systems import solve_positive
 from kreinflow.learners.one_against_rest import fitted_classes
 
@@ -41,7 +41,7 @@ def class_counts(y: IntArray, n_classes: int) -> NDArray[np.intp]:
     return counts
 
 
-def class_means(Z: Tall, y: NDArray[Any], counts: NDArray[np.intp]) -> FloatArray:
+def class_means(Z: MatrixLike, y: NDArray[Any], counts: NDArray[np.intp]) -> FloatArray:
     """Return the mean row of each class, of shape (n_classes, r).
 
     ``y`` has the code of each record or, of shape (n, n_classes), tells of which classes it is.
@@ -58,7 +58,9 @@ def class_means(Z: Tall, y: NDArray[Any], counts: NDArray[np.intp]) -> FloatArra
     return sums / counts[:, None]
 
 
-def covariance_about(Z: Tall, mean: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+def covariance_about(
+    Z: MatrixLike, mean: FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
     """Return the covariance of the (weighted) rows about ``mean``, divided by their number."""
     roots = None if weights is None else np.sqrt(weights)
 
@@ -133,7 +135,7 @@ class Moments:
     target_means: FloatArray
 
     @classmethod
-    def of(cls, Z: Tall, y: IntArray, n_classes: int, balanced: bool = False) -> "Moments":
+    def of(cls, Z: MatrixLike, y: IntArray, n_classes: int, balanced: bool = False) -> "Moments":
         """Return the moments, with the targets of :func:`fitted_classes`, O(N r^2).
 
         Parameters

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.base.numerics import FloatArray, IntArray, ordered_map, single_threaded, tile_map
 from kreinflow.base.settings import SettingsSchema
-from kreinflow.base.tiled_matrix import Tall, gram_matrix
+from kreinflow.base.tiled_matrix import MatrixLike, gram_matrix
 from kreinflow.krein.eigen import triangular_factor
 from kreinflow.learners.basis_functions import (
     BASES,
@@ -200,7 +200,7 @@ def kernel_scale(problem: Problem, basis: NDArray[np.intp]) -> float:
     return scale
 
 
-def _root_mean_square(Z: Tall, Y: FloatArray) -> float:
+def _root_mean_square(Z: MatrixLike, Y: FloatArray) -> float:
     """Return that of the entries of Z Y', in O(N r^2)."""
     with single_threaded():
         squares = np.sum(gram_matrix(Z) * (Y.T @ Y))
@@ -211,7 +211,7 @@ def _root_mean_square(Z: Tall, Y: FloatArray) -> float:
 class _Space:
     """K~/kappa = Z Y'/kappa with orthonormal Q = Z T, never formed: F = Q G' diag(y_B)."""
 
-    Z: Tall
+    Z: MatrixLike
     map: FloatArray  # T, (r, k)
     ones: FloatArray  # Q'1
     functions: FloatArray  # G, (n_basis, k)

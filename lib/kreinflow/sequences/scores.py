@@ -15,7 +15,7 @@ from kreinflow.alignment.store import ScoreStore
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, tiles
-from kreinflow.base.tiled_matrix import TallMatrix, release
+from kreinflow.base.tiled_matrix import TiledMatrix, release
 from kreinflow.files.artifacts import new_array
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.sequences.dataset import Dataset
@@ -199,7 +199,7 @@ def open_scores(
     raise TypeError("sequences need a scoring scheme")
 
 
-def reverse_scores(dataset: Dataset, landmarks: IntArray) -> TallMatrix | None:
+def reverse_scores(dataset: Dataset, landmarks: IntArray) -> TiledMatrix | None:
     """Return the scores of landmarks with all distinct rows, where they are not the columns again.
 
     Parameters
@@ -210,7 +210,7 @@ def reverse_scores(dataset: Dataset, landmarks: IntArray) -> TallMatrix | None:
 
     Returns
     -------
-    TallMatrix of shape (n_distinct, n_landmarks)
+    TiledMatrix of shape (n_distinct, n_landmarks)
         Of an asymmetric matrix, read from it when asked for: the entry at row i and column j is
         that of landmark j (row of the matrix) with object i (column). Else None.
     """
@@ -223,7 +223,7 @@ def reverse_scores(dataset: Dataset, landmarks: IntArray) -> TallMatrix | None:
         release(matrix)
         return block
 
-    return TallMatrix((len(matrix), len(landmarks)), read)
+    return TiledMatrix((len(matrix), len(landmarks)), read)
 
 
 def write_columns(path: Path, scores: Scores, rows: IntArray, union: IntArray) -> None:
