@@ -1,5 +1,6 @@
 """Checksums in files: the known CRC-32, wherever its digits lie; what is damaged is refused."""
 
+import json
 import tracemalloc
 import zlib
 
@@ -9,7 +10,9 @@ import pytest
 from flipped_bits import each_flip
 from kreinflow.base.errors import InputError
 from kreinflow.files import checksums
+from kreinflow.files.arrays import new_array, open_array, read_arrays, write_array, write_arrays
 from kreinflow.files.checksums import UNSET, check_seal, file_checksum, is_sealed, seal
+from kreinflow.files.json_files import read_json, write_json
 
 CONTENTS = {
     "at the beginning": UNSET.encode() + b" and more" * 9,
@@ -98,3 +101,60 @@ def test_a_large_file_is_read_once_in_little_memory(tmp_path, monkeypatch):
     with path.open("ab") as file:  # another size, another file
         file.write(b"x")
     assert not check_seal(path, "")
+
+
+def written_in_a_map(path):
+    with new_array(path, np.dtype(np.int16), (3, 5)) as out:
+        out[:] = np.arange(15).reshape(3, 5)
+
+
+FORMATS = {
+    "a.safetensors": (
+        lambda path: write_arrays(path, "k 1", {"n": 3}, {"b": np.arange(4.0)}),
+        lambda path: read_arrays(path, "k 1"),
+    ),
+    "a.npy": (
+        lambda path: write_array(path, np.arange(6.0)),
+        lambda path: open_array(path, 1),
+    ),
+    "mapped.npy": (written_in_a_map, lambda path: open_array(path, 2)),
+    "a.json": (
+        lambda path: write_json(path, {"b": ["x", 1.5], "a": {}}),
+        read_json,
+    ),
+    "empty.json": (lambda path: write_json(path, {}), read_json),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_flipped_bit_anywhere_is_refused(tmp_path, name):
+    write, read = FORMATS[name]
+    path = tmp_path / name
+    write(path)
+    read(path)
+    for damaged in each_flip(path):
+        with pytest.raises(InputError) as caught:
+            read(damaged)
+        assert str(caught.value).startswith(f"{damaged}: ")
+        assert "Delete it and run again" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_file_that_lost_its_checksum_is_refused(tmp_path, name):
+    write, read = FORMATS[name]
+    path = tmp_path / name
+    write(path)
+    path.write_bytes(path.read_bytes().replace(b"crc32:", b"other:"))
+    with pytest.raises(InputError, match=f"{name}: has no checksum.* Delete it and run again"):
+        read(path)
+
+
+def test_json_is_plain_and_what_is_none_is_refused(tmp_path):
+    path = tmp_path / "a.json"
+    write_json(path, {"b": 1})
+    assert list(json.loads(path.read_text())) == ["checksum", "b"]
+    assert read_json(path) == {"b": 1}
+    for text, message in (("[" * 100_000, "not a JSON file"), ("[1]", "holds no JSON object")):
+        path.write_text(text)
+        with pytest.raises(InputError, match=message):
+            read_json(path)

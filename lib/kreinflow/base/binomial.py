@@ -8,13 +8,7 @@ from kreinflow.base.numerics import FloatArray
 
 
 def quantile(level: float, n: ArrayLike, p: ArrayLike) -> FloatArray:
-    """Return the smallest k with P(B <= k) >= level, for B binomial of n trials.
-
-    Examples
-    --------
-    >>> quantile(0.5, [10, 20], 0.25).tolist()
-    [2.0, 5.0]
-    """
+    """Return the smallest k with P(B <= k) >= level, for B binomial of n trials."""
     n, p = np.broadcast_arrays(np.asarray(n).astype(np.int64), np.asarray(p, dtype=np.float64))
     k = np.clip(np.ceil(bdtrik(level, n, p)), 0.0, n)
     k = np.where(np.isnan(k), np.where(p < 1.0, 0.0, n), k)  # where all k or none have that level
@@ -23,13 +17,7 @@ def quantile(level: float, n: ArrayLike, p: ArrayLike) -> FloatArray:
 
 
 def probability(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> FloatArray:
-    """Return P(B = k), for B binomial of n trials; it is 0 for k above n.
-
-    Examples
-    --------
-    >>> probability([0, 1, 2, 3], 2, 0.5).round(12).tolist()
-    [0.25, 0.5, 0.25, 0.0]
-    """
+    """Return P(B = k), for B binomial of n trials; it is 0 for k above n."""
     k, n, p = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (k, n, p)))
     hits = np.minimum(k, n)
     misses = n - hits

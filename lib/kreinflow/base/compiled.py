@@ -1,4 +1,4 @@
-"""Compilation by numba, which is slow to import, and when that is worth it."""
+"""Compilation by numba, and when it is worth the time that numba takes to import."""
 
 import contextlib
 import sys
@@ -14,13 +14,10 @@ _spent = 0.0
 
 
 def worth_compiling(microseconds: float) -> bool:
-    """Return whether to run a compiled loop, and not one of numpy that gives the same bits.
+    """Return whether to run a compiled loop instead of a numpy one that gives the same bits.
 
-    Parameters
-    ----------
-    microseconds : float
-        What that of numpy takes, about. They are counted for the whole process, so that many short
-        ones are compiled, too; so is everything once numba is there.
+    ``microseconds`` is what numpy takes, about. They are counted for the whole process: many short
+    loops are compiled too, and so is everything once numba is there.
     """
     global _spent
     if "numba" in sys.modules:
@@ -33,17 +30,12 @@ def compiled(function: Callable[..., Any]) -> Any:
     """Compile a function for threads that need no interpreter, and keep the machine code.
 
     It is kept beside the module, or in the user's folder of caches. Where neither can be written,
-    as in a container that is read-only or on a full disk, each process compiles it again.
+    each process compiles it again.
 
     Raises
     ------
     OSError
         If there is no memory for the compiler (``ENOMEM``), which would end the process.
-
-    Examples
-    --------
-    >>> compiled(lambda x: x + 1)(2)
-    3
     """
     check_room(COMPILER_ROOM)
     from numba import njit

@@ -58,35 +58,18 @@ def unwritable(place: str | os.PathLike[str], error: OSError) -> KreinflowError:
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
-def of_the_disk(error: OSError, place: str) -> KreinflowError | None:
+def disk_error(error: OSError, place: str) -> KreinflowError | None:
     """Return what to raise for a disk that is full, read-only or broken; None for other faults.
 
-    Parameters
-    ----------
-    error : OSError
-    place : str
-        What to call the file if the error does not know its name.
-
-    Examples
-    --------
-    >>> print(of_the_disk(OSError(errno.ENOSPC, "No space left on device"), "standard output"))
-    standard output: could not be written (No space left on device). Free some space or write \
-elsewhere, then run again.
+    ``place`` names the file if the error does not.
     """
     return unwritable(error.filename or place, error) if error.errno in _DISK else None
 
 
-def of_the_memory(error: Exception) -> str | None:
-    """Return what could not be had if a limit of memory or of threads is the reason; else None.
+def memory_shortage(error: Exception) -> str | None:
+    """Return what is missing if a limit of memory or of threads is the reason; else None.
 
     Not all libraries raise :class:`MemoryError`, and some raise another error while they handle it.
-
-    Examples
-    --------
-    >>> of_the_memory(ImportError("x.so: failed to map segment from shared object"))
-    'out of memory (x.so: failed to map segment from shared object)'
-    >>> of_the_memory(MemoryError())
-    'out of memory'
     """
     no_room = ("failed to map segment", "Cannot allocate memory")
     link: BaseException | None = error
@@ -106,15 +89,7 @@ def of_the_memory(error: Exception) -> str | None:
 
 @contextmanager
 def named(place: str) -> Iterator[None]:
-    """Put ``place`` before the message of what fails in the block.
-
-    Examples
-    --------
-    >>> with named("recipe 'one'"):
-    ...     raise InputError("all rows are the same.")
-    Traceback (most recent call last):
-    kreinflow.base.errors.InputError: recipe 'one': all rows are the same.
-    """
+    """Put ``place`` before the message of what fails in the block."""
     try:
         yield
     except KreinflowError as error:
@@ -123,10 +98,10 @@ def named(place: str) -> Iterator[None]:
 
 @contextmanager
 def ending_tidily() -> Iterator[None]:
-    """Let each signal that asks a process to end be an interrupt, so that files are cleared away.
+    """Turn signals that ask a process to end into an interrupt, so that files are cleared away.
 
-    ``SIGTERM`` comes from schedulers, ``SIGHUP`` from a terminal that is closed. One that is
-    ignored, as ``nohup`` has it, stays so.
+    ``SIGTERM`` comes from schedulers, ``SIGHUP`` from a closed terminal. A signal that is ignored,
+    as ``nohup`` has it, stays so.
 
     Raises
     ------
@@ -156,11 +131,5 @@ def ending_tidily() -> Iterator[None]:
 
 
 def exit_code_of(interrupt: KeyboardInterrupt) -> int:
-    """Return the exit code that shells give a process which a signal ended.
-
-    Examples
-    --------
-    >>> exit_code_of(KeyboardInterrupt()), exit_code_of(KeyboardInterrupt(signal.SIGTERM))
-    (130, 143)
-    """
+    """Return the exit code that shells give a process which a signal ended."""
     return 128 + int(interrupt.args[0] if interrupt.args else signal.SIGINT)

@@ -19,7 +19,7 @@ def path_of(label: str, separator: str) -> tuple[str, ...]:
     Raises
     ------
     InputError
-        If a part is empty, or if nothing but ``-`` is there.
+        If a part is empty, or all are ``-``.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def path_of(label: str, separator: str) -> tuple[str, ...]:
 
 
 def paths_of(ids: Iterable[str], labels: Iterable[str], separator: str) -> list[str]:
-    """Return labels as paths: no white space around their parts, and no parts ``-`` at their ends.
+    """Return labels as paths, without white space around their parts and ``-`` at their ends.
 
     Raises
     ------
@@ -140,7 +140,7 @@ class Tree:
 
     @property
     def forks(self) -> "Forks":
-        """The places where classes part."""
+        """The nodes at which classes part."""
         children: list[list[int]] = [[] for _ in self.nodes]
         for node in range(1, len(self.nodes)):
             children[self.parent[node]].append(node)
@@ -189,7 +189,7 @@ class Forks:
 
     @classmethod
     def checked(cls, above: NDArray[Any], leaf: NDArray[Any], n_classes: int) -> "Forks":
-        """Return forks from whole numbers of a file, which may be anybody's.
+        """Return forks from the whole numbers of a file.
 
         Raises
         ------
@@ -234,7 +234,7 @@ class Forks:
     def codes(self) -> IntArray:
         """The branch that each class takes at each fork, of shape (n_forks, n_classes).
 
-        Branches of a fork are numbered from 0; -1 of a class that does not come by.
+        Branches of a fork are numbered from 0; -1 of a class that is not below it.
         """
         forks = self.branches
         fork = np.repeat(np.arange(len(forks)), [part.stop - part.start for part in forks])
@@ -247,20 +247,12 @@ class Forks:
         return codes
 
     def log_probabilities(self, values: FloatArray) -> FloatArray:
-        r"""Return the log probabilities of the classes, which multiply along their ways.
+        r"""Return the log probabilities of the classes, summed along their ways.
 
         .. math:: \log p_c = \sum_{j \in way(c)} \log softmax(v_{fork(j)})_j
 
-        Each row of the result depends on its own row alone, bit for bit.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n, n_branches)
-            v: those of a fork have a softmax of their own.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
+        ``values`` v, of shape (n, n_branches), become (n, n_classes). Each row of the result
+        depends on its own row alone, bit for bit.
         """
         out = np.empty((len(values), len(self.above)))
         for part in self.branches:
@@ -270,16 +262,7 @@ class Forks:
         return np.ascontiguousarray(out[:, self.leaf])
 
     def branch_log_probabilities(self, log_probabilities: FloatArray) -> FloatArray:
-        """Return the log probability of each branch: the sum of its classes.
-
-        Parameters
-        ----------
-        log_probabilities : ndarray of shape (n, n_classes)
-
-        Returns
-        -------
-        ndarray of shape (n, n_branches)
-        """
+        """Return the log probability of each branch, (n, n_branches): the sum of its classes'."""
         out = np.empty((len(log_probabilities), len(self.above)))
         out[:, self.leaf] = log_probabilities
         for part in reversed(self.branches):  # those below come first

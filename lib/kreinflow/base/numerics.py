@@ -1,4 +1,4 @@
-"""What makes floating-point results the same whatever the cores, blocks or batch sizes."""
+"""Floating-point results that are the same whatever the cores, blocks or batch sizes."""
 
 import mmap
 import sys
@@ -41,8 +41,8 @@ _libraries: tuple[int, ThreadpoolController] | None = None
 def single_threaded() -> AbstractContextManager[object]:
     """Hold BLAS to one thread: gemm, QR and eigh round differently with two.
 
-    To look for the libraries takes milliseconds, more than a small product; so it is done again
-    only if modules have been imported since, for one of them may have loaded another library.
+    The search for the libraries takes milliseconds, so it is repeated only after modules have been
+    imported: one of them may have loaded another library.
     """
     global _libraries
     import scipy.linalg  # noqa: F401  its BLAS too, if the first use of it is inside
@@ -59,18 +59,12 @@ COMPILER_ROOM = 96 << 20
 
 
 def check_room(size: int) -> None:
-    """Raise if ``size`` bytes cannot be had, for libraries that end the process or wait for ever.
-
-    Raises
-    ------
-    OSError
-        With ``ENOMEM``.
-    """
+    """Raise OSError (``ENOMEM``) if ``size`` bytes are missing: some libraries end the process."""
     mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
 
 
 def _take_buffers() -> None:
-    """Let each OpenBLAS have the buffer that it keeps, or raise.
+    """Let each OpenBLAS take the buffer that it keeps, or raise.
 
     Where memory has a limit (``ulimit -v``) and none is left, one OpenBLAS tries for ever to get
     its buffer and another ends the process.
@@ -103,7 +97,7 @@ def tiles(n: int) -> Iterator[slice]:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a computation may take. Its results do not depend on it.
+    """Threads and memory that a computation may take. Its results do not depend on them.
 
     Parameters
     ----------
@@ -128,14 +122,7 @@ def current_limits() -> Limits:
 
 @contextmanager
 def limited(threads: int = 1, memory_mb: float = 2048) -> Iterator[Limits]:
-    """Set the :class:`Limits` of what runs inside, for the whole process.
-
-    Examples
-    --------
-    >>> with limited(threads=2, memory_mb=1) as limits:
-    ...     limits.memory
-    1048576
-    """
+    """Set the :class:`Limits` of what runs inside, for the whole process."""
     global _limits
     before = _limits
     _limits = Limits(threads, int(memory_mb * 2**20))
@@ -148,8 +135,8 @@ def limited(threads: int = 1, memory_mb: float = 2048) -> Iterator[Limits]:
 def ordered_map(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
     """Yield ``function(item)`` of all items in order, as many at once as there are threads.
 
-    One more waits. BLAS has one thread; so what is summed up in the order of the items is the same
-    whatever the threads.
+    BLAS has one thread; so what is summed up in the order of the items is the same whatever the
+    threads.
     """
     threads = current_limits().threads
     with single_threaded():
@@ -167,13 +154,7 @@ def ordered_map(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
 
 
 def tile_map(function: Callable[[slice], T], n: int) -> Iterator[T]:
-    """Yield ``function(rows)`` of all tiles of ``n`` rows, by :func:`ordered_map`.
-
-    Examples
-    --------
-    >>> list(tile_map(lambda rows: rows.stop - rows.start, 5000))
-    [4096, 904]
-    """
+    """Yield ``function(rows)`` of all tiles of ``n`` rows, by :func:`ordered_map`."""
     if n > TILE:
         return ordered_map(function, tiles(n))
     with single_threaded():  # a single tile needs no pool, but the same BLAS
@@ -185,15 +166,6 @@ def tiled_product(A: NDArray[np.floating], B: FloatArray) -> FloatArray:
 
     A product of another height may use another kernel of BLAS and round differently; so all
     products have :data:`PRODUCT_ROWS` rows, the last one filled up with zeros.
-
-    Parameters
-    ----------
-    A : ndarray of shape (n, r)
-    B : ndarray of shape (r, k)
-
-    Returns
-    -------
-    ndarray of shape (n, k)
     """
     out = np.empty((A.shape[0], B.shape[1]))
 

@@ -1,4 +1,4 @@
-"""Random numbers: one named stream for each random draw, all from the seed of the config."""
+"""Random numbers: one named stream for each draw, all from the seed of the config."""
 
 import hashlib
 from collections.abc import Iterable
@@ -15,33 +15,16 @@ def _digest(seed: int, parts: Iterable[object]) -> bytes:
 def stream(seed: int, *name: object) -> np.random.Generator:
     """Return the random generator of one draw.
 
-    Parameters
-    ----------
-    seed : int
-        The seed of the config.
-    *name : object
-        What the draw is for, from the general to the special, for example
-        ``"uniform", "fold 3"``. Streams of different names are independent.
-
-    Examples
-    --------
-    >>> float(stream(1, "demo").random()) == float(stream(1, "demo").random())
-    True
-    >>> float(stream(1, "demo").random()) == float(stream(1, "other").random())
-    False
+    The name says what the draw is for, from the general to the special, for example ``"uniform",
+    "fold 3"``. Streams of different names are independent.
     """
     return np.random.default_rng(np.frombuffer(_digest(seed, name), dtype=np.uint32).tolist())
 
 
 def hash_keys(seed: int, name: str, ids: Iterable[str]) -> NDArray[np.uint64]:
-    """Return one 64-bit key for each id, that depends on the seed, the name and the id alone.
+    """Return one 64-bit key for each id, which depends on the seed, the name and the id alone.
 
     Sorting by these keys is a random order that adding or removing other ids does not change.
-
-    Examples
-    --------
-    >>> bool((hash_keys(1, "folds", ["a", "b"])[1:] == hash_keys(1, "folds", ["b"])).all())
-    True
     """
     return np.array(
         [int.from_bytes(_digest(seed, (name, i))[:8], "little") for i in ids], dtype=np.uint64
@@ -49,17 +32,11 @@ def hash_keys(seed: int, name: str, ids: Iterable[str]) -> NDArray[np.uint64]:
 
 
 def row_uniforms(keys: NDArray[np.uint64], draw: int) -> NDArray[np.float64]:
-    """Return a number in [0, 1) for each row: draw number ``draw`` of the row's own generator.
+    """Return draw number ``draw`` (from 0) of each row's own generator, in [0, 1).
 
-    The generator is SplitMix64, started at the key of the row. As the numbers belong to rows, two
-    folds that share most rows draw mostly the same, and added rows leave the others' draws alone.
-
-    Parameters
-    ----------
-    keys : ndarray of shape (n,), uint64
-        See :func:`hash_keys`.
-    draw : int
-        From 0.
+    The generator is SplitMix64, started at the key of the row (:func:`hash_keys`). As the numbers
+    belong to rows, two folds that share most rows draw mostly the same, and added rows leave the
+    others' draws alone.
 
     References
     ----------

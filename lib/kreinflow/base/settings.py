@@ -1,4 +1,4 @@
-"""Methods with settings of their own: what learners, selectors, kernels and generators share."""
+"""Methods with settings of their own: the base of learners, selectors, kernels and generators."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -10,10 +10,9 @@ SettingsSchema = Mapping[str, Mapping[str, Any]]
 
 @cache
 def strict_validator() -> Any:
-    """Return the class of JSON schema validators to which 5.0 is no integer.
+    """Return the class of JSON schema validators to which 5.0 is no integer, as to Python.
 
-    To JSON schema it is; to Python's ``range()`` it is not. The other way round, to JSON schema
-    nothing follows the ``$`` of a pattern; to Python's ``re`` a line end may.
+    To JSON schema nothing follows the ``$`` of a pattern; to Python's ``re`` a line end may.
     """
     from jsonschema import Draft202012Validator, validators
 
@@ -33,12 +32,7 @@ def strict_validator() -> Any:
 
 
 class Configured:
-    """A method as the config sets it.
-
-    Parameters
-    ----------
-    settings : mapping
-        As in the config, checked. Keys that are missing have their default.
+    """A method with its settings, which are checked; missing keys have their default.
 
     Attributes
     ----------

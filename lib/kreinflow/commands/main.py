@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from kreinflow import __version__
 from kreinflow.base.errors import (
     KreinflowError,
+    disk_error,
     ending_tidily,
     exit_code_of,
-    of_the_disk,
-    of_the_memory,
+    memory_shortage,
 )
 from kreinflow.commands import (
     check,
@@ -99,10 +99,10 @@ def _parser() -> argparse.ArgumentParser:
 def _tell(error: Exception) -> int:
     """Print what went wrong, in one line unless it is a fault of the program."""
     fault: Exception | None = error
-    if missing := of_the_memory(error):
+    if missing := memory_shortage(error):
         fault = KreinflowError(f"{missing}. Use a machine that has more.")
     elif isinstance(error, OSError):
-        fault = of_the_disk(error, "standard output, or a cache")
+        fault = disk_error(error, "standard output, or a cache")
         if fault is not None:
             _give_up_output()
     if isinstance(fault, KreinflowError):

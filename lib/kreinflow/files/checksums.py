@@ -47,26 +47,14 @@ def is_sealed(path: str | os.PathLike[str]) -> bool:
 
 
 def check_seal(path: str | os.PathLike[str], advice: str) -> bool:
-    """Compare a file with the checksum that it carries.
+    """Compare a file with the checksum that it carries; return False if it carries none.
 
-    A file of more than a megabyte is read for this once by a process, as long as it keeps its size
-    and time.
-
-    Parameters
-    ----------
-    path : path
-    advice : str
-        What the message says last.
-
-    Returns
-    -------
-    bool
-        False if it carries none.
+    A file of more than a megabyte is read once by a process, as long as it keeps its size and time.
 
     Raises
     ------
     InputError
-        If the file does not match, or cannot be read.
+        If the file does not match, or cannot be read. The message ends with ``advice``.
     """
     try:
         with open(path, "rb", buffering=0) as file:

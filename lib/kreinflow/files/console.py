@@ -1,4 +1,4 @@
-"""What a job says: everything to its log, progress and the one clear error to the terminal too."""
+"""The log of a job, which has everything, and the terminal, which has progress and the error."""
 
 import contextlib
 import io
@@ -13,35 +13,24 @@ from typing import TextIO, cast
 
 from kreinflow.base.errors import (
     KreinflowError,
+    disk_error,
     ending_tidily,
     exit_code_of,
-    of_the_disk,
-    of_the_memory,
+    memory_shortage,
     unwritable,
 )
-from kreinflow.files.artifacts import write_json
+from kreinflow.files.json_files import write_json
 from kreinflow.files.provenance import job_record
 
 
 class _Log(io.TextIOBase):
     """A log file that hides no message and ends no job when the disk is full.
 
-    Parameters
-    ----------
-    path : Path
-    terminal : writable text stream
-        Where it is said, once, that lines are lost.
-
-    Attributes
-    ----------
-    whole : bool
-        Whether no line is lost yet.
+    The terminal is told once that lines are lost; then the log is no longer ``whole``.
     """
 
     def __init__(self, path: Path, terminal: TextIO) -> None:
-        self._path = path
-        self._terminal = terminal
-        self.whole = True
+        self._path, self._terminal, self.whole = path, terminal, True
         self._file = open(path, "wb", buffering=0)  # noqa: SIM115
 
     def write(self, text: str) -> int:
@@ -66,7 +55,7 @@ class _Log(io.TextIOBase):
 
 
 class _Terminal(io.TextIOBase):
-    """A terminal that may be gone: what cannot be written there is lost, and ends no job."""
+    """A terminal that may be closed: what cannot be written there is lost, and ends no job."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -83,13 +72,7 @@ class _Terminal(io.TextIOBase):
 
 
 class Console:
-    """Writes lines to the log and, when asked, to the terminal.
-
-    Parameters
-    ----------
-    terminal : writable text stream
-        Where progress is shown.
-    """
+    """Writes lines to the log, and to the terminal, which also shows progress."""
 
     def __init__(self, terminal: TextIO) -> None:
         self.terminal = terminal
@@ -109,8 +92,8 @@ def logged(path: str | Path) -> Iterator[Console]:
     """Run a job with its output in the log file ``path``.
 
     A :class:`~kreinflow.base.errors.KreinflowError` ends the process with its exit code and one
-    message; anything else with exit code 1, the traceback in the log, and a request to report it.
-    A job that ends well leaves its :func:`~kreinflow.files.provenance.job_record` beside its log.
+    message; anything else with exit code 1 and the traceback in the log. A job that ends well
+    leaves its :func:`~kreinflow.files.provenance.job_record` beside its log.
     """
     terminal = cast(TextIO, _Terminal(sys.stderr or open(os.devnull, "w")))  # noqa: SIM115
     path = Path(path)
@@ -150,9 +133,9 @@ def logged(path: str | Path) -> Iterator[Console]:
 
 def _known_fault(error: Exception) -> KreinflowError | None:
     """Return what to say of a job without memory, or of a disk without room."""
-    if missing := of_the_memory(error):
+    if missing := memory_shortage(error):
         return KreinflowError(
             f"{missing}; lower alignment.memory_mb, learning.memory_mb or the "
             "number of landmarks, or give the job more memory."
         )
-    return of_the_disk(error, "a file of this job") if isinstance(error, OSError) else None
+    return disk_error(error, "a file of this job") if isinstance(error, OSError) else None

@@ -1,15 +1,13 @@
-"""Why jobs of the workflow failed, and what the next attempt of each asks for.
+"""Reasons why jobs of the workflow failed, and what the next attempt of each asks for.
 
-Snakemake counts the attempts of a job and does not say why one failed: each asks for more memory
-and time than the last, and the words of ``sbatch`` on a group of jobs are lost. Its executors know
-the reason. They hand it to ``report_job_error``, which is where :class:`Failures` listens.
+Snakemake lets each attempt ask for more memory and time, and does not say why the last one failed.
+Its executors know the reason and hand it to ``report_job_error``, where :class:`Failures` listens.
 """
 
 import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +25,9 @@ _NOT_ITS_FAULT = re.compile(r"'(CANCELLED|NODE_FAIL|BOOT_FAIL|PREEMPTED)|node fa
 class Failures:
     """Listens to an executor of Snakemake, and says of each failed job why it failed.
 
-    A job that asked for too little is tried again with more, and so is one that left no reason. A
-    job that was cancelled or refused, whose node died, or that failed by a fault of its own, is
-    tried again with the same request. An :class:`~kreinflow.base.errors.InputError` is not tried
-    again.
+    A job that asked for too little, or left no reason, is tried again with more. A job that was
+    cancelled or refused, whose node died, or that failed by a fault of its own, is tried again with
+    the same request. An :class:`~kreinflow.base.errors.InputError` is not tried again.
     """
 
     def __init__(self) -> None:
@@ -38,7 +35,7 @@ class Failures:
         self._tries: Counter[Any] = Counter()
         self._final: list[str] = []
         self._heard: list[Any] = []
-        self._faults: set[bool] = set()  # of these jobs, whether the input is at fault
+        self._input_faults: set[bool] = set()  # of the jobs that failed for good
 
     def listen(self, executor: Any) -> None:
         """Listen to the jobs that an executor begins, and to those that fail."""
@@ -48,12 +45,14 @@ class Failures:
         begin, fail = executor.printjob, executor.report_job_error
 
         def printjob(job: Any) -> None:
-            _always(lambda: self._begin(job))
+            self._stamps |= {log: _stamp(log) for log in _logs(job)}
             begin(job)
 
         def report_job_error(submitted: Any, msg: str | None = None, **more: Any) -> None:
-            logs = more.get("aux_logs") or []
-            _always(lambda: self._fail(submitted.job, submitted.external_jobid, msg, logs))
+            try:
+                self._fail(submitted.job, submitted.external_jobid, msg, more.get("aux_logs") or [])
+            except Exception as error:  # Snakemake must get to know of the job all the same
+                _print(f"kreinflow: no reason was found for a failed job ({error!r}).")
             fail(submitted, msg, **more)
 
         executor.printjob, executor.report_job_error = printjob, report_job_error
@@ -66,26 +65,21 @@ class Failures:
 
     @property
     def exit_code(self) -> int:
-        """That of the run: 2 if each job failed by a fault of the input, else 1."""
-        return InputError.exit_code if self._faults == {True} else 1
+        """The exit code of the run: 2 if each job failed by a fault of the input, else 1."""
+        return InputError.exit_code if self._input_faults == {True} else 1
 
-    def _begin(self, job: Any) -> None:
-        for log in _logs(job):
-            self._stamps[log] = _stamp(log)
-
-    def _fail(self, job: Any, submitted: str | None, said: str | None, logs: list[str]) -> None:
-        old = [log for log in _logs(job) if _stamp(log) in (self._stamps.get(log), None)]
-        if not self._tries[job.jobid]:  # else they are of an attempt before, in this run
-            for log in old:  # of an older run, which Snakemake would show
+    def _fail(self, job: Any, submitted: str | None, said: str | None, slurm: list[str]) -> None:
+        logs = _logs(job)
+        old = [log for log in logs if _stamp(log) in (self._stamps.get(log), None)]
+        if not self._tries[job.jobid]:
+            for log in old:  # Snakemake would show the log of an older run
                 Path(log).unlink(missing_ok=True)
-        new = [log for log in _logs(job) if log not in old]
-        own = [match[0].strip() for log in new if (match := _OURS.search(_text(log)))]
-        of_slurm = _unique(line for log in logs for line in _OF_SLURM.findall(_text(log)))
-        reasons = _unique([*own, *_words_of(said), *of_slurm])
-        place = [log for log in (*_logs(job), *logs) if log and Path(log).is_file()]
+        own = [m[0].strip() for log in logs if log not in old and (m := _OURS.search(_text(log)))]
+        of_slurm = [line for log in slurm for line in _OF_SLURM.findall(_text(log))]
+        reasons = list(dict.fromkeys([*own, *_words_of(said), *of_slurm]))
         text = "\n".join(
-            [_name(job), *(f"  {line}" for r in reasons for line in r.splitlines())]
-            + ["  log: " + log for log in place]
+            [_name(job), *(f"  {line}" for reason in reasons for line in reason.splitlines())]
+            + [f"  log: {log}" for log in (*logs, *slurm) if log and Path(log).is_file()]
         )
         refused = said is not None and submitted is None
         known = own or refused or _NOT_ITS_FAULT.search(said or "")
@@ -94,7 +88,7 @@ class Failures:
         of_input = any(reason.startswith(f"kreinflow {InputError.kind}:") for reason in own)
         if job.restart_times < self._tries[job.jobid] or of_input:
             job._attempt = job.restart_times + 1  # the last
-            self._faults.add(of_input)
+            self._input_faults.add(of_input)
             self._final.append(text)
             again = "It is not tried again."
         else:
@@ -107,14 +101,6 @@ class Failures:
 
 FAILURES = Failures()
 """The listener of this process, which all modules of a workflow share."""
-
-
-def _always(listen: Callable[[], None]) -> None:
-    """Listen in such a way that Snakemake gets to know of each job, whatever happens here."""
-    try:
-        listen()
-    except Exception as error:
-        _print(f"kreinflow: no reason was found for a failed job ({error!r}).")
 
 
 def _print(text: str) -> None:
@@ -160,7 +146,3 @@ def _words_of(said: str | None) -> list[str]:
     if refusal := _REFUSED.search(said):
         return refusal[1].splitlines()
     return [said.partition(" Detailed failure reason")[0]]
-
-
-def _unique(lines: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(lines))

@@ -1,4 +1,4 @@
-"""What a result came from: digests of code and files, versions of packages, and the machine."""
+"""Origin of a result: digests of code and files, versions of packages, and the machine."""
 
 import hashlib
 import importlib.metadata
@@ -31,11 +31,8 @@ _PACKAGES = (
     "snakemake",
 )
 
-
 _IMPORT = re.compile(
-    rb"^[ \t]*(?:from\s+(kreinflow(?:\.\w+)*)\s+import\s+(\((?:[^)#]|#[^\n]*)*\)|[^\n]*)"
-    rb"|import\s+([^\n]*\bkreinflow\b[^\n]*))",
-    re.MULTILINE,
+    rb"^[ \t]*(?:from|import)\s+(kreinflow[\w.]*)(?:\s+import\s+(\([^)]*\)|[^\n]*))?", re.MULTILINE
 )
 """An import of kreinflow: to parse all modules would take longer than the rest of a start."""
 
@@ -44,13 +41,8 @@ _IMPORT = re.compile(
 def code_digest(script: str) -> str:
     """Return the sha256 of a script and of all modules of kreinflow that it imports.
 
-    Imports are followed to the end, those inside functions too; data files beside an imported
-    module count as part of it. Time stamps do not matter.
-
-    Examples
-    --------
-    >>> code_digest(__file__) == code_digest(__file__)
-    True
+    Imports are followed to the end, those inside functions too. Data files beside an imported
+    package count as part of it.
     """
     waiting = [Path(script).resolve()]
     seen: set[Path] = set()
@@ -65,29 +57,26 @@ def code_digest(script: str) -> str:
     return total.hexdigest()
 
 
-@cache  # scripts share most modules, and to parse one takes a few milliseconds
+@cache
 def _read(path: Path) -> tuple[bytes, tuple[Path, ...]]:
     """Return the sha256 of a file, and the files that it imports if it is a module."""
     data = path.read_bytes()
     found = _imported(data) if path.suffix == ".py" else ()
-    return hashlib.sha256(data).digest(), tuple(dict.fromkeys(found))  # each once: most are many
+    return hashlib.sha256(data).digest(), tuple(dict.fromkeys(found))
 
 
 def _imported(code: bytes) -> Iterator[Path]:
-    for module, names, plain in _IMPORT.findall(code):
-        modules = re.findall(rb"kreinflow[\w.]*", plain)  # of "import a, b as c"
-        if module:
-            inside = re.sub(rb"#[^\n]*|\bas\s+\w+", b"", names)
-            modules = [module, *(module + b"." + name for name in re.findall(rb"\w+", inside))]
-        for name in modules:
-            yield from _modules(name)
+    for module, names in _IMPORT.findall(code):
+        yield from _modules(module)
+        for name in re.findall(rb"\w+", names):
+            yield from _modules(module + b"." + name)
 
 
 @cache
 def _modules(name: bytes) -> tuple[Path, ...]:
     """Return the files of a module by its name, and of the packages that it is in."""
-    parts = name.decode().split(".")
-    paths = (_PACKAGE.joinpath(*parts[1 : depth + 1]) for depth in range(len(parts)))
+    parts = name.decode().split(".")[1:]
+    paths = (_PACKAGE.joinpath(*parts[:depth]) for depth in range(len(parts) + 1))
     return tuple(file for path in paths for file in _files(path))
 
 
@@ -99,13 +88,7 @@ def _files(module: Path) -> tuple[Path, ...]:
         return (file,)
     if not (module / "__init__.py").is_file():  # a name inside a module
         return ()
-    data = (
-        p
-        for p in module.iterdir()
-        if p.is_file()
-        and p.suffix not in (".py", ".pyc", ".nbi")
-        and not p.suffix.startswith(".nb")
-    )
+    data = (p for p in module.iterdir() if p.is_file() and not p.suffix.startswith((".py", ".nb")))
     return (module / "__init__.py", *data)
 
 
@@ -132,10 +115,9 @@ def job_record() -> dict[str, str | float]:
     Returns
     -------
     dict
-        host (as Slurm calls the node, if it was Slurm); kreinflow and numpy, their versions;
-        cpu_kernel, the code that BLAS chose for this processor, on which last digits depend;
-        peak_mb, the largest resident memory of this process, which short jobs reach between two
-        looks of Snakemake; ended, the date and time, in UTC.
+        host (as Slurm calls the node); kreinflow and numpy, their versions; cpu_kernel, the code
+        that BLAS chose for this processor, on which last digits depend; peak_mb, the largest
+        resident memory of this process; ended, the date and time, in UTC.
     """
     kernels = {
         str(library["architecture"])

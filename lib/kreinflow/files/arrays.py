@@ -1,0 +1,254 @@
+"""Arrays: single ones as ``.npy``, named ones with a header as safetensors; checked, without code.
+
+Each file carries its checksum, see :mod:`kreinflow.files.checksums`.
+"""
+
+import json
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import safetensors
+from numpy.typing import NDArray
+
+from kreinflow.base.errors import InputError, named
+from kreinflow.files.atomic import AGAIN, replacing
+from kreinflow.files.checksums import UNSET, check_seal, no_seal, seal
+
+_LONGEST_HEADER = 10_000  # bytes of an array's: what numpy reads of one from an unknown source
+_BLOCK = 4_000_000  # bytes that are written at once
+
+
+def write_array(path: str | os.PathLike[str], array: NDArray[Any]) -> None:
+    """Write one array as ``.npy``, its checksum behind the numbers, atomically."""
+    with replacing(path) as part:
+        with part.open("wb") as file:
+            np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+            file.write(UNSET.encode())
+        seal(part)
+
+
+@contextmanager
+def new_array(
+    path: str | os.PathLike[str], dtype: np.dtype[Any], shape: tuple[int, ...]
+) -> Iterator[NDArray[Any]]:
+    """Yield a memory map that becomes a ``.npy`` file when the block ends well.
+
+    Raises
+    ------
+    KreinflowError
+        If the disk has no room for it.
+    """
+    with replacing(path) as part:
+        out = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=shape)
+        # The file has holes yet: writing to a map of a full disk would end in SIGBUS.
+        with part.open("rb+") as file:
+            os.posix_fallocate(file.fileno(), 0, part.stat().st_size)
+        yield out
+        out.flush()
+        with part.open("ab") as file:
+            file.write(UNSET.encode())
+        seal(part)
+
+
+def open_array(path: str | os.PathLike[str], ndim: int, advice: str = AGAIN) -> NDArray[Any]:
+    """Open a ``.npy`` file of :func:`write_array` as a read-only memory map, checked whole.
+
+    Raises
+    ------
+    InputError
+        If it is missing, damaged, holds objects, or has another number of dimensions. The message
+        ends with ``advice``.
+    """
+    sealed = check_seal(path, advice)
+    try:
+        array = map_array(path)
+    except ValueError as error:
+        raise InputError(f"{path}: truncated or not a .npy array ({error}). {advice}") from error
+    if array.ndim != ndim:
+        raise InputError(f"{path}: not an array of {ndim} dimensions. {advice}")
+    if not sealed:
+        raise no_seal(path, advice)
+    return array
+
+
+def map_array(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """Return any ``.npy`` file as a read-only memory map, whether it has a checksum or not.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else, or damaged.
+    """
+    try:
+        with open(path, "rb") as file:
+            begin = file.read(12)
+        # Before it is read: the lengths of later versions are of four bytes, and may be of a hole.
+        if begin[6:7] > b"\1" and int.from_bytes(begin[8:12], "little") > _LONGEST_HEADER:
+            raise ValueError("its header is too long")
+        with np.errstate(over="ignore"):  # of the sizes of a damaged header
+            array: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
+    except Exception as error:  # the reader lets any kind of error of a damaged file through
+        raise ValueError(error) from error
+    return array
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def write_arrays(
+    path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> None:
+    """Write named arrays and a JSON header as one safetensors file with its checksum, atomically.
+
+    Parameters
+    ----------
+    kind : str
+        What the file is, for example ``"kreinflow model 2"``; checked on reading.
+    header : mapping
+        Anything JSON can hold.
+    arrays : mapping of str to ndarray or TiledMatrix
+        Numbers or booleans, no objects. They are read some rows at a time.
+    """
+    # The checksum comes first, where it is looked for.
+    content = {"checksum": UNSET, "header": header, "kind": kind}
+    text = json.dumps(content, sort_keys=True, allow_nan=False)
+    given = {name: array if array.ndim else array[None] for name, array in arrays.items()}
+    names = {name: np.dtype(array.dtype).str[1:] for name, array in given.items()}
+    order = sorted(given, key=lambda name: (_TYPES.index(names[name]), name))
+    # One key of metadata only: its order is that of the text.
+    entries: dict[str, Any] = {"__metadata__": {"kreinflow": text}}
+    end = 0
+    for name in order:
+        start, end = end, end + given[name].nbytes
+        entries[name] = {
+            "dtype": _TENSOR_TYPE[names[name]],
+            "shape": list(given[name].shape),
+            "data_offsets": [start, end],
+        }
+    head = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode()
+    head += b" " * (-len(head) % 8)
+    with replacing(path) as part:
+        with part.open("wb") as file:
+            file.write(len(head).to_bytes(8, "little") + head)
+            for name in order:
+                for block in _blocks(given[name]):
+                    file.write(block)
+        seal(part)
+
+
+_TYPES = ("u8", "i8", "f8", "f4", "u4", "i4", "f2", "u2", "i2", "i1", "u1", "b1")
+"""Of arrays, as numpy calls them, in the order in which safetensors writes them."""
+
+_TENSOR_TYPE = {
+    name: "BOOL" if name == "b1" else f"{name[0].upper()}{8 * int(name[1])}" for name in _TYPES
+}
+
+
+def _blocks(array: Any) -> Iterator[memoryview]:
+    """Yield the bytes of an array, some rows at a time: it need not fit in memory."""
+    if not array.nbytes:
+        return
+    step = max(1, len(array) * _BLOCK // array.nbytes)
+    for start in range(0, len(array), step):
+        rows = array[start : start + step]
+        rows = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("<"))
+        yield rows.reshape(-1).data.cast("B")
+
+
+def _map_tensor(path: str | os.PathLike[str], name: str) -> NDArray[Any]:
+    """Return one array of a safetensors file, which was checked, as a read-only memory map."""
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        entry = json.loads(file.read(size))[name]
+    (dtype,) = (own for own, other in _TENSOR_TYPE.items() if other == entry["dtype"])
+    start = 8 + size + entry["data_offsets"][0]
+    return np.memmap(path, f"<{dtype}", "r", start, tuple(entry["shape"]))
+
+
+Sizes = Mapping[str, tuple[str, tuple[int, ...]]]
+"""Of arrays by name: the kind of the numbers, as in ``dtype.kind``, and the largest shape."""
+
+
+def read_arrays(
+    path: str | os.PathLike[str],
+    kind: str,
+    advice: str = AGAIN,
+    unsealed: str | None = None,
+    sizes: Callable[[dict[str, Any]], Sizes] | None = None,
+    mapped: Collection[str] = (),
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read the header and the arrays that :func:`write_arrays` wrote.
+
+    All sizes are checked against the size of the file before anything is allocated.
+
+    Parameters
+    ----------
+    path : path
+    kind : str
+        As for :func:`write_arrays`.
+    advice : str
+        What a message about a file that is none, or damaged, says last.
+    unsealed : str, optional
+        A kind of older files, which have no checksum and are read too.
+    sizes : callable, optional
+        Takes the header and returns the arrays that may be there. All are checked before one is
+        read.
+    mapped : collection of str
+        Arrays that become read-only memory maps.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, damaged, of another kind, not safetensors, or has other arrays.
+    """
+    if not os.path.isfile(path):
+        if not os.path.exists(path):
+            raise InputError(f"{path}: no such file.")
+        what = "a folder" if os.path.isdir(path) else "not a plain file"
+        raise InputError(f"{path}: is {what}. {advice}")
+    sealed = check_seal(path, advice)
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            text = (file.metadata() or {})["kreinflow"]
+            content = json.loads(text, parse_constant=_refuse_constant)
+            found, header = content["kind"], content["header"]
+            older = found == unsealed and not sealed
+            if found != kind and not older:
+                raise InputError(
+                    f"{path}: holds a {found!r} where a {kind!r} is expected. "
+                    "Give the right file, or use the version of kreinflow that wrote it."
+                )
+            # Another job may have given it one since: a new file, under the same name.
+            if not sealed and not older and not check_seal(path, advice):
+                raise no_seal(path, advice)
+            if sizes is not None:
+                with named(str(path)):
+                    _refuse_others(file, sizes(header))
+            arrays = {
+                name: _map_tensor(path, name) if name in mapped else file.get_tensor(name)
+                for name in sorted(file.keys())
+            }
+    except (safetensors.SafetensorError, OSError) as error:
+        raise InputError(f"{path}: truncated or not a safetensors file ({error}). {advice}") from (
+            error
+        )
+    except _NOT_OURS as error:
+        raise InputError(f"{path}: not a file of kreinflow's ({error!r}). {advice}") from error
+    return header, arrays
+
+
+_NOT_OURS = ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError
+
+
+def _refuse_others(file: Any, sizes: Sizes) -> None:
+    for name in sorted(file.keys()):
+        array = file.get_slice(name)
+        shape, found = tuple(array.get_shape()), array.get_dtype()[0].lower()
+        kind, largest = sizes.get(name, ("", ()))
+        small = len(shape) == len(largest) and all(map(int.__le__, shape, largest))
+        if found != kind or not small:
+            raise ValueError(f"the array {name[:60]!r} of shape {shape} does not fit its header")

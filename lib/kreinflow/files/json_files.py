@@ -1,0 +1,39 @@
+"""JSON objects that carry their checksum."""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from kreinflow.base.errors import InputError
+from kreinflow.files.atomic import AGAIN, read_bytes, replacing
+from kreinflow.files.checksums import UNSET, check_seal, no_seal, seal
+
+
+def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
+    """Write a JSON object with sorted keys, behind its checksum, atomically."""
+    text = json.dumps(content, indent=2, sort_keys=True, allow_nan=False)
+    with replacing(path) as part:
+        part.write_text(f'{{\n  "checksum": "{UNSET}"{"," if content else ""}{text[1:]}\n')
+        seal(part)
+
+
+def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a JSON object written by :func:`write_json`.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or damaged.
+    """
+    sealed = check_seal(path, AGAIN)
+    try:
+        content = json.loads(read_bytes(path))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not a JSON file ({error}). {AGAIN}") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: holds no JSON object. {AGAIN}")
+    if not sealed:
+        raise no_seal(path, AGAIN)
+    del content["checksum"]
+    return content

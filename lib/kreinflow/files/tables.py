@@ -1,0 +1,148 @@
+"""Tables (TSV, plain or gzip): written with all digits, and checked when they are read."""
+
+import gzip
+import io
+import os
+import warnings
+import zlib
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.base.errors import InputError
+from kreinflow.files.atomic import AGAIN, read_bytes, write_bytes
+
+
+def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
+    """Write a TSV (gzip if the name ends in ``.gz``), floats with all their digits, atomically."""
+    data = table_text(table).encode()
+    if str(path).endswith(".gz"):
+        data = gzip.compress(data, compresslevel=6, mtime=0)
+    write_bytes(path, data)
+
+
+def table_text(table: pd.DataFrame, header: bool = True, separator: str = "\t") -> str:
+    """Return a table as the text of a TSV, floats with all their digits."""
+    text: str = table.to_csv(sep=separator, index=False, header=header, lineterminator="\n")
+    return text
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    columns: Sequence[str],
+    text: Sequence[str] = (),
+    whole: Sequence[str] = (),
+    finite: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Read a TSV written by :func:`write_table`.
+
+    Parameters
+    ----------
+    path : path
+    columns : sequence of str
+        Columns that must be there; others may be.
+    text : sequence of str
+        Columns to be read as text whatever they hold (ids and labels: ``NA`` is a label too).
+    whole, finite : sequence of str
+        Columns that must be there and hold a whole number, or a finite one, in each row.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, truncated, lacks a column or holds something else in one.
+    """
+    data = read_bytes(path)
+    if str(path).endswith(".gz"):
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, ValueError, zlib.error) as error:
+            raise InputError(f"{path}: truncated or not gzip ({error}). {AGAIN}") from error
+    _refuse_open_end(path, data)
+    types: dict[str, type] = dict.fromkeys(text, str) | dict.fromkeys(whole, np.int64)
+    types |= dict.fromkeys(finite, np.float64)
+    try:
+        with np.errstate(invalid="ignore"), warnings.catch_warnings():
+            # Numbers too large for 64 bits are refused, and lines longer than the header.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(
+                io.BytesIO(data),
+                sep="\t",
+                lineterminator="\n",
+                index_col=False,
+                dtype=types,
+                keep_default_na=False,
+                na_values={},
+            )
+    except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
+        raise InputError(f"{path}: not a table ({str(error).strip()}). {AGAIN}") from error
+    _refuse_missing(path, [*columns, *whole, *finite], table.columns)
+    for name in finite:
+        if not np.isfinite(table[name]).all():
+            raise InputError(f"{path}: column {name!r} holds a number that is not finite. {AGAIN}")
+    return table
+
+
+def read_measures(
+    path: str | os.PathLike[str], columns: Sequence[str], text: Sequence[str]
+) -> pd.DataFrame:
+    """Read a table in which all columns but those of ``text`` hold numbers, or yes and no.
+
+    A cell may be empty. For the rest see :func:`read_table`.
+    """
+    table = read_table(path, columns, text)
+    mixed = table.select_dtypes(exclude=["number", "bool"])
+    for name in mixed.columns.difference(list(text)):
+        cells = table[name].astype(str)
+        known = cells.isin(["", "True", "False"]) | pd.to_numeric(cells, errors="coerce").notna()
+        if not known.all():
+            raise InputError(
+                f"{path}: {cells[~known].iloc[0]!r} in column {name!r} is no number. {AGAIN}"
+            )
+    return table
+
+
+def read_plain_columns(path: str | os.PathLike[str], columns: Sequence[str]) -> list[list[bytes]]:
+    """Read columns of a TSV in which no entry is quoted, as bytes.
+
+    For a million sequences pandas would take several times the time and memory.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, truncated, lacks a column or has a line of another width.
+    """
+    try:
+        file = open(path, "rb")  # noqa: SIM115
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+    with file:
+        header = file.readline()
+        _refuse_open_end(path, header)
+        names = header.decode("utf-8", "replace").rstrip("\n").split("\t")
+        _refuse_missing(path, columns, names)
+        places = [names.index(name) for name in columns]
+        found: list[list[bytes]] = [[] for _ in columns]
+        for line in file:
+            _refuse_open_end(path, line)
+            cells = line[:-1].split(b"\t")
+            if len(cells) != len(names):
+                raise InputError(
+                    f"{path}: not a table (lines have different numbers of columns). {AGAIN}"
+                )
+            for column, place in zip(found, places, strict=True):
+                column.append(cells[place])
+    return found
+
+
+def _refuse_open_end(path: str | os.PathLike[str], data: bytes) -> None:
+    if data and not data.endswith(b"\n"):
+        raise InputError(f"{path}: truncated, its last line has no end. {AGAIN}")
+
+
+def _refuse_missing(
+    path: str | os.PathLike[str], columns: Sequence[str], present: Collection[str]
+) -> None:
+    for name in columns:
+        if name not in present:
+            raise InputError(f"{path}: column {name!r} is missing. {AGAIN}")

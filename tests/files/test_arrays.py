@@ -1,0 +1,119 @@
+"""Arrays come back as they went; what is truncated or foreign is named and refused."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save, save_file
+
+from kreinflow.base.errors import InputError
+from kreinflow.files import arrays as files
+from kreinflow.files.arrays import map_array, open_array, read_arrays, write_array, write_arrays
+from kreinflow.files.checksums import UNSET
+
+
+@pytest.fixture
+def arrays():
+    return {"a": np.arange(6.0).reshape(2, 3), "b": np.array([1, 2], dtype=np.int16)}
+
+
+@pytest.fixture
+def path(tmp_path, arrays):
+    write_arrays(tmp_path / "x.safetensors", "thing 1", {"n": 3}, arrays)
+    return tmp_path / "x.safetensors"
+
+
+def test_the_order_of_a_header_and_of_arrays_is_not_in_the_file(tmp_path, arrays):
+    header = {"b": {"y": 1, "x": [2.5]}, "a": None}
+    turned = {"a": None, "b": {"x": [2.5], "y": 1}}
+    write_arrays(tmp_path / "one", "kind 1", header, arrays)
+    write_arrays(tmp_path / "two", "kind 1", turned, dict(reversed(arrays.items())))
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_arrays(tmp_path / "three", "kind 1", {"a": np.nan}, arrays)
+
+
+def test_arrays_have_the_bytes_that_the_library_of_safetensors_writes(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_BLOCK", 50)  # several blocks an array
+    rng, types = (
+        np.random.default_rng(0),
+        ["bool", "i1", "u1", "i2", "u2", "f2", "i4", "u4", "f4", "i8", "u8", "f8"],
+    )
+    arrays = {f'é"{i}': (50 * rng.normal(size=(5, 3))).astype(t) for i, t in enumerate(types * 2)}
+    arrays |= {
+        "none": np.empty((0, 4)),
+        "one": np.array(3.0),
+        "F": np.asfortranarray(arrays['é"2']),
+    }
+    header = {"text": 'ü\n\t"\\ \x01\x7f', "n": 1.5}
+    path = tmp_path / "x.safetensors"
+    write_arrays(path, "thing 1", header, arrays)
+    content = {"checksum": UNSET, "header": header, "kind": "thing 1"}
+    text = json.dumps(content, sort_keys=True)
+    expected = save(
+        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
+        metadata={"kreinflow": text},
+    )
+    assert re.sub(rb"crc32:\w{8}", UNSET.encode(), path.read_bytes()) == expected
+    np.testing.assert_array_equal(load_file(path)["F"], arrays["F"])
+    found, read = read_arrays(path, "thing 1")
+    assert found == header
+    _, maps = read_arrays(path, "thing 1", mapped=("F", 'é"0', 'é"5'))
+    for name, array in maps.items():
+        assert isinstance(array, np.memmap) == (name in ("F", 'é"0', 'é"5'))
+        assert array.dtype == read[name].dtype
+        np.testing.assert_array_equal(array, read[name])
+
+
+def test_every_truncation_of_arrays_is_refused(path):
+    data = path.read_bytes()
+    for length in range(0, len(data), 7):
+        path.write_bytes(data[:length])
+        with pytest.raises(InputError, match="x.safetensors: (damaged or )?truncated"):
+            read_arrays(path, "thing 1")
+
+
+def test_older_files_have_no_checksum_and_are_read_if_their_kind_says_so(tmp_path, arrays):
+    path, text = tmp_path / "x.safetensors", '{"header": {"n": 3}, "kind": "thing 1"}'
+    save_file(arrays, path, metadata={"kreinflow": text})
+    header, back = read_arrays(path, "thing 2", unsealed="thing 1")
+    assert header == {"n": 3}
+    np.testing.assert_array_equal(back["a"], arrays["a"])
+    with pytest.raises(InputError, match="has no checksum"):
+        read_arrays(path, "thing 1")
+    with pytest.raises(InputError, match="holds a 'thing 1' where a 'thing 2' is expected"):
+        read_arrays(path, "thing 2", unsealed="thing 0")
+    write_arrays(path, "thing 1", {"n": 3}, arrays)
+    with pytest.raises(InputError, match="holds a 'thing 1' where a 'thing 2' is expected"):
+        read_arrays(path, "thing 2", unsealed="thing 1")
+
+
+def test_a_foreign_safetensors_file_is_refused(path, arrays):
+    deep = "[" * 100_000
+    for metadata in (None, {"kreinflow": "[]"}, {"kreinflow": deep}):
+        save_file(arrays, path, metadata=metadata)
+        with pytest.raises(InputError, match="not a file of kreinflow's"):
+            read_arrays(path, "thing 1")
+
+
+def test_npy_is_checked(tmp_path):
+    path = tmp_path / "a.npy"
+    write_array(path, np.eye(3))
+    np.testing.assert_array_equal(open_array(path, 2), np.eye(3))
+    np.testing.assert_array_equal(np.load(path, mmap_mode="r"), np.eye(3))
+    with pytest.raises(InputError, match="not an array of 1 dimensions"):
+        open_array(path, 1)
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(InputError, match="truncated"):
+        open_array(path, 2)
+    np.save(path, np.eye(3))  # not of ours
+    with pytest.raises(InputError, match="has no checksum"):
+        open_array(path, 2)
+    np.testing.assert_array_equal(map_array(path), np.eye(3))
+    np.save(path, np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match="not a .npy array"):
+        open_array(path, 1)
+    path.write_bytes(b"PK\x03\x04" + bytes(40))
+    with pytest.raises(InputError, match="not a .npy array"):
+        open_array(path, 1)
