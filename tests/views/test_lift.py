@@ -1,5 +1,6 @@
 """The lift against dense formulas written out, and through the arrays of a model file."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -79,6 +80,20 @@ def test_a_row_has_the_same_bits_among_others_alone_and_with_threads(form):
         )
     with limited(threads=2, memory_mb=1):
         np.testing.assert_array_equal(lift.columns(U, objects), together)
+
+
+def test_columns_hold_a_part_of_the_views_at_a_time():
+    lift, U, objects = lift_and_objects(views=("scores", "words"), n=4096)
+    lift = replace(
+        lift, scores=np.tile(lift.scores, (40, 1)), objects=Viewed(lift.objects.sequences * 40)
+    )
+    lift.columns(U[:1], objects.take(np.arange(1)))  # compiles, and prepares the inducing points
+    tracemalloc.start()
+    columns = lift.columns(U, objects)
+    held = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert columns.shape == (4096, 480)
+    assert held < 1.6 * columns.nbytes  # two views of 4,096 rows would be twice as much
 
 
 @pytest.mark.parametrize("views", VIEWS, ids=" ".join)

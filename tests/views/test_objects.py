@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse
 from scipy.spatial.distance import cdist
 
-from kreinflow.base.numerics import limited
+from kreinflow.base.numerics import PRODUCT_ROWS, limited
+from kreinflow.views import objects as module
 from kreinflow.views.objects import (
     Points,
     Viewed,
@@ -15,6 +16,7 @@ from kreinflow.views.objects import (
     squared_distances,
 )
 from kreinflow.views.words import Words
+from small_inputs import PROTEIN
 from views.test_words import drawn
 
 
@@ -56,6 +58,24 @@ def test_a_row_has_the_same_bits_among_others_alone_and_with_threads(make):
         np.testing.assert_array_equal(squared_distances(X[places], Y), together[places])
     with limited(threads=2, memory_mb=1):
         np.testing.assert_array_equal(squared_distances(X, Y), together)
+
+
+@pytest.mark.parametrize("p", [3, 60, 400])  # too few for common words, some, most of the shorter
+def test_products_of_common_and_of_rare_words_are_those_of_dense_algebra(p, monkeypatch):
+    words = Words((1, 2, 3), PROTEIN)
+    X, Y = (words.features(drawn(n, PROTEIN, 60, seed=n)) for n in (600, p))
+    points = Points(Y)
+    common = points._columns[0]
+    assert (len(common) > 0) == (p >= 60)
+    assert len(common) < Y.shape[1]
+    products = points.inner_products(X)
+    np.testing.assert_allclose(products, X.toarray() @ Y.toarray().T, rtol=1e-12, atol=1e-14)
+    some = np.array([PRODUCT_ROWS, PRODUCT_ROWS - 1, 599])
+    np.testing.assert_array_equal(points.inner_products(X[some]), products[some])
+    with limited(threads=2, memory_mb=1):
+        np.testing.assert_array_equal(points.inner_products(X), products)
+    monkeypatch.setattr(module, "worth_compiling", lambda microseconds: False)
+    np.testing.assert_array_equal(points.inner_products(X[some]), products[some])
 
 
 def test_sequences_come_back_from_arrays():

@@ -17,11 +17,10 @@ def inducing_places(
     Parameters
     ----------
     rows : ndarray of shape (n,)
-        The distinct row of each record.
-    labels : ndarray of shape (n,)
+        The distinct row of each record; ``labels`` are their classes.
     count : int
     keys : ndarray of shape (n,), uint64
-        A number for each record, from the digest of its row.
+        Random numbers, from the digests of the rows.
 
     Returns
     -------

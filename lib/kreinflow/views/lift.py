@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import PRODUCT_ROWS, FloatArray, IntArray
-from kreinflow.views.nearest import Given, Search
+from kreinflow.views.nearest import Search
 from kreinflow.views.objects import Features, Points, Viewed, cut, joined
 from kreinflow.views.words import Words
 
@@ -133,47 +133,28 @@ class Lift:
         return compared(self.form, given, self._points[view])
 
     def nearest(self, U: FloatArray, objects: Viewed | None, q: int) -> IntArray:
-        r"""Return the places of the q inducing points that are nearest to each object.
-
-        By the squared distance :math:`\sum_v r_v \|x_v - y_v\|^2`, of either form, the nearest
-        first. Of points at the same distance the lower place comes first.
+        """Return the places of the q nearest inducing points of each object, (n, min(q, p)).
 
         Parameters
         ----------
-        U : ndarray of shape (n, n_landmarks)
-            Their transformed scores with the landmarks.
-        objects : Viewed or None
-            What the views see of them; None if there is no view but the scores.
+        U, objects
+            See :meth:`columns`.
         q : int
             At least 1.
 
-        Returns
-        -------
-        ndarray of shape (n, min(q, p))
-
         See Also
         --------
-        kreinflow.views.nearest.Search : How they are found.
+        kreinflow.views.nearest.Search : Which are the nearest, and how they are found.
         """
-        return self._search.nearest(self._given(U.astype(np.float32), objects), q)
+        return self._search.nearest(U.astype(np.float32), objects, q)
 
     @cached_property
     def _search(self) -> Search:
-        return Search(self.rates, self._given(self.scores, self.objects), self.words)
+        return Search(self.rates, self.words, self.scores, self.objects)
 
     def forget(self) -> None:
         """Drop what :meth:`nearest` keeps for the next time; it is made again when needed."""
         self.__dict__.pop("_search", None)
-
-    def _given(self, scores: NDArray[np.float32], objects: Viewed | None) -> Given:
-        """Return objects as the search for the nearest takes them."""
-        dense: dict[str, NDArray[Any]] = {SCORES: scores} if SCORES in self.rates else {}
-        own = objects or Viewed()
-        if "vectors" in self.rates:
-            dense["vectors"] = np.asarray(own.features("vectors", None))
-        if "words" in self.rates and own.sequences is None:
-            raise TypeError("the objects have nothing that the view words is made of")
-        return Given(dense, own.sequences if "words" in self.rates else None)
 
     def to_parts(self, whole: bool = False) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return a JSON header and arrays that :meth:`from_parts` reads.

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from kreinflow.base.compiled import worth_compiling
 from kreinflow.base.numerics import PRODUCT_ROWS, FloatArray, IntArray, tiled_product
-from kreinflow.views import few
 from kreinflow.views.words import Words
 
 Features: TypeAlias = FloatArray | scipy.sparse.csr_array
@@ -22,12 +21,7 @@ Features: TypeAlias = FloatArray | scipy.sparse.csr_array
 class Viewed:
     """Objects as views see them.
 
-    Parameters
-    ----------
-    sequences : sequence of bytes, optional
-        Their residues, for words.
-    vectors : ndarray of shape (n, n_numbers), optional
-        The user's, such as embeddings.
+    Their residues, for words, and the user's vectors of shape (n, n_numbers), such as embeddings.
     """
 
     sequences: Sequence[bytes] | None = None
@@ -42,13 +36,7 @@ class Viewed:
         )
 
     def features(self, view: str, words: Words | None) -> Features:
-        """Return the features of a view, "words" or "vectors".
-
-        Raises
-        ------
-        TypeError
-            If the objects lack what the view is made of.
-        """
+        """Return the features of "words" or "vectors"; TypeError if the objects lack them."""
         if view == "words" and words is not None and self.sequences is not None:
             return words.features(self.sequences)
         if view == "vectors" and self.vectors is not None:
@@ -66,13 +54,7 @@ def joined(sequences: Sequence[bytes]) -> dict[str, NDArray[Any]]:
 
 
 def cut(residues: NDArray[Any], ends: NDArray[Any]) -> tuple[bytes, ...]:
-    """Return the sequences of :func:`joined`.
-
-    Raises
-    ------
-    ValueError
-        If the arrays do not agree.
-    """
+    """Return the sequences of :func:`joined`; ValueError if the arrays do not agree."""
     if residues.dtype != np.uint8 or residues.ndim != 1 or ends.ndim != 1:
         raise ValueError("sequences are not bytes")
     if len(ends) == 0 or ends[-1] != len(residues) or (np.diff(ends, prepend=0) <= 0).any():
@@ -82,13 +64,44 @@ def cut(residues: NDArray[Any], ends: NDArray[Any]) -> tuple[bytes, ...]:
     return tuple(data[a:b] for a, b in zip(starts, ends.tolist(), strict=True))
 
 
-class Points:
-    """Rows that others are compared with; what is needed of them each time is made once.
+def add_sparse_products(
+    X: scipy.sparse.csr_array, columns: tuple[NDArray[Any], ...], out: NDArray[np.floating]
+) -> None:
+    """Add X Y' to ``out``, row by row; ``columns`` are the CSR arrays of Y', its indices unsigned.
 
-    Parameters
-    ----------
-    features : ndarray or csr_array of shape (p, n_features)
+    Without a sign the indices need no test in the loop, which takes a fifth off it. Few rows do
+    without numba, which imports slowly; the bits are the same.
     """
+    if worth_compiling(3 * X.nnz):
+        from kreinflow.views.loops import add_products
+
+        add_products(X.indptr, X.indices, X.data, *columns, out)
+        return
+    ends, places, values = columns
+    for row, sums in enumerate(out):
+        for at in range(X.indptr[row], X.indptr[row + 1]):
+            part = slice(ends[X.indices[at]], ends[X.indices[at] + 1])
+            sums[places[part]] += X.data[at] * values[part]
+
+
+def common_columns(X: scipy.sparse.csr_array) -> IntArray:
+    """Return the columns that so many rows have that dense products of them are faster."""
+    counts = np.bincount(X.indices, minlength=X.shape[1])
+    return np.flatnonzero(counts >= X.shape[0] / 8 + 32)
+
+
+def without_columns(X: scipy.sparse.csr_array, columns: IntArray) -> scipy.sparse.csr_array:
+    """Return a copy with some columns all zero."""
+    marked = np.zeros(X.shape[1], dtype=bool)
+    marked[columns] = True
+    rest = X.copy()
+    rest.data[marked[rest.indices]] = 0.0
+    rest.eliminate_zeros()
+    return rest
+
+
+class Points:
+    """Rows of shape (p, n_features) that others are compared with, prepared once."""
 
     def __init__(self, features: Features) -> None:
         self.features = features
@@ -112,35 +125,24 @@ class Points:
 
     @cached_property
     def _columns(self) -> tuple[IntArray, FloatArray, tuple[NDArray[Any], ...]]:
-        """The columns that many rows have, these of all rows, and the others: ends, rows, values.
-
-        Without a sign the places of rows need no test in the loop, which takes a fifth off it.
-        """
+        """The common columns, these of all rows, and the CSR arrays of the others, transposed."""
         X = self.features
         assert isinstance(X, scipy.sparse.csr_array)
-        counts = np.bincount(X.indices, minlength=X.shape[1])
-        common = np.flatnonzero(counts >= X.shape[0] / 8 + 32)
+        common = common_columns(X)
+        rest = without_columns(X, common).T.tocsr()
         dense = np.ascontiguousarray(X[:, common].toarray().T)
-        rest = X.copy()
-        rest.data[np.isin(rest.indices, common)] = 0.0
-        rest.eliminate_zeros()
-        columns = rest.T.tocsr()
-        return common, dense, (columns.indptr, columns.indices.astype(np.uint32), columns.data)
+        return common, dense, (rest.indptr, rest.indices.astype(np.uint32), rest.data)
 
     def inner_products(self, X: Features) -> FloatArray:
         """Return X Y', of shape (n, p); each row depends on its own row of X alone, bit for bit."""
         if isinstance(X, np.ndarray):
             return tiled_product(X, self._transposed)
-        add_products: Any = few.add_products
-        if worth_compiling(3 * X.nnz):
-            from kreinflow.views.loops import add_products
-
         common, dense, rest = self._columns
         out = np.empty((X.shape[0], self.features.shape[0]))
         for start in range(0, len(out), PRODUCT_ROWS):
             part = X[start : start + PRODUCT_ROWS]
             products = tiled_product(part[:, common].toarray(), dense)
-            add_products(part.indptr, part.indices, part.data, *rest, products)
+            add_sparse_products(part, rest, products)
             out[start : start + PRODUCT_ROWS] = products
         return out
 

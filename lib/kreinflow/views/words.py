@@ -5,10 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
-
-from kreinflow.base.compiled import worth_compiling
-from kreinflow.views import few
 
 LONGEST = 4
 """Letters of a word at most: 24 letters make 330,000 words of four."""
@@ -30,7 +26,7 @@ class Words:
     Parameters
     ----------
     lengths : tuple of int
-        Of the words, in residues.
+        Residues of a word.
     letters : str
         All that sequences are made of.
     """
@@ -40,16 +36,11 @@ class Words:
 
     @property
     def n_features(self) -> int:
-        """How many words there are."""
+        """The number of words."""
         return sum(len(self.letters) ** k for k in self.lengths)
 
     def check(self, sequences: Sequence[bytes]) -> None:
-        """Refuse sequences of other letters, and words that are too many to count.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Raise ValueError for sequences of other letters, and for words too many to count."""
         if not (self.lengths and 1 <= min(self.lengths) <= max(self.lengths) <= LONGEST):
             raise ValueError(f"words have 1 to {LONGEST} letters")
         if len(set(self.letters)) != len(self.letters) or len(self.letters) > 64:
@@ -59,42 +50,31 @@ class Words:
         if any(sequence.translate(None, self.letters.encode()) for sequence in sequences):
             raise ValueError("a sequence has letters that its words lack")
 
-    def coded(self, sequences: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Return the places of all residues among the letters, and the ends of the sequences."""
-        codes = np.zeros(256, dtype=np.uint8)
-        codes[np.frombuffer(self.letters.encode(), dtype=np.uint8)] = np.arange(len(self.letters))
-        ends = np.cumsum([len(sequence) for sequence in sequences], dtype=np.int64)
-        return codes[np.frombuffer(b"".join(sequences), dtype=np.uint8)], ends
-
     def features(self, sequences: Sequence[bytes]) -> scipy.sparse.csr_array:
-        """Return the features, a row a sequence; each depends on its own sequence alone.
-
-        Parameters
-        ----------
-        sequences : sequence of bytes
-            Made of :attr:`letters`.
-
-        Returns
-        -------
-        csr_array of shape (n, n_features)
-        """
-        shares_of_words = few.shares_of_words
-        if worth_compiling(len(self.lengths) * sum(map(len, sequences)) / 10):
-            from kreinflow.views.loops import shares_of_words
-        blocks = []
+        """Return the features, (n, n_features); a row depends on its own sequence alone."""
+        blocks = [scipy.sparse.csr_array((0, self.n_features))]
         for first in range(0, len(sequences), _ROWS):
-            block = sequences[first : first + _ROWS]
-            residues, ends_of_block = self.coded(block)
-            starts = np.concatenate([[0], ends_of_block])
-            ends = np.zeros(len(block) + 1, dtype=np.int64)
-            places = np.empty(len(self.lengths) * len(residues), dtype=np.int32)
-            values = np.empty(len(places))
-            lengths = np.array(self.lengths, dtype=np.int64)
-            shares_of_words(residues, starts, lengths, len(self.letters), ends, places, values)
-            made = values[: ends[-1]].copy(), places[: ends[-1]].copy(), ends
-            rows = scipy.sparse.csr_array(made, shape=(len(block), self.n_features))
-            rows.sort_indices()  # the compiled loop does not: a sort takes seconds to compile
-            blocks.append(rows)
-        if not blocks:
-            return scipy.sparse.csr_array((0, self.n_features))
+            blocks.append(self._block(sequences[first : first + _ROWS]))
         return scipy.sparse.csr_array(scipy.sparse.vstack(blocks, format="csr"))
+
+    def _block(self, sequences: Sequence[bytes]) -> scipy.sparse.csr_array:
+        code_of = np.zeros(256, dtype=np.int32)
+        code_of[np.frombuffer(self.letters.encode(), dtype=np.uint8)] = np.arange(len(self.letters))
+        codes = code_of[np.frombuffer(b"".join(sequences), dtype=np.uint8)]
+        sizes = np.array([len(sequence) for sequence in sequences])
+        row_of = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        left = np.repeat(np.cumsum(sizes), sizes) - np.arange(len(codes))  # to the sequence's end
+        blocks = []
+        for k in self.lengths:
+            words = np.zeros(max(len(codes) - k + 1, 0), dtype=np.int32)
+            for place in range(k):
+                words = words * len(self.letters) + codes[place : place + len(words)]
+            whole = left[: len(words)] >= k
+            rows = row_of[: len(words)][whole]
+            counted = (np.ones(len(rows)), (rows, words[whole]))
+            shape = len(sizes), len(self.letters) ** k
+            shares = scipy.sparse.coo_array(counted, shape=shape).tocsr()  # sums up the counts
+            shares.data /= np.repeat(sizes - k + 1, np.diff(shares.indptr))
+            np.sqrt(shares.data, out=shares.data)
+            blocks.append(shares)
+        return scipy.sparse.hstack(blocks, format="csr")
