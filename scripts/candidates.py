@@ -7,9 +7,8 @@ import pandas as pd
 from kreinflow.config.preflight import check_dataset
 from kreinflow.files.console import logged
 from kreinflow.landmarks.stage import list_candidates
-from kreinflow.sequences.dataset import read_dataset
+from kreinflow.sequences.dataset import read_dataset, write_rows
 from kreinflow.sequences.partition import read_partition
-from kreinflow.sequences.row_tables import write_rows
 from kreinflow.sequences.scores import read_scheme, transforms_of
 
 with logged(snakemake.log[0]) as console:

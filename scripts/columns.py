@@ -9,8 +9,7 @@ from kreinflow.files.artifacts import write_array, write_json
 from kreinflow.files.console import logged
 from kreinflow.landmarks.alignment_count import alignment_account
 from kreinflow.landmarks.stage import read_candidates, read_union
-from kreinflow.sequences.dataset import read_dataset
-from kreinflow.sequences.row_tables import write_rows
+from kreinflow.sequences.dataset import read_dataset, write_rows
 from kreinflow.sequences.scores import open_scores, read_scheme, write_columns
 
 with logged(snakemake.log[0]) as console:

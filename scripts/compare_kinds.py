@@ -12,7 +12,7 @@ from kreinflow.sequences.partition import read_groups
 
 with logged(snakemake.log[0]):
     dataset = read_dataset(Path(snakemake.input.records).parent)
-    single = len(np.unique(dataset.first_alike[dataset.rows]))  # identical records are one
+    single = len(np.unique(dataset.first_identical[dataset.rows]))  # identical records are one
     grouped = [
         name
         for name, path in zip(snakemake.params.read, snakemake.input.folds, strict=True)

@@ -6,9 +6,8 @@ from kreinflow.files.console import logged
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.selector import in_words
 from kreinflow.landmarks.stage import LandmarkStage, given_landmarks
-from kreinflow.sequences.dataset import read_dataset
+from kreinflow.sequences.dataset import read_dataset, write_rows
 from kreinflow.sequences.partition import read_partition
-from kreinflow.sequences.row_tables import write_rows
 
 with logged(snakemake.log[0]) as console:
     params, fold = snakemake.params, snakemake.wildcards.fold

@@ -29,9 +29,8 @@ from kreinflow.fitting.run import (
     predict_fold,
     predict_unknown,
 )
-from kreinflow.sequences.dataset import write_dataset
+from kreinflow.sequences.dataset import write_dataset, write_rows
 from kreinflow.sequences.payload import Matrix
-from kreinflow.sequences.row_tables import write_rows
 from sequence_pairs import rectangle
 from small_inputs import configuration, lifted_model, trained_recipe, write_fasta, write_input
 

@@ -10,8 +10,8 @@ from kreinflow.base.errors import InputError
 from kreinflow.files.artifacts import write_table
 from kreinflow.fitting.run import read_landmark_table
 from kreinflow.landmarks.stage import read_candidates, read_union
+from kreinflow.sequences.dataset import read_rows, write_rows
 from kreinflow.sequences.payload import Matrix
-from kreinflow.sequences.row_tables import read_rows, write_rows
 
 DATASET = dataset_of(np.arange(12) % 2, Matrix(np.eye(12), kind="similarity"))
 TABLE = pd.DataFrame({"row": [3, 4, 8], "class": [DATASET.row_labels[row] for row in (3, 4, 8)]})

@@ -45,7 +45,6 @@ from kreinflow.sequences.objects import refuse_unfit
 from kreinflow.sequences.partition import ALL, Partition
 from kreinflow.sequences.payload import Compared, Matrix, Payload, Sequences, digest
 from kreinflow.sequences.scores import open_scores
-from kreinflow.sequences.sources.measured import numbers
 from kreinflow.views.objects import Viewed
 
 PRECOMPUTED = "precomputed"
@@ -183,7 +182,7 @@ class LandmarkChoice(LandmarkFactor):
         table = stage.select(selector)
         rows = table["row"].to_numpy(np.int64)
         columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
-        groups = dataset.first_alike[dataset.rows]
+        groups = dataset.first_identical[dataset.rows]
         partition = Partition(groups, np.empty((0, len(codes)), dtype=np.int64))
         run = Run(dataset, partition, columns, rows, scores.self_scores())
         first = np.unique(dataset.rows, return_index=True)[1]
@@ -248,7 +247,7 @@ def _matrix_dataset(
         kind=MATRIX_KINDS[kind],
         numbered=True,
     )
-    ids = numbers(len(X))
+    ids = [str(row) for row in range(1, len(X) + 1)]
     return Dataset(
         ids=tuple(ids),
         labels=codes,

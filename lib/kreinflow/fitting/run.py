@@ -35,10 +35,9 @@ from kreinflow.fitting.inner_folds import ChooseAgain
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.landmarks.selector import Selector
 from kreinflow.landmarks.stage import LandmarkStage, read_union
-from kreinflow.sequences.dataset import Dataset, read_dataset
+from kreinflow.sequences.dataset import Dataset, read_dataset, read_rows
 from kreinflow.sequences.partition import Partition, fold_numbers, read_partition
 from kreinflow.sequences.payload import Sequences
-from kreinflow.sequences.row_tables import read_rows
 from kreinflow.sequences.scores import Scores, reverse_scores
 from kreinflow.views.objects import Viewed
 
@@ -96,7 +95,7 @@ class Run:
 
     def alike(self, rows: IntArray) -> IntArray:
         """Return the first row with the object of each row: two classes may hold the same one."""
-        return self.dataset.first_alike[rows]
+        return self.dataset.first_identical[rows]
 
     @cached_property
     def _group_names(self) -> NDArray[np.str_]:

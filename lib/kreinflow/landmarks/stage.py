@@ -23,11 +23,10 @@ from kreinflow.landmarks.features import ClassScores
 from kreinflow.landmarks.sampled import Kind
 from kreinflow.landmarks.selector import SelectionProblem, Selector
 from kreinflow.landmarks.sketch import Sketch
-from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.dataset import Dataset, read_rows
 from kreinflow.sequences.files import first_few
 from kreinflow.sequences.labels import read_columns
 from kreinflow.sequences.partition import ALL, Partition
-from kreinflow.sequences.row_tables import read_rows
 from kreinflow.sequences.scores import Scores, open_scores, read_scheme, transforms_of
 
 if TYPE_CHECKING:

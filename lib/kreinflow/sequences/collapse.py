@@ -19,7 +19,7 @@ SMALL = "small class"
 """Why records of classes smaller than min_class_size are dropped."""
 
 EXAMPLES = 20
-"""Ids listed for each reason why records were dropped."""
+"""Ids examples for each reason why records were dropped."""
 
 
 class Drops:
@@ -35,14 +35,14 @@ class Drops:
 
     def statistics(self) -> dict[str, Any]:
         """Return count and examples of each reason."""
-        return {reason: listed(ids) for reason, ids in self.by_reason.items()}
+        return {reason: examples(ids) for reason, ids in self.by_reason.items()}
 
     def ids(self) -> tuple[str, ...]:
         """Return all ids, reason by reason."""
         return tuple(id for ids in self.by_reason.values() for id in ids)
 
 
-def listed(ids: Sequence[str]) -> dict[str, Any]:
+def examples(ids: Sequence[str]) -> dict[str, Any]:
     """Return how many ids there are, and the first of them."""
     return {"count": len(ids), "examples": list(ids[:EXAMPLES])}
 
@@ -173,7 +173,7 @@ def collapse_several(records: Records, conflicting: str, min_class_size: int) ->
         class_sizes=dict(zip(classes, memberships.sum(axis=0).tolist(), strict=True)),
         several=True,
         labels_per_record={str(n): int(counts[n]) for n in np.flatnonzero(counts)},
-        labels_removed=listed(sorted(removed)),
+        labels_removed=examples(sorted(removed)),
     )
 
 

@@ -1,74 +1,80 @@
-"""The data set: canonical, checked, and with each distinct object once; how it is kept in files."""
+"""The data set: canonical, checked, and with each distinct object once; its files."""
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
-from kreinflow.files.artifacts import (
-    open_array,
-    read_json,
-    read_table,
-    write_array,
-    write_json,
-    write_table,
-    write_text,
-)
+from kreinflow.files.arrays import open_array, write_array
+from kreinflow.files.atomic import write_text
 from kreinflow.files.checksums import file_checksum
+from kreinflow.files.json_files import read_json, write_json
+from kreinflow.files.tables import read_table, write_table
 from kreinflow.sequences.labels import SEPARATOR
 from kreinflow.sequences.payload import DISTINCT_FILE, Matrix, Payload, Sequences, payload_type
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 P = TypeVar("P", bound=Payload)
 _TABLES = ("records.tsv", DISTINCT_FILE)
+_ORGANISM = ("taxonomy", "organism")
 VIEW_FILE = "view.npy"
 """The user's vector of each distinct row, if the data set has them."""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Labelled objects, checked. Identical ones share a distinct row, except in a matrix."""
+    """Labelled objects, checked. Identical ones share a distinct row, except in a matrix.
+
+    Attributes
+    ----------
+    ids : tuple of str
+        Of each record, in the order of the input.
+    labels : ndarray of shape (n_records,)
+        Class of each record, a place in ``classes``; of several labels the rarest.
+    classes : tuple of str
+        Sorted.
+    rows : ndarray of shape (n_records,)
+        Distinct row of each record; rows are numbered by first appearance.
+    digests : tuple of str
+        Of each distinct row, see :meth:`~kreinflow.sequences.payload.Payload.digests`.
+    payload : Payload
+        The objects of the distinct rows.
+    statistics : dict
+        See :meth:`~kreinflow.sequences.sources.source.Source.load`.
+    dropped : tuple of str
+        Ids of all records that were dropped, held out or left to be classified by request.
+    unlabelled : tuple of (str, bytes)
+        Id and residues of the records without a label that are to be classified;
+        :func:`write_dataset` leaves them out.
+    organisms : mapping
+        ``taxonomy`` (NCBI's number) and ``organism`` of each record, where the input has them.
+    vectors : ndarray of shape (n_distinct, n_numbers), optional
+        See :mod:`kreinflow.sequences.record_vectors`.
+    memberships : ndarray of bool, shape (n_records, n_classes), optional
+        The classes of each record, of records with several labels.
+    """
 
     ids: tuple[str, ...]
-    """Of each record, in the order of the input."""
     labels: NDArray[np.intp]
-    """Class of each record: a place in ``classes``."""
     classes: tuple[str, ...]
-    """Sorted."""
     rows: NDArray[np.int64]
-    """Distinct row of each record; rows are numbered by first appearance."""
     digests: tuple[str, ...]
-    """Of each distinct row: first 32 hexadecimal digits of the sha256 of its residues, of the bytes
-    of its vector or string, or, for a matrix, of the least id with such a row; without ids, of the
-    sorted numbers of the row, see :func:`~kreinflow.sequences.payload.row_digests`."""
     payload: Payload
-    """What the distinct rows hold."""
     statistics: dict[str, Any] = field(default_factory=dict)
-    """What the report says about the data; see :meth:`~kreinflow.sequences.sources.source.Source.\
-load`."""
     dropped: tuple[str, ...] = ()
-    """Ids of all records that were dropped, held out or left to be classified by request."""
     unlabelled: tuple[tuple[str, bytes], ...] = ()
-    """Id and residues of the records without a label that are to be classified. They are not among
-    what :func:`write_dataset` writes."""
     organisms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Of each record, where the input says it: ``taxonomy`` (NCBI's number) and ``organism``."""
     vectors: NDArray[np.float64] | None = None
-    """Of shape (distinct rows, numbers): what the user knows of each row beside its scores; see
-    :mod:`kreinflow.sequences.record_vectors`."""
     memberships: NDArray[np.bool_] | None = None
-    """Of shape (records, classes), of records with several labels: which of the classes each record
-    has. Its place in ``labels`` is the rarest of them. None: each record has one class."""
 
     @cached_property
-    def first_alike(self) -> NDArray[np.int64]:
+    def first_identical(self) -> NDArray[np.int64]:
         """The first row with the object of each distinct row: a matrix may hold one twice."""
         _, first, same = np.unique(self.digests, return_index=True, return_inverse=True)
         return first[same].astype(np.int64)
@@ -85,12 +91,12 @@ load`."""
 
     @property
     def sequences(self) -> tuple[bytes, ...]:
-        """Of each distinct row. Raises TypeError if they are not aligned."""
+        """Residues of each distinct row; TypeError if they are not aligned."""
         return self.payload_as(Sequences).residues
 
     @property
     def matrix(self) -> NDArray[np.floating]:
-        """Of shape (distinct rows, distinct rows). Raises TypeError if none was given."""
+        """Matrix of shape (n_distinct, n_distinct); TypeError if none was given."""
         return self.payload_as(Matrix).values
 
     @cached_property
@@ -110,13 +116,7 @@ load`."""
         return [SEPARATOR.join(names[own]) for own in self.memberships]
 
     def payload_as(self, wanted: type[P]) -> P:
-        """Return what the distinct rows hold, as the type that the caller needs.
-
-        Raises
-        ------
-        TypeError
-            If it is another one.
-        """
+        """Return the payload as the type that the caller needs; TypeError if it is another."""
         if not isinstance(self.payload, wanted):
             found = type(self.payload).__name__
             raise TypeError(f"the data set holds {found}, not {wanted.__name__}")
@@ -136,34 +136,18 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
 
     ``records.tsv`` has the columns id, label and row, of records with several labels also labels
     (all of them, with a semicolon between), and taxonomy and organism where the input says them of
-    all records; ``distinct.tsv`` has digest, length and sequence, one line for each
-    row: the sequence, or with length 0 the string or nothing. The numbers are ``matrix.npy`` or
+    all records; ``distinct.tsv`` has digest, length and sequence, one line for each row: the
+    sequence, or with length 0 the string or nothing. The numbers are ``matrix.npy`` or
     ``vectors.npy``, those of a view ``view.npy``. The summary has the checksums of the tables.
     """
-    import pandas as pd  # slow to import
-
-    write_table(
-        folder / "records.tsv",
-        pd.DataFrame(
-            {
-                "id": dataset.ids,
-                "label": [dataset.classes[code] for code in dataset.labels],
-                "row": dataset.rows,
-                **({} if dataset.memberships is None else {"labels": dataset.joined_labels}),
-                **dataset.organisms,
-            }
-        ),
-    )
-    write_table(
-        folder / DISTINCT_FILE,
-        pd.DataFrame(
-            {
-                "digest": dataset.digests,
-                "length": dataset.lengths,
-                "sequence": dataset.payload.texts(),
-            }
-        ),
-    )
+    labels = [dataset.classes[code] for code in dataset.labels]
+    records = {"id": dataset.ids, "label": labels, "row": dataset.rows}
+    if dataset.memberships is not None:
+        records["labels"] = dataset.joined_labels
+    write_table(folder / "records.tsv", pd.DataFrame({**records, **dataset.organisms}))
+    texts = dataset.payload.texts()
+    distinct = {"digest": dataset.digests, "length": dataset.lengths, "sequence": texts}
+    write_table(folder / DISTINCT_FILE, pd.DataFrame(distinct))
     for file, values in dataset.payload.arrays().items():
         write_array(folder / file, values)
     if dataset.vectors is not None:
@@ -187,28 +171,6 @@ def write_unlabelled(path: Path, dataset: Dataset) -> None:
     write_text(path, "".join(lines))
 
 
-def _covers(numbers: NDArray[np.integer], count: int) -> bool:
-    """Return whether the numbers are all of 0 to count - 1, each at least once."""
-    return (
-        len(numbers) >= count > 0
-        and int(numbers.min()) >= 0
-        and int(numbers.max()) < count
-        and bool((np.bincount(numbers, minlength=count) > 0).all())
-    )
-
-
-def _check_table(path: Path, checksum: str) -> None:
-    try:
-        found = file_checksum(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
-    if found != checksum:
-        raise InputError(
-            f"{path}: damaged or of another data set, it does not match its checksum in "
-            "summary.json. Delete it and run again."
-        )
-
-
 def read_dataset(folder: Path) -> Dataset:
     """Read what :func:`write_dataset` wrote; numbers are read-only memory maps.
 
@@ -227,27 +189,21 @@ def read_dataset(folder: Path) -> Dataset:
     for name in _TABLES:
         _check_table(folder / name, summary["checksums"][name])
     several = ["labels"] if "several" in summary["statistics"] else []
-    records = read_table(
-        folder / "records.tsv",
-        ("id", "label", "row", *several),
-        text=("id", "label", "labels", "taxonomy", "organism"),
-    )
+    needed = ("id", "label", "row", *several)
+    records = read_table(folder / "records.tsv", needed, text=("id", "label", "labels", *_ORGANISM))
     digests, payload = payload_type(summary).read(folder, summary)
     classes, vectors = tuple(summary["classes"]), None
     if "vectors" in summary["statistics"]:
         advice = f"Delete the folder {folder} and run again."
         vectors = open_array(folder / VIEW_FILE, 2, advice)
-    rows = records["row"].to_numpy()
-    labels = _codes(records["label"], classes)
-    memberships = _memberships(records["labels"], classes) if several else None
-    if memberships is None:
-        labelled = not several and _covers(labels, len(classes))
-    else:
-        labelled = bool(
-            (labels >= 0).all()
-            and memberships.any(axis=0).all()
-            and memberships[np.arange(len(labels)), labels].all()
-        )
+    rows, labels = records["row"].to_numpy(), _codes(records["label"], classes)
+    memberships = None
+    labelled = _covers(labels, len(classes))
+    if several:
+        memberships, known = _memberships(records["labels"], classes)
+        own = memberships[np.arange(len(labels)), labels]
+        labelled = known and bool((labels >= 0).all() and own.all())
+        labelled &= bool(memberships.any(axis=0).all())
     fits = (
         labelled
         and rows.dtype.kind == "i"
@@ -269,27 +225,77 @@ def read_dataset(folder: Path) -> Dataset:
         payload=payload,
         statistics=summary["statistics"],
         dropped=tuple(summary["dropped_ids"]),
-        organisms={
-            name: tuple(records[name]) for name in ("taxonomy", "organism") if name in records
-        },
+        organisms={name: tuple(records[name]) for name in _ORGANISM if name in records},
         vectors=vectors,
         memberships=memberships,
     )
 
 
-def _codes(labels: Iterable[str], classes: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return the place of each label among the classes, -1 of one that is none of them."""
-    import pandas as pd  # slow to import
+def _check_table(path: Path, checksum: str) -> None:
+    try:
+        found = file_checksum(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+    if found != checksum:
+        raise InputError(
+            f"{path}: damaged or of another data set, it does not match its checksum in "
+            "summary.json. Delete it and run again."
+        )
 
+
+def _covers(numbers: NDArray[np.integer], count: int) -> bool:
+    """Return whether the numbers are all of 0 to count - 1, each at least once."""
+    return np.array_equal(np.unique(numbers), np.arange(count)) and count > 0
+
+
+def _codes(labels: Iterable[str], classes: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return the place of each label among the classes, -1 of an unknown one."""
     return pd.Index(classes).get_indexer(pd.Index([*labels]))
 
 
-def _memberships(texts: "pd.Series[str]", classes: tuple[str, ...]) -> NDArray[np.bool_] | None:
-    """Return which classes each record has; None if one is none of them."""
+def _memberships(
+    texts: "pd.Series[str]", classes: tuple[str, ...]
+) -> tuple[NDArray[np.bool_], bool]:
+    """Return the classes of each record, and whether all its labels are classes."""
     labels = [text.split(SEPARATOR) for text in texts]
     codes = _codes((label for own in labels for label in own), classes)
-    if (codes < 0).any():
-        return None
     memberships = np.zeros((len(labels), len(classes)), dtype=np.bool_)
     memberships[np.repeat(np.arange(len(labels)), [len(own) for own in labels]), codes] = True
-    return memberships
+    return memberships, bool((codes >= 0).all())
+
+
+def write_rows(path: str | os.PathLike[str], table: pd.DataFrame, dataset: Dataset) -> None:
+    """Write a table with the column row, and beside it the digest of each row.
+
+    The number alone could be that of a row of any other data set.
+    """
+    write_table(path, table.assign(digest=[dataset.digests[row] for row in table["row"]]))
+
+
+def read_rows(
+    path: str | os.PathLike[str], dataset: Dataset, columns: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Read a table of :func:`write_rows`.
+
+    ``columns`` must be there beside row and digest. A ``class`` is that of the row, or empty.
+
+    Raises
+    ------
+    InputError
+        If a line has a row that the data set does not have, another digest or class than the data
+        set has for it, or stands twice.
+    """
+    table = read_table(path, ["digest", *columns], ["class", "digest"], whole=["row"])
+    rows = table["row"]
+    sound = table["digest"] == rows.map(dict(enumerate(dataset.digests)))
+    if "class" in columns:
+        known = table["class"] == rows.map(dict(enumerate(dataset.row_labels)))
+        sound &= known | (table["class"] == "")
+    sound &= ~table.duplicated(["row", *({"class"} & {*columns})])
+    if not sound.all():
+        line = int(np.argmin(sound))
+        raise InputError(
+            f"{path}: line {line + 2} (row {rows[line]}) is damaged, or of another data set. "
+            "Delete it and run again."
+        )
+    return table

@@ -151,7 +151,7 @@ def own_groups(settings: Mapping[str, Any], dataset: Dataset) -> NDArray[np.int6
     """
     if settings["method"] == "grouped":
         return _identity_groups(dataset, settings["identity"], settings["clustering"])
-    return dataset.first_alike[dataset.rows]
+    return dataset.first_identical[dataset.rows]
 
 
 def fold_summary(settings: Mapping[str, Any], folds: "pd.DataFrame") -> dict[str, Any]:
@@ -272,7 +272,7 @@ def _column_groups(
 
     values = _column(dataset, column, source, data_folder)
     n = len(dataset.digests)
-    ends = dataset.first_alike[dataset.rows], n + np.unique(values, return_inverse=True)[1]
+    ends = dataset.first_identical[dataset.rows], n + np.unique(values, return_inverse=True)[1]
     size = int(ends[1].max()) + 1
     of_node = connected_components(coo_array((np.ones(len(values)), ends), (size, size)))[1]
     smallest = np.full(size, n, dtype=np.int64)

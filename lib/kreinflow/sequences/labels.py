@@ -213,7 +213,7 @@ def differ_in_case(labels: Iterable[str]) -> list[tuple[str, str]]:
     return [(first, second) for first, second in pairs if first != second]
 
 
-def listed(columns: str | Sequence[str]) -> list[str]:
+def label_columns(columns: str | Sequence[str]) -> list[str]:
     """Return the columns of a table that a label is made of: one, or one for each level."""
     return [columns] if isinstance(columns, str) else list(columns)
 
@@ -237,7 +237,7 @@ def read_pairs(
     """
     values: dict[str, str] = {}
     lines: dict[str, int] = {}
-    columns = (id_column, *listed(value_column))
+    columns = (id_column, *label_columns(value_column))
     for line, id, value in read_columns(path, columns, skip_empty, separator or ""):
         if id in lines:
             raise InputError(

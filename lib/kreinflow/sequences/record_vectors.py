@@ -10,7 +10,7 @@ import numpy as np
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.provenance import file_sha256
-from kreinflow.sequences.collapse import listed
+from kreinflow.sequences.collapse import examples
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import check_file, counted, first_few, name_endings
 from kreinflow.sequences.matrix_files import LARGEST_ENTRY, read_matrix
@@ -125,7 +125,9 @@ def with_vectors(dataset: Dataset, path: Path) -> Dataset:
             f"{first_few(missing)}. Add them, or remove the records."
         )
     _, first = np.unique(dataset.rows, return_index=True)
-    shared = places[first[dataset.first_alike]]  # of each row: identical ones are trained as one
+    shared = places[
+        first[dataset.first_identical]
+    ]  # of each row: identical ones are trained as one
     vectors = read.values[shared]
     others = np.flatnonzero(places != shared[dataset.rows])
     differ = [
@@ -136,7 +138,7 @@ def with_vectors(dataset: Dataset, path: Path) -> Dataset:
     statistics = dataset.statistics | {
         "vectors": {
             "columns": read.width,
-            "differ": listed([dataset.ids[record] for record in differ]),
+            "differ": examples([dataset.ids[record] for record in differ]),
         },
         "files": dataset.statistics.get("files", {}) | {path.name: file_sha256(path)},
     }

@@ -96,7 +96,7 @@ def test_identical_rows_share_their_folds(folder, ids):
     (folder / "l.txt").write_text("\n".join("ab"[i // 3 % 2] for i in twice))
     data = load(matrix(), folder)
     assert data.rows.tolist() == list(range(24))
-    assert data.first_alike.tolist() == twice.tolist()
+    assert data.first_identical.tolist() == twice.tolist()
     table = assign_folds({"method": "stratified", "k": 3, "repeats": 1}, data, 1, folder)
     folds = table["fold"].to_numpy()
     np.testing.assert_array_equal(folds[:12], folds[12:])

@@ -80,7 +80,7 @@ def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
     """
     whole = load(2)
     alike = None
-    of_whole = {"stratified": whole.first_alike[whole.rows]}
+    of_whole = {"stratified": whole.first_identical[whole.rows]}
     if isinstance(whole.payload, Sequences):
         groups = _near_identical(whole)
         of_distinct = groups[np.unique(whole.rows, return_index=True)[1]]
@@ -96,7 +96,7 @@ def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
                 dataset, own = whole, groups
                 if least > 2:
                     dataset = load(least)
-                    apart = dataset.first_alike[dataset.rows]
+                    apart = dataset.first_identical[dataset.rows]
                     own = _near_identical(dataset) if method == "grouped" else apart
                 return _found(whole, dataset, own, method, least, seed, alike)
             except InputError as error:
@@ -146,7 +146,7 @@ def _least(dataset: Dataset, groups: Groups, fewest: int) -> int | None:
     None if that leaves less than two classes, or leaves out too many records.
     """
     sizes = groups_of_classes(dataset, groups)
-    distinct = groups_of_classes(dataset, dataset.first_alike[dataset.rows])
+    distinct = groups_of_classes(dataset, dataset.first_identical[dataset.rows])
     least = 1 + int(distinct[sizes < fewest].max(initial=1))
     kept = distinct >= least
     enough = distinct[kept].sum() >= (1 - _LEFT_OUT) * distinct.sum()

@@ -1,4 +1,4 @@
-"""What sources that read sequences share: each record cleaned and checked, and each id once."""
+"""Records of sequences as a source reads them: each cleaned and checked, and each id once."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,41 +13,26 @@ from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import LONGEST
 from kreinflow.sequences.files import refuse_control
 from kreinflow.sequences.payload import Sequences
+from kreinflow.sequences.sources.source import choice, number
 
 ILLEGAL_RESIDUES: SettingsSchema = {
-    "illegal_residues": {
-        "description": "what to do with a record that has a residue unknown to the substitution "
-        "matrix",
-        "enum": ["refuse", "drop"],
-        "default": "refuse",
-    }
+    "illegal_residues": choice(
+        "what to do with a record that has a residue unknown to the substitution matrix",
+        "refuse",
+        "drop",
+    )
 }
 LENGTH_LIMIT: SettingsSchema = {
-    "max_length": {
-        "description": "residues of the longest sequence allowed",
-        "type": "integer",
-        "minimum": 1,
-        "maximum": LONGEST,
-        "default": 40000,
-    },
-    "too_long": {
-        "description": "what to do with longer ones",
-        "enum": ["refuse", "drop"],
-        "default": "refuse",
-    },
+    "max_length": number("residues of the longest sequence allowed", 1, LONGEST, 40000),
+    "too_long": choice("what to do with longer ones", "refuse", "drop"),
 }
 
 
 class CleanRecords:
     """Records of sequences as they are read, one after the other.
 
-    Parameters
-    ----------
-    settings : mapping
-        With the keys of :data:`ILLEGAL_RESIDUES` and :data:`LENGTH_LIMIT`.
-    alphabet : str or None
-        Letters of the substitution matrix.
-    molecule : {"protein", "nucleotide"}
+    The settings have the keys of :data:`ILLEGAL_RESIDUES` and :data:`LENGTH_LIMIT`; ``alphabet`` is
+    the letters of the substitution matrix.
 
     Attributes
     ----------
@@ -92,8 +77,8 @@ class CleanRecords:
     ) -> None:
         """Keep a record that was noted, with its residues clean; or drop it, or refuse it.
 
-        ``more`` tells that it is longer than allowed, and these are but its first residues;
-        ``beyond`` counts more stops and gaps at its end, by sign.
+        ``more`` tells that it is longer than allowed, and these are its first residues;
+        ``beyond`` counts further stops and gaps at its end, by sign.
 
         Raises
         ------
@@ -107,32 +92,25 @@ class CleanRecords:
         longest = self._settings["max_length"]
         if more or len(found) > longest:
             has = "more residues" if more else f"{len(found)} residues, more"
-            self._drop_or_refuse(
-                id,
-                "too long",
-                "too_long",
-                f"{where}: has {has} than max_length = {longest}. Raise it",
-            )
-            return
+            why = f"{where}: has {has} than max_length = {longest}. Raise it"
+            return self._drop_or_refuse(id, "too_long", why)
         if illegal := self._alphabet.illegal(found):
-            self._drop_or_refuse(
-                id,
-                "illegal residues",
-                "illegal_residues",
+            why = (
                 f"{where}: residue {illegal[0]} is {illegal[1]!r}, which the substitution matrix "
-                "does not know. Correct the sequence",
+                "does not know. Correct the sequence"
             )
-            return
+            return self._drop_or_refuse(id, "illegal_residues", why)
         self.kept[id] = found
         self.substitutions += self._alphabet.substitutions(residues)
         self.substitutions.update({f"{sign} at the end": n for sign, n in (beyond or {}).items()})
         if organism:
             self.organisms[id] = organism
+        return None
 
-    def _drop_or_refuse(self, id: str, reason: str, key: str, why: str) -> None:
+    def _drop_or_refuse(self, id: str, key: str, why: str) -> None:
         if self._settings[key] == "refuse":
             raise InputError(f"{why}, or set '{key}: drop'.")
-        self.drops.add(reason, [id])
+        self.drops.add(key.replace("_", " "), [id])
 
     def labelled(self, labels: Mapping[str, str], files: Sequence[Path]) -> Records:
         """Return the kept records that have a label, read from some files.

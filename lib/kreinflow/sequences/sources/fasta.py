@@ -9,9 +9,9 @@ import numpy as np
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema
-from kreinflow.sequences.collapse import listed
+from kreinflow.sequences.collapse import examples
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.fasta import FASTA_ENDINGS, FastaRecord, check_begin, read_fasta
+from kreinflow.sequences.fasta import FASTA_ENDINGS, check_begin, read_fasta
 from kreinflow.sequences.files import first_few, name_endings
 from kreinflow.sequences.headers import known_by, organism
 from kreinflow.sequences.labels import (
@@ -23,12 +23,13 @@ from kreinflow.sequences.labels import (
 from kreinflow.sequences.simulation import LETTERS
 from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, CleanRecords
 from kreinflow.sequences.sources.source import (
-    LABEL_COLUMNS,
     MIN_CLASS_SIZE,
-    SEVERAL_LABELS,
     Source,
+    choice,
     conflicting_labels,
+    labels_schema,
     optional_text,
+    plain_files,
 )
 from kreinflow.sequences.strands import on_other_strand
 
@@ -54,13 +55,10 @@ class FastaSource(Source):
             "minItems": 1,
             "minLength": 1,
         },
-        "labels": {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": {
-                "table": optional_text("TSV or CSV (commas or semicolons) with the labels"),
-                **LABEL_COLUMNS,
-                **SEVERAL_LABELS,
+        "labels": labels_schema(
+            {"table": optional_text("TSV or CSV (commas or semicolons) with the labels")},
+            "exactly one of table, pattern and from_file_names",
+            {
                 "pattern": optional_text(
                     "regular expression with one group, searched in the whole header"
                 ),
@@ -70,20 +68,16 @@ class FastaSource(Source):
                     "default": False,
                 },
             },
-            "description": "exactly one of table, pattern and from_file_names",
-        },
-        "molecule": {
-            "description": "protein or nucleotide",
-            "enum": ["protein", "nucleotide"],
-            "default": "protein",
-        },
+        ),
+        "molecule": choice("protein or nucleotide", "protein", "nucleotide"),
         **ILLEGAL_RESIDUES,
-        "unmatched": {
-            "description": "ids without a label and labels without a sequence; classify: the "
-            "former by the final model, the latter are dropped",
-            "enum": ["refuse", "drop", "classify"],
-            "default": "refuse",
-        },
+        "unmatched": choice(
+            "ids without a label and labels without a sequence; classify: the former by the final "
+            "model, the latter are dropped",
+            "refuse",
+            "drop",
+            "classify",
+        ),
         **conflicting_labels("sequences"),
         **LENGTH_LIMIT,
         **MIN_CLASS_SIZE,
@@ -140,60 +134,51 @@ class FastaSource(Source):
         paths: list[Path] = []
         for name in [named] if isinstance(named, str) else named:
             path = self.data_folder / name
-            if not path.is_dir():
-                paths.append(path)
-                continue
-            found = sorted(
-                p
-                for p in path.iterdir()
-                if p.is_file()
-                and not p.name.startswith(".")
-                and name_endings(p)[1] in FASTA_ENDINGS
-            )
-            if not found:
+            files = plain_files(path)
+            if path.is_dir():
+                files = [
+                    f for f in files if f.name[0] != "." and name_endings(f)[1] in FASTA_ENDINGS
+                ]
+            if not files:
                 raise InputError(
                     f"{path}: has no FASTA file. Files must end in {', '.join(FASTA_ENDINGS)} "
                     "(or these with .gz)."
                 )
-            paths += found
+            paths += files
         return paths
 
     def _read(self, clean: CleanRecords) -> dict[str, str]:
         """Read all records, and return the label of each id that has one."""
-        way, unmatched = self.settings["labels"], self.settings["unmatched"]
+        settings, way = self.settings, self.settings["labels"]
         table = self._label_files.get("table")
         pattern = HeaderPattern(way["pattern"]) if way.get("pattern") else None
         labels: dict[str, str] = {}
         if table:
-            labels = self._read_pairs(table, unmatched == "classify")
-        for path, record in self._records():
-            clean.note(record.id, record.place, "id", "Rename or remove one of them.")
-            if not table:
-                label = pattern.label(record.header) if pattern else name_endings(path)[0]
-                if label is not None and self.several:
-                    label = join_labels(several_labels(label, way["separator"], record.place))
-                if label is not None:
-                    labels[record.id] = label
-            clean.add(
-                record.id,
-                record.residues,
-                organism(record.header),
-                "has no residues but stops or gaps. Remove the record.",
-                record.more,
-                record.beyond,
-            )
+            labels = self._read_pairs(table, settings["unmatched"] == "classify")
+        for path in self.fasta_files():
+            for record in read_fasta(path, settings["max_length"]):
+                clean.note(record.id, record.place, "id", "Rename or remove one of them.")
+                if not table:
+                    label = pattern.label(record.header) if pattern else name_endings(path)[0]
+                    if label is not None and self.several:
+                        label = join_labels(several_labels(label, way["separator"], record.place))
+                    if label is not None:
+                        labels[record.id] = label
+                clean.add(
+                    record.id,
+                    record.residues,
+                    organism(record.header),
+                    "has no residues but stops or gaps. Remove the record.",
+                    record.more,
+                    record.beyond,
+                )
         if table:
             labels = known_by(clean.places, labels, str(table))
-        if unmatched == "refuse":
+        if settings["unmatched"] == "refuse":
             files = first_few([str(path) for path in self.fasta_files()], 1)
             where = f"{table}" if table else f"{files}: labels.pattern {way.get('pattern')!r}"
             check_matched(clean.places, labels, where)
         return labels
-
-    def _records(self) -> Iterator[tuple[Path, FastaRecord]]:
-        for path in self.fasta_files():
-            for record in read_fasta(path, self.settings["max_length"]):
-                yield path, record
 
     def _refuse_nucleotides(self, sequences: Sequence[bytes], letters: set[str]) -> None:
         """Refuse what is no protein beyond doubt: thousands of residues of five kinds."""
@@ -208,11 +193,11 @@ class FastaSource(Source):
 
 
 def _other_strand(dataset: Dataset, unknown: Sequence[str]) -> dict[str, Any]:
-    """Return how many records of known classes look like the other strand of theirs."""
+    """Return the records of known classes that look like the other strand of theirs."""
     known = np.array([label not in unknown for label in dataset.classes])[dataset.labels]
     rows = np.unique(dataset.rows[known])
     labels, found = dataset.row_labels, np.zeros(len(dataset.digests), dtype=np.bool_)
     found[rows] = on_other_strand(
         [dataset.sequences[row] for row in rows], [labels[row] for row in rows]
     )
-    return listed([dataset.ids[i] for i in np.flatnonzero(found[dataset.rows] & known)])
+    return examples([dataset.ids[i] for i in np.flatnonzero(found[dataset.rows] & known)])

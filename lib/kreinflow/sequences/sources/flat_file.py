@@ -9,14 +9,18 @@ from typing import Any, ClassVar
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.download import check_checksum
 from kreinflow.sequences.files import counted
 from kreinflow.sequences.labels import join_labels
 from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, CleanRecords
 from kreinflow.sequences.sources.source import (
     MIN_CLASS_SIZE,
     Source,
+    choice,
     conflicting_labels,
+    number,
     optional_text,
+    text,
 )
 from kreinflow.sequences.swissprot import (
     LABEL_SOURCES,
@@ -38,30 +42,26 @@ class FlatFileSource(Source):
     path_key = "swissprot"
     memory_per_mb = 6  # read entry by entry, packed tightly, and little of it is kept
     settings_schema: ClassVar[SettingsSchema] = {
-        "swissprot": {
-            "description": "UniProtKB flat file: .dat or .dat.gz",
-            "type": "string",
-            "minLength": 1,
-        },
+        "swissprot": text("UniProtKB flat file: .dat or .dat.gz"),
         "labels": {
             "type": "object",
             "additionalProperties": False,
             "properties": {
                 "from": {"description": "what the labels are", "enum": list(LABEL_SOURCES)},
-                "levels": {
-                    "description": "ec: levels of the EC number that make the label; less known "
-                    "numbers are none, unless the data set has levels",
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": 4,
-                    "default": 4,
-                },
-                "multiple": {
-                    "description": "entries with several labels: dropped and counted, in the class "
-                    "of the first, or each label is learned against the rest",
-                    "enum": ["drop", "first", "all"],
-                    "default": "drop",
-                },
+                "levels": number(
+                    "ec: levels of the EC number that make the label; less known numbers are none, "
+                    "unless the data set has levels",
+                    1,
+                    4,
+                    4,
+                ),
+                "multiple": choice(
+                    "entries with several labels: dropped and counted, in the class of the first, "
+                    "or each label is learned against the rest",
+                    "drop",
+                    "first",
+                    "all",
+                ),
                 "classes": {
                     "description": "the labels that count; null is all",
                     "type": ["array", "null"],
@@ -73,22 +73,14 @@ class FlatFileSource(Source):
             },
             "required": ["from"],
         },
-        "fragments": {
-            "description": "entries flagged as fragments",
-            "enum": ["drop", "keep"],
-            "default": "drop",
-        },
+        "fragments": choice("entries flagged as fragments", "drop", "keep"),
         "download": {
             "description": "where the file comes from if it is not there; null: nothing is "
             "downloaded",
             "type": ["object", "null"],
             "additionalProperties": False,
             "properties": {
-                "url": {
-                    "description": "http:// or https://",
-                    "type": "string",
-                    "minLength": 1,
-                },
+                "url": text("http:// or https://"),
                 "release": optional_text("of the database, for the report"),
                 "sha256": optional_text("checksum of the file, 64 hexadecimal digits"),
                 "md5": optional_text("or this one, 32 hexadecimal digits"),
@@ -145,8 +137,6 @@ class FlatFileSource(Source):
                 raise InputError(
                     f"{path}: not there yet. `snakemake dataset` downloads it, or copy it there."
                 )
-            from kreinflow.sequences.download import check_checksum  # slow to import
-
             check_checksum(path, download)
         clean = CleanRecords(self.settings, alphabet, "protein")
         labels, several = self._read(clean)

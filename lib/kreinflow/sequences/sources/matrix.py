@@ -14,8 +14,8 @@ from kreinflow.sequences.matrix_files import (
     read_matrix,
 )
 from kreinflow.sequences.payload import MATRIX_FILE, Matrix
-from kreinflow.sequences.sources.measured import VARIABLE, MeasuredSource, labels_schema
-from kreinflow.sequences.sources.source import MIN_CLASS_SIZE
+from kreinflow.sequences.sources.measured import VARIABLE, MeasuredSource, row_labels_schema
+from kreinflow.sequences.sources.source import MIN_CLASS_SIZE, choice, text
 
 
 class MatrixSource(MeasuredSource):
@@ -24,19 +24,15 @@ class MatrixSource(MeasuredSource):
     type = "matrix"
     noun = "a matrix"
     path_key = "matrix"
+    array = MATRIX_FILE
     settings_schema: ClassVar[SettingsSchema] = {
-        "matrix": {
-            "description": "square matrix: .npy, .csv[.gz], .tsv[.gz] or .mat",
-            "type": "string",
-            "minLength": 1,
-        },
-        "kind": {
-            "description": "what its entries are; a dissimilarity d is squared on reading; "
-            "asymmetric: similarities with a direction, of the row's object with the column's",
-            "enum": list(MATRIX_KINDS),
-            "default": "similarity",
-        },
-        "labels": labels_schema("matrix"),
+        "matrix": text("square matrix: .npy, .csv[.gz], .tsv[.gz] or .mat"),
+        "kind": choice(
+            "what its entries are; a dissimilarity d is squared on reading; asymmetric: "
+            "similarities with a direction, of the row's object with the column's",
+            *MATRIX_KINDS,
+        ),
+        "labels": row_labels_schema("matrix"),
         **VARIABLE,
         "symmetry_tolerance": {
             "description": "largest |k_ij - k_ji| allowed, as a share of the largest |k|; "
@@ -54,11 +50,6 @@ class MatrixSource(MeasuredSource):
         """See :attr:`Source.kind`."""
         return MATRIX_KINDS[self.settings["kind"]]
 
-    @property
-    def array(self) -> str:
-        """See :attr:`Source.array`."""
-        return MATRIX_FILE
-
     def check(self) -> None:
         """See :meth:`Source.check`."""
         check_ending(self.path)
@@ -75,13 +66,8 @@ class MatrixSource(MeasuredSource):
             self.path, read.values, settings["kind"], settings["symmetry_tolerance"]
         )
         nameless = read.ids is None and "lines" in settings["labels"]
-        records = Records(
-            ids,
-            labels,
-            Matrix(values, kind=self.kind, numbered=nameless),
-            len(ids),
-            self.files(),
-        )
+        matrix = Matrix(values, kind=self.kind, numbered=nameless)
+        records = Records(ids, labels, matrix, len(ids), self.files())
         return self._collapse(records, unknown).with_statistics(asymmetry=asymmetry)
 
     def describe(self) -> str:

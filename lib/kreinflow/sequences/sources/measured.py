@@ -1,4 +1,4 @@
-"""What sources of a matrix or of vectors share: a file with a row for each object, and labels."""
+"""The part that sources of a matrix or of vectors share: a row for each object, and labels."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,35 +12,19 @@ from kreinflow.sequences.labels import (
     read_lines,
     several_labels,
 )
-from kreinflow.sequences.sources.source import (
-    LABEL_COLUMNS,
-    SEVERAL_LABELS,
-    Source,
-    optional_text,
-)
+from kreinflow.sequences.sources.source import Source, labels_schema, optional_text
 
 
-def labels_schema(of: str) -> Mapping[str, Any]:
-    """Return the schema of the labels of what a file holds."""
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "lines": optional_text("text file with one label a line"),
-            "table": optional_text(f"TSV or CSV with ids and labels in the order of the {of}"),
-            **LABEL_COLUMNS,
-            **SEVERAL_LABELS,
-        },
-        "description": "exactly one of lines and table",
+def row_labels_schema(of: str) -> Mapping[str, Any]:
+    """Return the schema of the labels of the rows of a file."""
+    ways = {
+        "lines": optional_text("text file with one label a line"),
+        "table": optional_text(f"TSV or CSV with ids and labels in the order of the {of}"),
     }
+    return labels_schema(ways, "exactly one of lines and table")
 
 
 VARIABLE = {"variable": optional_text("name of the variable in a .mat file")}
-
-
-def numbers(n: int) -> list[str]:
-    """Return the ids of rows that have none."""
-    return [str(row) for row in range(1, n + 1)]
 
 
 class MeasuredSource(Source):
@@ -74,22 +58,16 @@ class MeasuredSource(Source):
     ) -> tuple[list[str], list[str]]:
         """Return ids and labels of the n rows.
 
-        ``ids`` are those of the file itself, if it has any; else they are the table's, in its
-        order, or numbers from 1.
+        The ids are those of the file itself, if it has any; else the table's, or numbers from 1.
         """
         (path,) = self._label_files.values()
-        _check_count(path, len(given), self.path, n)
+        if len(given) != n:
+            raise InputError(
+                f"{path}: has {counted(len(given), 'label')}, but {self.path.name} has "
+                f"{counted(n, 'row')}. Give one label for each row."
+            )
         if isinstance(given, list):
-            return list(ids or numbers(n)), given
+            return list(ids or map(str, range(1, n + 1))), given
         found = list(ids or given)
         check_matched(found, given, str(path), "row", may_drop=False)
         return found, [given[id] for id in found]
-
-
-def _check_count(label_path: Path, labels: int, path: Path, rows: int) -> None:
-    if labels != rows:
-        raise InputError(
-            f"{label_path}: has {counted(labels, 'label')}, but {path.name} has "
-            f"{counted(rows, 'row')}. "
-            "Give one label for each row."
-        )

@@ -8,7 +8,7 @@ from kreinflow.sequences.collapse import Records
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.simulation import simulate_families
-from kreinflow.sequences.sources.source import MIN_CLASS_SIZE, Source
+from kreinflow.sequences.sources.source import MIN_CLASS_SIZE, Source, number
 
 
 class SimulatedSource(Source):
@@ -17,20 +17,8 @@ class SimulatedSource(Source):
     type = "simulated"
     aligned = True
     settings_schema: ClassVar[SettingsSchema] = {
-        "families": {
-            "description": "protein families, the classes",
-            "type": "integer",
-            "minimum": 2,
-            "maximum": 1000,
-            "default": 8,
-        },
-        "sequences": {
-            "description": "sequences of all families together",
-            "type": "integer",
-            "minimum": 20,
-            "maximum": 1000000,
-            "default": 900,
-        },
+        "families": number("protein families, the classes", 2, 1000, 8),
+        "sequences": number("sequences of all families together", 20, 1000000, 900),
         **MIN_CLASS_SIZE,
     }
 

@@ -1,4 +1,4 @@
-"""What a source of data promises to everything after it."""
+"""The interface of a source of data, and the parts of schemas that sources share."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,43 +12,12 @@ from kreinflow.base.settings import Configured, SettingsSchema
 from kreinflow.sequences.collapse import Records, collapse, collapse_several
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import check_file
-from kreinflow.sequences.labels import check_columns, listed, read_pairs, read_several
+from kreinflow.sequences.labels import check_columns, label_columns, read_pairs, read_several
 
-MIN_CLASS_SIZE: SettingsSchema = {
-    "min_class_size": {
-        "description": "smaller classes are dropped and counted",
-        "type": "integer",
-        "minimum": 2,
-        "default": 2,
-    }
-}
-LABEL_COLUMNS: SettingsSchema = {
-    "id_column": {"description": "column of the ids", "type": "string", "default": "id"},
-    "label_column": {
-        "description": "column of the labels; or a list of columns, one for each level",
-        "type": ["string", "array"],
-        "items": {"type": "string"},
-        "minItems": 1,
-        "uniqueItems": True,
-        "default": "label",
-    },
-}
-"""Of a table of labels."""
-SEVERAL_LABELS: SettingsSchema = {
-    "multiple": {
-        "description": "records with several labels: refused, or each label is learned against the "
-        "rest",
-        "enum": ["refuse", "all"],
-        "default": "refuse",
-    },
-    "separator": {
-        "description": "multiple: all: between the labels of a record; a table may have several "
-        "lines of an id too",
-        "type": "string",
-        "minLength": 1,
-        "default": ";",
-    },
-}
+
+def text(description: str) -> dict[str, Any]:
+    """Return the schema of a text that must be there."""
+    return {"description": description, "type": "string", "minLength": 1}
 
 
 def optional_text(description: str) -> dict[str, Any]:
@@ -56,28 +25,67 @@ def optional_text(description: str) -> dict[str, Any]:
     return {"description": description, "type": ["string", "null"], "default": None}
 
 
-def conflicting_labels(what: str) -> SettingsSchema:
-    """Return the schema of what to do with identical objects of two classes."""
+def choice(description: str, *values: str) -> dict[str, Any]:
+    """Return the schema of a choice, with the first value as its default."""
+    return {"description": description, "enum": list(values), "default": values[0]}
+
+
+def number(description: str, minimum: int, maximum: int | None, default: int) -> dict[str, Any]:
+    """Return the schema of a whole number."""
+    limits = {"minimum": minimum} | ({} if maximum is None else {"maximum": maximum})
+    return {"description": description, "type": "integer", **limits, "default": default}
+
+
+def labels_schema(
+    ways: Mapping[str, Any], described: str, after: Mapping[str, Any] | None = None
+) -> Mapping[str, Any]:
+    """Return the schema of where the labels of a source come from: one of some ways."""
+    columns = {
+        "id_column": {"description": "column of the ids", "type": "string", "default": "id"},
+        "label_column": {
+            "description": "column of the labels; or a list of columns, one for each level",
+            "type": ["string", "array"],
+            "items": {"type": "string"},
+            "minItems": 1,
+            "uniqueItems": True,
+            "default": "label",
+        },
+        "multiple": choice(
+            "records with several labels: refused, or each label is learned against the rest",
+            "refuse",
+            "all",
+        ),
+        "separator": text(
+            "multiple: all: between the labels of a record; a table may have several lines of an "
+            "id too"
+        )
+        | {"default": ";"},
+    }
     return {
-        "conflicting_labels": {
-            "description": f"identical {what} with different labels",
-            "enum": ["drop", "refuse"],
-            "default": "drop",
-        }
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {**ways, **columns, **(after or {})},
+        "description": described,
     }
 
 
-class Source(Configured, ABC):
-    """A way to give data: one subclass, and its line in the registry.
+def conflicting_labels(what: str) -> SettingsSchema:
+    """Return the schema of what to do with identical objects of two classes."""
+    return {
+        "conflicting_labels": choice(f"identical {what} with different labels", "drop", "refuse")
+    }
 
-    Parameters
-    ----------
-    settings : mapping
-        The part ``source`` of a data set's configuration, checked.
-    data_folder : Path
-        Where relative paths start.
-    separator : str, optional
-        Of the levels of labels that are paths.
+
+MIN_CLASS_SIZE: SettingsSchema = {
+    "min_class_size": number("smaller classes are dropped and counted", 2, None, 2)
+}
+
+
+class Source(Configured, ABC):
+    """A source of data: one subclass, and its line in the registry.
+
+    ``settings`` is the checked part ``source`` of a data set's configuration, ``separator`` that of
+    the levels of labels that are paths. Relative paths start at ``data_folder``.
 
     Attributes
     ----------
@@ -115,10 +123,8 @@ class Source(Configured, ABC):
         """The kind of the data set; see :attr:`kreinflow.sequences.payload.Payload.kind`."""
         return "sequences"
 
-    @property
-    def array(self) -> str | None:
-        """The file of numbers that the data set has beside its tables, if it has one."""
-        return None
+    array: str | None = None
+    """The file of numbers that the data set has beside its tables, if it has one."""
 
     @property
     def several(self) -> bool:
@@ -145,13 +151,7 @@ class Source(Configured, ABC):
         named = self.settings[self.path_key] if self.path_key else []
         names = [named] if isinstance(named, str) else named
         paths = [*(self.data_folder / name for name in names), *self._label_files.values()]
-        return [
-            file
-            for path in paths
-            for file in (
-                sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]
-            )
-        ]
+        return [file for path in paths for file in plain_files(path)]
 
     def downloads(self) -> dict[Path, Mapping[str, Any]]:
         """Return where files come from that need not be there yet."""
@@ -166,20 +166,20 @@ class Source(Configured, ABC):
             yield "labels", f"give exactly one of {', '.join(self.label_ways)}."
         elif labels.get("table"):
             columns, id_column = labels["label_column"], labels["id_column"]
-            if id_column in listed(columns):
+            why = ""
+            if id_column in label_columns(columns):
                 why = f"{id_column!r} is the column of the ids. Name the one of the labels."
-                yield "labels.label_column", why
             elif self.several and not isinstance(columns, str):
                 why = (
                     "several columns are the levels of labels, but records may have several labels "
                     "(labels.multiple: all), which have no levels. Name one column."
                 )
-                yield "labels.label_column", why
             elif self.separator is None and not isinstance(columns, str):
                 why = (
                     "several columns are the levels of labels. Give the data set 'levels' with a "
                     "separator to stand between them, or name one column."
                 )
+            if why:
                 yield "labels.label_column", why
 
     def check(self) -> None:
@@ -188,16 +188,15 @@ class Source(Configured, ABC):
         Raises
         ------
         InputError
-            With the message that :meth:`load` would give: a file is missing, empty or not
-            readable, its ending is unknown, it does not begin as it should, a table lacks a
-            column, or a pattern is no regular expression.
+            With the message that :meth:`load` would give, for what the names and beginnings of
+            files and the settings tell.
         """
         labels = self._label_files
         if "lines" in labels:
             check_file(labels["lines"])
         if "table" in labels:
             of = self.settings["labels"]
-            check_columns(labels["table"], of["id_column"], *listed(of["label_column"]))
+            check_columns(labels["table"], of["id_column"], *label_columns(of["label_column"]))
 
     def alphabet(self, scoring: Mapping[str, Any]) -> str | None:
         """Return the letters that sequences may have, by the settings of their scoring."""
@@ -219,8 +218,8 @@ class Source(Configured, ABC):
             Of a simulation or a generator.
         unknown : sequence of str
             Classes that are to be held out (:func:`kreinflow.sequences.unknown.without_unknown`).
-            They are read with the others, but what is kept of the others does not depend on them:
-            what is identical to an object of another class is dropped, and counted.
+            What is kept of the other classes does not depend on them: an object of theirs that is
+            identical to one of another class is dropped, and counted.
 
         Returns
         -------
@@ -239,17 +238,22 @@ class Source(Configured, ABC):
         """
 
     def describe(self) -> str:
-        """Return what the methods paragraph says of the data.
+        """Return what the methods paragraph says of the data; nothing of the user's sequences.
 
-        References stand in it as ``[@key]``, or ``[@key; @key]``, with keys of
-        :data:`kreinflow.base.references.REFERENCES`. Of sequences that are the user's it says
-        nothing.
+        References stand in it as ``[@key; @key]``, with keys of
+        :data:`kreinflow.base.references.REFERENCES`.
         """
         return ""
 
     def _collapse(self, records: Records, unknown: Sequence[str]) -> Dataset:
         if self.separator is not None:
-            records = replace(records, labels=_paths(records, self.separator))
+            labels = paths_of(records.ids, records.labels, self.separator)
+            if labels and not any(self.separator in path for path in labels):
+                raise InputError(
+                    f"levels: no label has the separator {self.separator!r}; the first one is "
+                    f"{records.labels[0]!r}. Give the separator of the labels, or leave out levels."
+                )
+            records = replace(records, labels=labels)
         conflicting = self.settings.get("conflicting_labels", "drop")
         smallest = self.settings["min_class_size"]
         if self.several:
@@ -257,18 +261,6 @@ class Source(Configured, ABC):
         return collapse(records, conflicting, smallest, unknown)
 
 
-def _paths(records: Records, separator: str) -> list[str]:
-    """Return the labels as paths.
-
-    Raises
-    ------
-    InputError
-        If a label is no path, or all of them have one part alone.
-    """
-    paths = paths_of(records.ids, records.labels, separator)
-    if paths and not any(separator in path for path in paths):
-        raise InputError(
-            f"levels: no label has the separator {separator!r}; the first one is "
-            f"{records.labels[0]!r}. Give the separator of the labels, or leave out levels."
-        )
-    return paths
+def plain_files(path: Path) -> list[Path]:
+    """Return the file, or all files of a folder in order of name."""
+    return sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]

@@ -11,8 +11,13 @@ from kreinflow.sequences.collapse import Records
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.objects import check_objects_file, read_objects
 from kreinflow.sequences.payload import VECTORS_FILE, Compared
-from kreinflow.sequences.sources.measured import VARIABLE, MeasuredSource, labels_schema
-from kreinflow.sequences.sources.source import MIN_CLASS_SIZE, Source, conflicting_labels
+from kreinflow.sequences.sources.measured import VARIABLE, MeasuredSource, row_labels_schema
+from kreinflow.sequences.sources.source import (
+    MIN_CLASS_SIZE,
+    Source,
+    conflicting_labels,
+    text,
+)
 
 
 class ComparedSource(Source):
@@ -23,16 +28,12 @@ class ComparedSource(Source):
     ) -> None:
         super().__init__(settings, data_folder, separator)
         self.kernel: Kernel = make_kernel(self.settings["kernel"])
+        self.array = None if self.kernel.strings else VECTORS_FILE
 
     @property
     def kind(self) -> str:
         """See :attr:`Source.kind`."""
         return self.kernel.kind
-
-    @property
-    def array(self) -> str | None:
-        """See :attr:`Source.array`."""
-        return None if self.kernel.strings else VECTORS_FILE
 
     def describe(self) -> str:
         """See :meth:`Source.describe`."""
@@ -46,9 +47,8 @@ class ComparedSource(Source):
         return "given strings" if self.kernel.strings else "given vectors"
 
     def _payload(self, objects: Objects) -> Compared:
-        # -0.0 is 0.0
-        found = objects if self.kernel.strings else objects + 0.0
-        return Compared(found, self.kernel, kind=self.kind)
+        same = objects if self.kernel.strings else objects + 0.0  # -0.0 is 0.0
+        return Compared(same, self.kernel, kind=self.kind)
 
 
 class VectorsSource(ComparedSource, MeasuredSource):
@@ -58,14 +58,12 @@ class VectorsSource(ComparedSource, MeasuredSource):
     noun = "vectors"
     path_key = "vectors"
     settings_schema: ClassVar[SettingsSchema] = {
-        "vectors": {
-            "description": "one vector a row: .npy, .csv[.gz], .tsv[.gz] or .mat; for "
-            "edit_distance one string a line: .txt[.gz]",
-            "type": "string",
-            "minLength": 1,
-        },
+        "vectors": text(
+            "one vector a row: .npy, .csv[.gz], .tsv[.gz] or .mat; for edit_distance one string a "
+            "line: .txt[.gz]"
+        ),
         "kernel": {"$ref": "#/$defs/kernel"},
-        "labels": labels_schema("vectors"),
+        "labels": row_labels_schema("vectors"),
         **VARIABLE,
         **conflicting_labels("vectors"),
         **MIN_CLASS_SIZE,
