@@ -21,7 +21,7 @@ from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.levels import Levels
 from kreinflow.answering.reject_threshold import RejectRule
-from kreinflow.answering.score_cache import AskedScores
+from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.numerics import limited
 from kreinflow.compare.homology import homology_folds
 from kreinflow.config.configuration import complete_configuration
@@ -232,10 +232,10 @@ class Fold:
             levels=Levels.of_settings(part.classes, config["datasets"]["it"]["levels"]),
         )
 
-    def asked(self) -> AskedScores:
+    def asked(self) -> ScoreCache:
         """Return what a cascade asks, of which nothing is known so far."""
         scores = self.dataset.payload_as(Aligned).scores
-        return AskedScores(lambda rows, others: scores[rows[:, None], others], len(scores), True)
+        return ScoreCache(lambda rows, others: scores[rows[:, None], others], len(scores), True)
 
     def trained(
         self, training: Training, recipes: Sequence[Mapping[str, Any]]
@@ -262,9 +262,11 @@ def learned(fold: Fold) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
         training = fold.training(run, landmarks)
         for recipe, trained in fold.trained(training, own):
             name, classifier = recipe["name"], trained.classifier
-            climbed, alignments = None, trained.figures["alignments_per_query"]
+            cache, hits, alignments = None, None, trained.figures["alignments_per_query"]
             if classifier.cascade is not None:
-                climbed = climb_fold(run, landmarks, fold.name, classifier, fold.asked())
+                cache = fold.asked()
+                climbed = climb_fold(run, landmarks, fold.name, classifier, cache)
+                hits = climbed.hits
                 alignments = climbed.at(classifier.cascade.threshold)[1].mean()
-            predictions = predict_fold(run, landmarks, fold.name, name, classifier, climbed)
+            predictions = predict_fold(run, landmarks, fold.name, name, classifier, cache, hits)
             yield {"recipe": name, **trained.figures, "alignments": alignments}, predictions

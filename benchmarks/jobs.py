@@ -48,7 +48,7 @@ from kreinflow.alignment.engine import align_pairs, pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.reject_threshold import RejectRule
-from kreinflow.answering.score_cache import AskedScores
+from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.numerics import IntArray
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.classify import new_objects
@@ -149,7 +149,7 @@ def make_model(
     training = Training(
         *(chosen, part, fits, RejectRule(0.05), 1),
         lambda own: Lifting(Viewed(residues), part, own["views"], own["lift"], keys, ""),
-        AskedScores(ask, len(residues), symmetric=True),
+        ScoreCache(ask, len(residues), symmetric=True),
         make_transform("evalue", scheme),
     )
     recipe = {**RECIPE, "cascade": cascade}

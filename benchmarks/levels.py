@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from aligned_folds import Aligned, Fold, aligned, configuration, learned
 from kinds import Labelled
 from kreinflow.answering.levels import Levels, lineages
+from kreinflow.answering.query import Query
 from kreinflow.base.numerics import FloatArray, IntArray, limited
 from kreinflow.evaluation.metrics import PROBABILITY_PREFIX
 from kreinflow.fitting.run import objects_of
@@ -219,13 +220,14 @@ def unknown_rows(pairs: Labelled, back_off: float, seed: int) -> Iterator[dict[s
             ) -> FloatArray:
                 return scores[own[places][:, None], known[records]]
 
-            answers = classifier.answer(
+            query = Query(
                 scores[np.ix_(out, rows)],
                 scores[out, out],
                 dataset.lengths[out].astype(np.float64),
                 objects.take(out),
                 ask,
             )
+            answers = classifier.answer(query)
             paths = np.array(classifier.levels.tree.nodes, dtype=object)
             for told, deepest in (("levels", None), ("and unknown", answers.deepest)):
                 nodes = classifier.levels.answer(answers.probabilities, deepest)

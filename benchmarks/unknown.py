@@ -39,11 +39,11 @@ from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import PackedSequences, pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.classifier import LandmarkClassifier
-from kreinflow.answering.score_cache import AskedScores
+from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.numerics import FloatArray, IntArray, limited
 from kreinflow.evaluation.unknown import known_confidences, rejection_curve
 from kreinflow.fitting.fit_unknown import Relating
-from kreinflow.fitting.run import Run, asking, objects_of, predict_fold, predict_unknown
+from kreinflow.fitting.run import Run, UnknownRecords, asking, objects_of, predict_fold
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
@@ -87,7 +87,7 @@ class Drawn(Fold):
         """Of all of them."""
         return Asked(pack(self.dataset.sequences), self.scheme)
 
-    def asked(self) -> AskedScores:
+    def asked(self) -> ScoreCache:
         """Return what a cascade asks, of which nothing is known so far."""
         return asking(self.dataset.sequences, self.scheme, "auto", 1)
 
@@ -159,7 +159,7 @@ class Model:
     def of_known(self) -> pd.DataFrame:
         """Return what it says of the records that the fold tests."""
         landmarks, name = self.run.landmarks(self.table), self.fold.name
-        return predict_fold(self.run, landmarks, name, "it", self.classifier, asked=self.asked)
+        return predict_fold(self.run, landmarks, name, "it", self.classifier, self.asked)
 
     def of_others(self, others: Dataset) -> pd.DataFrame:
         """Return what it says of sequences that are not of the data set."""
@@ -177,17 +177,14 @@ class Model:
                 "self_score": self_scores(scores.sequences, np.arange(n), scheme, 1),
             }
         )
-        return predict_unknown(
+        held = UnknownRecords(
             records,
             scores.rectangle(np.arange(n), n + rows[order]),
             rows[order],
-            rows,
-            self.fold.name,
-            "it",
-            self.classifier,
             objects_of(others),
             asking(sequences, scheme, "auto", 1),
         )
+        return held.predict(rows, self.fold.name, "it", self.classifier)
 
 
 def learned(fold: Fold, false_alarms: float | None) -> Model:

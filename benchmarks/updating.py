@@ -31,6 +31,7 @@ import pandas as pd
 
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import pack, self_scores
+from kreinflow.answering.query import Query
 from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.learned_file import Learned
@@ -159,7 +160,8 @@ def trained(dataset: Dataset, rows: Any, config: dict[str, Any], threads: int) -
 def probabilities(model: Model, learned: Learned) -> Any:
     """Return those of all training records."""
     lengths = learned.dataset.lengths.astype(np.float64)
-    return model.classifier.predict_proba(np.asarray(learned.scores), learned.self_scores, lengths)
+    query = Query(np.asarray(learned.scores), learned.self_scores, lengths)
+    return model.classifier.predict_proba(query)
 
 
 def spread(dataset: Dataset, count: int) -> Any:

@@ -32,6 +32,7 @@ from inducing import WAYS, Placed, columns_of
 from kinds import KINDS
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.query import Query
 from kreinflow.compare.run import quality
 from kreinflow.fitting.run import Run, predict_fold
 from kreinflow.fitting.training import Training
@@ -184,12 +185,13 @@ def seconds_to_decide(run: Run, landmarks: Landmarks, classifier: LandmarkClassi
     rows = np.arange(len(run.dataset.digests))
     for _ in range(2):
         start = time.process_time()
-        classifier.predict_proba(
+        query = Query(
             np.asarray(landmarks.scores[rows]),
             landmarks.self_scores[rows],
             landmarks.lengths[rows],
             run.objects if classifier.looks_at_objects else None,
         )
+        classifier.predict_proba(query)
     return (time.process_time() - start) / len(rows)
 
 

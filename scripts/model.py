@@ -122,11 +122,12 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         labels = {key: recipe[key] for key in ("selector", "transform", "correction", "learner")}
         place = {"recipe": name, "repeat": repeat, "fold": number}
         figures.append(place | labels | trained.figures)
-        climbed = None
+        hits = None
         if trained.classifier.cascade is not None and len(truth):
             climbed = climb_fold(run, landmarks, fold, trained.classifier, asked)
             curves.append(climbed.curve(truth).assign(**place))
-        predicted = predict_fold(run, landmarks, fold, name, trained.classifier, climbed, asked)
+            hits = climbed.hits
+        predicted = predict_fold(run, landmarks, fold, name, trained.classifier, asked, hits)
         predictions.append(predicted)
     if asked is not None:
         console.say(f"{asked.aligned:,} pairs of records were aligned because they were asked for")

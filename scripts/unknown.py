@@ -20,7 +20,7 @@ from kreinflow.files.artifacts import open_array, read_table, write_table
 from kreinflow.files.console import logged
 from kreinflow.fitting.fold_models import load_fold_model
 from kreinflow.fitting.recipe_choice import read_figures
-from kreinflow.fitting.run import asking, objects_of, predict_unknown, read_landmark_table
+from kreinflow.fitting.run import UnknownRecords, asking, objects_of, read_landmark_table
 from kreinflow.landmarks.stage import read_union
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import fold_numbers
@@ -47,6 +47,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     if scheme is not None and (tested or any(recipe["cascade"] for recipe in order)):
         sequences = [*(whole.sequences[row] for row in held), *dataset.sequences]
         asked = asking(sequences, scheme, snakemake.params.backend, snakemake.threads)
+    unknown_records = UnknownRecords(records, scores, union, objects, asked)
     predictions, told = [], []
     for path, landmarks in zip(files.fold_models, files.landmarks, strict=True):
         fold, selector = Path(path).stem, Path(path).parent.name
@@ -55,8 +56,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         fitted = models[(models["repeat"] == repeat) & (models["fold"] == number)]
         for recipe in fitted.loc[fitted["selector"] == selector, "recipe"]:
             classifier = load_fold_model(path, recipe)
-            given = records, scores, union, rows, fold, recipe, classifier, objects, asked
-            predictions.append(predict_unknown(*given))
+            predictions.append(unknown_records.predict(rows, fold, recipe, classifier))
             expected = classifier.about.get("unknown", {}).get("would_be_found", np.nan)
             told.append((recipe, repeat, number, expected))
     if asked is not None:

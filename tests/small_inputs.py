@@ -12,6 +12,7 @@ import pandas as pd
 from Bio.Seq import Seq
 
 from kreinflow.answering.levels import Levels
+from kreinflow.answering.query import Query
 from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import final_model
@@ -255,7 +256,7 @@ def trained_recipe(config, data, changed=lambda dataset: dataset):
     )
     own = landmarks.self_scores, landmarks.lengths
     seen = [array[dataset.rows] for array in (landmarks.scores, *own)]
-    seen.append(objects_of(dataset).take(dataset.rows))
+    query = Query(*seen, objects_of(dataset).take(dataset.rows))
     (factor,) = factor_table([entry]).to_dict("records")
     model = final_model(
         dataset,
@@ -282,8 +283,8 @@ def trained_recipe(config, data, changed=lambda dataset: dataset):
                 for name in ("id", "label")
             ],
         },
-        decisions=trained.classifier.decision_function(*seen),
-        probabilities=trained.classifier.predict_proba(*seen),
+        decisions=trained.classifier.decision_function(query),
+        probabilities=trained.classifier.predict_proba(query),
     )
 
 

@@ -8,9 +8,10 @@ from scipy.special import softmax
 
 from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.answering.cascade import Cascade
+from kreinflow.answering.cascade import Answers, Cascade
 from kreinflow.answering.pair_machines import PairMachines, fit_machine
-from kreinflow.answering.record_scores import Facing, Records, Seen
+from kreinflow.answering.query import Decided, Query
+from kreinflow.answering.record_scores import Records
 from kreinflow.answering.relatives import NoRelative, Relatives
 from kreinflow.answering.score_cache import NOBODY
 from kreinflow.answering.unknown_pvalue import Strangeness
@@ -52,7 +53,7 @@ def made_up_cascade(
     scores = rectangle([*sequences, *model.landmarks], everyone, np.arange(n, n + m), scheme)
     own = self_scores(pack(sequences), everyone, scheme, 1).astype(float)
     lengths = np.array([len(s) for s in sequences], dtype=float)
-    landmark_rows = classifier.landmark_rows(scores, own, lengths)
+    landmark_rows = classifier.landmark_rows(Query(scores, own, lengths))
     codes = np.array([dataset.classes.index(label) for label in dataset.row_labels])
     index = Lift(
         "gaussian",
@@ -215,43 +216,47 @@ class Problem:
         )
         decisions = -((new[:, None] - centres) ** 2).sum(axis=2)
         self.n_classes = n_classes
-        self.seen = Seen(
-            decisions, rows(seen, own_lengths), seen, np.full(n, 200.0), own_lengths, None
+        own_rows = rows(seen, own_lengths)
+        self.query = Decided(
+            seen, np.full(n, 200.0), own_lengths, rows=own_rows, decisions=decisions
         )
 
     def some(self, places):
-        """What is seen of some of the objects, and their scores."""
-        arrays = (getattr(self.seen, name) for name in _OF_OBJECTS)
-        return Seen(*(array[places] for array in arrays), None), Table(self.S[places])
+        """Some of the objects, and the table that they ask."""
+        table = Table(self.S[places])
+        own = self.query.take(np.arange(len(self.S))[places])
+        return replace(own, ask=table), table
 
-    def facing(self, places=slice(None)):
-        cascade = self.cascade
-        seen, table = self.some(places)
-        return Facing(cascade.records, cascade.transform, cascade.evidence, seen, table), table
+    def scores(self, places=slice(None)):
+        query, table = self.some(places)
+        return self.cascade.scores(query), table
+
+    def answer(self, places=slice(None), cascade=None):
+        return answered(cascade or self.cascade, self.some(places)[0])
 
     # What follows says the same of one object, in plain sums over dense scores.
 
     def evidence(self, i):
         """What each record says of an object."""
-        records, seen = self.cascade.records, self.seen
+        records, query = self.cascade.records, self.query
         constants, found = self.cascade.evidence.constants, []
         for j, s in enumerate(self.S[i].tolist()):
             if self.cascade.evidence.name == "evalue":
-                space = constants["K"] * seen.lengths[i] * records.lengths[j]
+                space = constants["K"] * query.lengths[i] * records.lengths[j]
                 found.append(np.log(1 + max(0.0, constants["lambda"] * s - np.log(space))))
             else:
-                found.append(s / np.sqrt(seen.self_scores[i] * records.self_scores[j]))
+                found.append(s / np.sqrt(query.self_scores[i] * records.self_scores[j]))
         return found
 
     def order(self, i):
         """The records, the nearest first."""
         U = self.cascade.records.index.scores.astype(float)
-        u = self.seen.rows[i].astype(np.float32).astype(float)
+        u = self.query.rows[i].astype(np.float32).astype(float)
         return sorted(range(len(U)), key=lambda j: (((U[j] - u) ** 2).sum(), j))
 
     def levels(self, i):
         """What each level says of an object: probabilities, records asked, whether it got there."""
-        cascade, f = self.cascade, self.seen.decisions[i]
+        cascade, f = self.cascade, self.query.decisions[i]
         codes, said, order = cascade.records.classes, self.evidence(i), self.order(i)
         found = [(softmax(cascade.weights[0][0] * f), set(), True)]
         for q, weights in zip(cascade.steps, cascade.weights[1:], strict=False):
@@ -282,9 +287,11 @@ class Problem:
             if c not in top or d not in top:
                 continue
             members |= set(own)
-            shares = self.S[i, own] / np.sqrt(self.seen.self_scores[i] * records.self_scores[own])
+            shares = self.S[i, own] / np.sqrt(self.query.self_scores[i] * records.self_scores[own])
             g = np.log1p(a * shares) / np.log1p(a) @ w
-            g += self.seen.rows[i] @ machines.landmark_weights[number] + machines.intercepts[number]
+            g += (
+                self.query.rows[i] @ machines.landmark_weights[number] + machines.intercepts[number]
+            )
             votes[c] += np.tanh(g)
             votes[d] -= np.tanh(g)
         if not members:
@@ -293,4 +300,6 @@ class Problem:
         return softmax(u * np.log(np.maximum(before, 1e-12)) + v * votes), asked | members, True
 
 
-_OF_OBJECTS = "decisions", "rows", "scores", "self_scores", "lengths"
+def answered(cascade, query):
+    """The answers of a cascade."""
+    return cascade.answer(query, Answers.of_first(softmax(query.decisions, axis=1), 0.5))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from answering.cascades import Problem
+from answering.cascades import Problem, answered
 from kreinflow.answering.cascade import Answers, Cascade, Level, Said, followed
 from kreinflow.base.errors import InputError
 from kreinflow.files.artifacts import read_arrays, write_arrays
@@ -27,8 +27,8 @@ def problem(request):
 
 
 def test_each_level_says_what_the_plain_sums_say(problem):
-    facing, table = problem.facing()
-    levels = problem.cascade.climbed(facing)
+    scores, table = problem.scores()
+    levels = problem.cascade.climbed(scores)
     for i in range(len(problem.S)):
         expected = problem.levels(i)
         assert len(expected) == len(levels)
@@ -46,10 +46,10 @@ def test_each_level_says_what_the_plain_sums_say(problem):
 def test_an_answer_is_what_all_levels_say_at_its_threshold(problem, threshold):
     """So thresholds can be tried on what all levels said once."""
     cascade = replace(problem.cascade, threshold=threshold)
-    everyone, _ = problem.facing()
+    everyone, _ = problem.scores()
     raw, number, alignments = followed(cascade.climbed(everyone), threshold)
-    seen, table = problem.some(slice(None))
-    answers = cascade.answer(seen, table)
+    query, table = problem.some(slice(None))
+    answers = answered(cascade, query)
     stages = np.array([0, *(level.stage for level in cascade.levels)])
     np.testing.assert_array_equal(answers.stage, stages[number])
     np.testing.assert_array_equal(answers.alignments, alignments)
@@ -76,9 +76,8 @@ def test_the_shapes_reach_all_levels():
     reached = set()
     for shape in SHAPES:
         problem = Problem(seed=len(shape), **SHAPES[shape])
-        seen, table = problem.some(slice(None))
-        reached |= set(problem.cascade.answer(seen, table).stage.tolist())
-        levels = problem.cascade.climbed(problem.facing()[0])
+        reached |= set(problem.answer().stage.tolist())
+        levels = problem.cascade.climbed(problem.scores()[0])
         reached |= {"nobody to ask"} if not levels[-1].reached.all() else set()
     assert reached == {0, 1, 2, "nobody to ask"}
 
@@ -93,13 +92,13 @@ def taken(answers, places):
 
 
 def test_an_answer_depends_on_its_object_alone(problem):
-    whole = problem.cascade.answer(*problem.some(slice(None)))
+    whole = problem.answer()
     order = np.random.default_rng(0).permutation(25)
-    same(problem.cascade.answer(*problem.some(order)), taken(whole, order))
+    same(problem.answer(order), taken(whole, order))
     for place in range(25):
         one = [place]
-        same(problem.cascade.answer(*problem.some(one)), taken(whole, one))
-    nobody = problem.cascade.answer(*problem.some(slice(0, 0)))
+        same(problem.answer(one), taken(whole, one))
+    nobody = problem.answer(slice(0, 0))
     assert nobody.probabilities.shape == (0, 5)
 
 
@@ -115,13 +114,6 @@ def test_a_level_that_is_not_reached_says_what_was_said_before():
         assert answered.tolist() == [number, 0]
         assert asked.tolist() == [alignments, 0]
     assert levels[0].probabilities is not found
-
-
-@pytest.mark.parametrize("most", [1, 40, 200])
-def test_answers_do_not_depend_on_how_many_ask_at_once(problem, monkeypatch, most):
-    whole = problem.cascade.answer(*problem.some(slice(None)))
-    monkeypatch.setattr("kreinflow.answering.cascade.MOST_PAIRS", most)
-    same(problem.cascade.answer(*problem.some(slice(None))), whole)
 
 
 def test_levels_are_named_by_their_stage():
@@ -141,8 +133,8 @@ def test_a_cascade_is_read_back_as_it_was(problem, tmp_path):
     stored(again, tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     same(
-        again.answer(*problem.some(slice(None))),
-        problem.cascade.answer(*problem.some(slice(None))),
+        problem.answer(cascade=again),
+        problem.answer(),
     )
 
 

@@ -43,19 +43,19 @@ def test_the_conditional_logit(count):
 @pytest.mark.parametrize("evidence", ["evalue", "normalised"])
 def test_the_nearest_are_asked(evidence):
     problem = Problem(1, evidence=evidence)
-    facing, table = problem.facing()
+    scores, table = problem.scores()
     places = np.array([3, 0, 11, 24])
-    facing.rank(places, 6)
+    scores.rank(places, 6)
     codes, landmarks = problem.cascade.records.classes, set(problem.landmarks.tolist())
     for q in (2, 6):
-        features, alignments = facing.nearest(places, q)
+        features, alignments = scores.nearest(places, q)
         for row, place in enumerate(places.tolist()):
             asked, said = problem.order(place)[:q], problem.evidence(place)
             assert alignments[row] == len(set(asked) - landmarks)
             for c in range(5):
                 own = [said[j] for j in asked if codes[j] == c]
                 mean = np.mean(own) if own else 0.0
-                expected = [problem.seen.decisions[place, c], max(own, default=0), mean]
+                expected = [problem.query.decisions[place, c], max(own, default=0), mean]
                 np.testing.assert_allclose(features[row, c], [*expected, len(own) / q], rtol=1e-12)
     assert table.asked.max() == 1, "the second step asks what the first did not"
     assert not table.asked[:, problem.landmarks[:-1]].any(), "these scores are known"
@@ -64,22 +64,22 @@ def test_the_nearest_are_asked(evidence):
 
 def test_there_may_be_fewer_records_than_are_asked_for():
     problem = Problem(2, steps=(2, 99))
-    facing, _ = problem.facing()
-    facing.rank(np.arange(5), 99)
-    features, alignments = facing.nearest(np.arange(5), 99)
+    scores, _ = problem.scores()
+    scores.rank(np.arange(5), 99)
+    features, alignments = scores.nearest(np.arange(5), 99)
     assert alignments.tolist() == [35] * 5
     np.testing.assert_allclose(features[:, :, 3], np.tile(0.2, (5, 5)), rtol=1e-12)
 
 
 def test_members_vote():
     problem = Problem(3)
-    facing, table = problem.facing()
+    scores, table = problem.scores()
     places = np.arange(25)
-    facing.rank(places, 6)
-    facing.nearest(places, 6)
+    scores.rank(places, 6)
+    scores.nearest(places, 6)
     before = np.random.default_rng(0).dirichlet(np.ones(5), size=25)
     machines = problem.cascade.machines
-    votes, alignments, voting = facing.votes(places, before, machines, 2, 6)
+    votes, alignments, voting = scores.votes(places, before, machines, 2, 6)
     known = {tuple(pair) for pair in machines.pairs.tolist()}
     codes = problem.cascade.records.classes
     assert 0 < voting.sum() < 25
@@ -97,17 +97,17 @@ def test_members_vote():
 
 def test_the_best_record_of_a_class():
     problem = Problem(4)
-    facing, _ = problem.facing()
+    scores, _ = problem.scores()
     places = np.arange(25)
-    facing.rank(places, 6)
-    facing.nearest(places, 6)
+    scores.rank(places, 6)
+    scores.nearest(places, 6)
     before = np.random.default_rng(0).dirichlet(np.ones(5), size=25)
-    *_, voting = facing.votes(places, before, problem.cascade.machines, 3, 6)
+    *_, voting = scores.votes(places, before, problem.cascade.machines, 3, 6)
     codes, none = problem.cascade.records.classes, 0
     for label in range(5):
         for members in (False, True):
             labels = np.full(25, label)
-            found = facing.best(places, labels, 6, members)
+            found = scores.best(places, labels, 6, members)
             for i, (best, score) in enumerate(zip(*found, strict=True)):
                 asked = set(problem.order(i)[:6])
                 if members and voting[i]:
@@ -195,14 +195,14 @@ def test_damaged_records_are_refused(number):
 def test_the_nearest_besides_those_of_its_own_code():
     problem = Problem()
     codes = problem.cascade.records.classes
-    facing, _ = problem.facing()
+    scores, _ = problem.scores()
     own = np.arange(25) % 5
-    facing.rank(np.arange(25), 7, (own, codes))
-    found = facing.around(np.arange(25), 7)[:, 5:]
+    scores.rank(np.arange(25), 7, (own, codes))
+    found = scores.around(np.arange(25), 7)[:, 5:]
     known = set(problem.landmarks.tolist())
     for i in range(25):
         others = [j for j in problem.order(i) if codes[j] != own[i]][:7]
         assert found[i].tolist() == [NOBODY if j in known else j for j in others]
     same = np.zeros(40, dtype=int)
-    facing.rank(np.arange(25), 7, (np.zeros(25, dtype=int), same))
-    assert (facing.around(np.arange(25), 7)[:, 5:] == NOBODY).all()
+    scores.rank(np.arange(25), 7, (np.zeros(25, dtype=int), same))
+    assert (scores.around(np.arange(25), 7)[:, 5:] == NOBODY).all()

@@ -11,7 +11,7 @@ from answering.cascades import Problem, related_model
 from kreinflow.answering import relatives as module
 from kreinflow.answering.cascade import EVERY_LEVEL, REASONS, Answers
 from kreinflow.answering.relatives import NoRelative, Relatives, overwhelming
-from kreinflow.answering.score_cache import NOBODY, AskedScores
+from kreinflow.answering.score_cache import NOBODY
 from kreinflow.answering.unknown_pvalue import Strangeness, strange
 from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import classify_file
@@ -29,15 +29,15 @@ def few(monkeypatch):
 
 def plain(problem, i, q):
     """A(x) of one object: its records, normalised scores and -ln E."""
-    records, seen = problem.cascade.records, problem.seen
+    records, query = problem.cascade.records, problem.query
     known = sorted({j for j in problem.landmarks.tolist() if j >= 0})
     around = known + [j for j in problem.order(i)[:q] if j not in known]
     constants = problem.cascade.evidence.constants
     likeness, gains = [], []
     for j in around:
         s = float(problem.S[i, j])
-        likeness.append(s / np.sqrt(seen.self_scores[i] * records.self_scores[j]))
-        space = constants["K"] * seen.lengths[i] * records.lengths[j]
+        likeness.append(s / np.sqrt(query.self_scores[i] * records.self_scores[j]))
+        space = constants["K"] * query.lengths[i] * records.lengths[j]
         gains.append(-np.log(space * np.exp(-constants["lambda"] * s)))
     return np.array(around), np.array(likeness), np.array(gains)
 
@@ -50,8 +50,8 @@ def made_up(seed=0, **settings):
     """Objects, relatives with thresholds that part them, and what a model says of them."""
     problem = Problem(seed=seed, n=60)
     rng = np.random.default_rng(seed)
-    first = softmax(problem.seen.decisions, axis=1)
-    last = softmax(1.5 * problem.seen.decisions, axis=1)
+    first = softmax(problem.query.decisions, axis=1)
+    last = softmax(1.5 * problem.query.decisions, axis=1)
     T = {q: [mean(plain(problem, i, q)[2], 3) for i in range(60)] for q in (0, NEAR, FAR)}
     of = {}
     for q, p in ((0, first), (NEAR, last)):
@@ -71,10 +71,10 @@ def made_up(seed=0, **settings):
 
 
 def answered(it, places=slice(None)):
-    seen, table = it.problem.some(places)
-    asked = AskedScores(table, 40)
+    query, table = it.problem.some(places)
     before = Answers.of_first(it.last[places], 0.6)
-    return it.relatives.answer(before, it.first[places].max(axis=1), seen, asked), table
+    before = replace(before, first=it.first[places].max(axis=1))
+    return it.relatives.answer(query, before), table
 
 
 @pytest.mark.parametrize("seed", range(4))

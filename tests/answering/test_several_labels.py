@@ -11,6 +11,7 @@ from chimeras import LABELS, several_problem, trained_on_several
 from fitting.trainings import LEARNERS, assert_same, embedded
 from kreinflow.answering.calibration import PlattCalibrator
 from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.query import Query
 from kreinflow.answering.several_labels import Several, f1_threshold, held_out_figures, joined
 from kreinflow.base.errors import InputError
 from kreinflow.fitting.inner_folds import InnerFits, _held_out_decisions, choose, inner_partition
@@ -83,9 +84,8 @@ def test_new_rows_have_the_f1_of_the_better_way_to_choose_a_threshold():
 def new_records(trained, landmarks, part):
     """The probabilities of the records behind the training part."""
     new = np.arange(len(part.rows), len(landmarks.scores))
-    return trained.classifier.predict_proba(
-        landmarks.scores[new], landmarks.self_scores[new], landmarks.lengths[new]
-    )
+    query = Query(landmarks.scores[new], landmarks.self_scores[new], landmarks.lengths[new])
+    return trained.classifier.predict_proba(query)
 
 
 @pytest.mark.parametrize("learner", ["ikfd", "pooled", "lsm", "sf-lsm", "pcvm", "sh-svm", "svc"])
@@ -111,9 +111,9 @@ def test_both_labels_of_new_records_are_found(learner):
 def test_a_row_without_any_label_is_rejected_and_no_other():
     landmarks, part, _ = several_problem(outside=200)
     trained = trained_on_several(LEARNERS["lsm"], landmarks, part)
-    everything = landmarks.scores, landmarks.self_scores, landmarks.lengths
-    answers = trained.classifier.answer(*everything)
-    chosen = trained.classifier.several.chosen(trained.classifier.predict_proba(*everything))
+    everything = Query(landmarks.scores, landmarks.self_scores, landmarks.lengths)
+    answers = trained.classifier.answer(everything)
+    chosen = trained.classifier.several.chosen(trained.classifier.predict_proba(everything))
     np.testing.assert_array_equal(answers.rejected, ~chosen.any(axis=1))
     assert 0 < answers.rejected.sum() < 40
     assert (answers.probabilities.max(axis=1)[answers.rejected] >= 0.0).all()

@@ -58,9 +58,7 @@ def test_the_table_says_who_answered_and_what_it_cost(asked):
         np.arange(len(NEW), len(NEW) + len(dataset.sequences)),
         model.scheme,
     )
-    answers = model.classifier.answer(
-        batch.scores, batch.self_scores, batch.lengths, batch.objects, lambda i, j: S[i[:, None], j]
-    )
+    answers = model.classifier.answer(replace(batch, ask=lambda i, j: S[i[:, None], j]))
     names = np.array(["first", "nearest", "pairs"])
     assert table["stage"].tolist() == names[answers.stage].tolist()
     assert set(table["stage"]) == set(names)
@@ -223,10 +221,7 @@ def test_the_chosen_strand_is_asked(tmp_path):
 def test_an_alignment_too_large_to_trace_has_no_identity(asked, monkeypatch):
     model, _, new = asked
     (batch,) = score_new(model, new)
-    ask = asking(model, batch.sequences, 1)
-    answers = model.classifier.answer(
-        batch.scores, batch.self_scores, batch.lengths, batch.objects, ask
-    )
+    answers = model.classifier.answer(batch)
     found = nearest_records(model, batch, answers, 1)
     monkeypatch.setattr("kreinflow.classify.evidence.LARGEST_TRACE", 3599)
     less = nearest_records(model, batch, answers, 1)

@@ -49,8 +49,7 @@ def answered(model, S, path):
     def ask(queries, records):
         return np.where(records >= 0, S[places[queries][:, None], records], NOBODY)
 
-    given = batch.scores, batch.self_scores, batch.lengths, batch.objects
-    return batch, model.classifier.answer(*given, ask)
+    return batch, model.classifier.answer(replace(batch, ask=ask))
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.45, 0.6, 0.8, 0.95, 2.0])
@@ -100,7 +99,7 @@ def test_the_records_are_the_nearest_and_say_what_was_aligned(asking):
     row = batch.ids.index("b3")
     whole = explain(model, path, "b3")
     found = whole.cascade
-    u = model.classifier.landmark_rows(batch.scores, batch.self_scores, batch.lengths)
+    u = model.classifier.landmark_rows(batch)
     words = records.index.words.features(records.index.objects.sequences).toarray()
     distances = 3.0 * ((u[row].astype(np.float32) - records.index.scores) ** 2).sum(axis=1)
     distances += ((words[row] - words) ** 2).sum(axis=1)

@@ -158,7 +158,7 @@ def nearest_places(model, new, label, q):
     """The records of a class that are nearest to each object, by all distances."""
     (batch,) = new_objects.score_new(model, new)
     classifier, records = model.classifier, model.classifier.records
-    u = classifier.landmark_rows(batch.scores, batch.self_scores, batch.lengths)
+    u = classifier.landmark_rows(batch)
     words = records.index.words
     of_records = words.features(records.index.objects.sequences).toarray()
     of_objects = words.features(batch.sequences).toarray()

@@ -47,7 +47,7 @@ def test_contributions_add_up_to_the_decision(linear):
     model, path, id = linear
     found = explain(model, path, id)
     (batch,) = score_new(model, path)
-    decisions = model.classifier.decision_function(batch.scores, batch.self_scores, batch.lengths)
+    decisions = model.classifier.decision_function(batch)
     row = classify_file(model, path).set_index("id").loc[id]
     assert found.linear
     assert found.labels == (row["label"], row["runner_up"])
@@ -69,7 +69,7 @@ def test_contributions_add_up_to_the_decision(linear):
     assert f"{len(table) - 1} landmarks" in explanation_text(found, 3)
     # A landmark taken away changes the decision by its contribution: its score becomes 0.
     first = model.landmark_ids.index(table["landmark"].iloc[0])
-    rows = model.classifier.decision_rows(batch.scores, batch.self_scores, batch.lengths)
+    rows = model.classifier.decision_rows(batch)
     rows[:, first] = 0.0
     code = model.classifier.classes.index(found.labels[0])
     without = model.classifier.decision.decide(rows)[batch.ids.index(id), code]
@@ -84,8 +84,7 @@ def test_contributions_add_up_where_classes_are_leaves_of_a_tree(tmp_path):
     of_tree = replace(model, classifier=replace(model.classifier, forks=own))
     found = explain(of_tree, tmp_path / "x.fasta", "b3")
     (batch,) = score_new(model, tmp_path / "x.fasta")
-    given = batch.scores, batch.self_scores, batch.lengths
-    summed = model.classifier.decision_function(*given)[batch.ids.index("b3")]
+    summed = model.classifier.decision_function(batch)[batch.ids.index("b3")]
     assert found.probabilities != explain(model, tmp_path / "x.fasta", "b3").probabilities
     for label, decision, column in zip(
         found.labels, found.decisions, ("contribution", "runner_up_contribution"), strict=True
@@ -108,10 +107,9 @@ def lifted(request, tmp_path):
 def test_training_records_carry_a_lifted_decision(lifted):
     model, batch, found, (path, vectors) = lifted
     classifier, lift = model.classifier, model.classifier.lift
-    own = batch.scores, batch.self_scores, batch.lengths
     row = batch.ids.index("b3")
-    decisions = classifier.decision_function(*own, batch.objects)[row]
-    kernel = lift.columns(classifier.landmark_rows(*own), batch.objects)[row]
+    decisions = classifier.decision_function(batch)[row]
+    kernel = lift.columns(classifier.landmark_rows(batch), batch.objects)[row]
     table = found.table.iloc[:-1].set_index("record").loc[list(model.inducing_ids)]
     assert found.table["record"].iloc[-1] == INTERCEPT
     np.testing.assert_array_equal(table["kernel"], kernel)
@@ -123,10 +121,10 @@ def test_training_records_carry_a_lifted_decision(lifted):
         )
         assert found.table[column].sum() == pytest.approx(decisions[code], rel=1e-9)
     # The views, from nothing but their definitions.
-    u = classifier.landmark_rows(*own).astype(np.float32).astype(np.float64)[row]
+    u = classifier.landmark_rows(batch).astype(np.float32).astype(np.float64)[row]
     seen = {
         SCORES: (u, lift.scores.astype(np.float64)),
-        "vectors": (batch.vectors[row], lift.objects.vectors),
+        "vectors": (batch.objects.vectors[row], lift.objects.vectors),
         "words": (
             lift.words.features([batch.sequences[row]]).toarray()[0],
             lift.words.features(lift.objects.sequences).toarray(),

@@ -10,6 +10,7 @@ import safetensors.numpy
 
 from answering.cascades import cascade_model, related_model
 from flipped_bits import each_flip
+from kreinflow.answering.query import Query
 from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.model_file import Model, final_model
@@ -53,10 +54,9 @@ def test_the_same_model_is_the_same_bytes_and_read_back_as_it_was(
     assert (tmp_path / "one").read_bytes() == (tmp_path / "again").read_bytes()
     rng = np.random.default_rng(0)
     scores = rng.integers(0, 200, (5, len(model.landmark_ids)))
-    own, lengths = np.full(5, 300.0), np.full(5, 60.0)
+    query = Query(scores, np.full(5, 300.0), np.full(5, 60.0))
     np.testing.assert_array_equal(
-        again.classifier.predict_proba(scores, own, lengths),
-        model.classifier.predict_proba(scores, own, lengths),
+        again.classifier.predict_proba(query), model.classifier.predict_proba(query)
     )
     np.testing.assert_array_equal(again.landmarks, model.landmarks)
     calibration = model.classifier.calibration.to_arrays()
@@ -99,10 +99,7 @@ def test_a_lifted_model_is_the_same_bytes_and_decides_the_same(tmp_path, kernel,
         score_new(m, tmp_path / "x.fasta", vectors=tmp_path / "v.tsv") for m in (model, again)
     )
     np.testing.assert_array_equal(
-        *(
-            m.classifier.predict_proba(b.scores, b.self_scores, b.lengths, b.objects)
-            for m, b in ((model, one), (again, two))
-        )
+        model.classifier.predict_proba(one), again.classifier.predict_proba(two)
     )
     assert again.inducing_ids == model.inducing_ids
     assert again.inducing_labels.tolist() == [id[0] for id in model.inducing_ids]

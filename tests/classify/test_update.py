@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from kreinflow.alignment import backends
+from kreinflow.answering.query import Query
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import limited
 from kreinflow.classify import update as module
@@ -82,7 +83,8 @@ def probabilities(model, learned):
     scores = np.asarray(learned.scores)[rows]
     lengths = learned.dataset.lengths[rows].astype(float)
     objects = objects_of(learned.dataset).take(rows)
-    found = model.classifier.predict_proba(scores, learned.self_scores[rows], lengths, objects)
+    query = Query(scores, learned.self_scores[rows], lengths, objects)
+    found = model.classifier.predict_proba(query)
     return dict(zip(learned.dataset.ids, found, strict=True))
 
 

@@ -210,7 +210,7 @@ def test_promises_are_those_of_the_calibration(classified, unsure, doubtful):
     table = table.drop(index=20)
     (batch,) = score_new(unsure.model, doubtful)
     classifier = unsure.model.classifier
-    p = classifier.predict_proba(batch.scores, batch.self_scores, batch.lengths)
+    p = classifier.predict_proba(batch)
     sets = classifier.calibration.sets(p, 0.8)
     for text, size, row, inside in zip(table["set"], table["set_size"], p, sets, strict=True):
         labels = text.split(";") if text else []

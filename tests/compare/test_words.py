@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.answering.query import Query
 from kreinflow.compare.competitor import Records
 from kreinflow.compare.words import LENGTHS, WordsAlone
 from kreinflow.sequences.simulation import simulate_families
+from kreinflow.views.objects import Viewed
 from kreinflow.views.words import Words
 
 SCHEME = ScoringScheme(load_substitution_matrix("BLOSUM62"))
@@ -52,16 +54,9 @@ def test_it_is_ridge_regression_on_a_gaussian_of_the_words(drawn, learned):
         own = weights @ targets / weights.sum()
         B = (K - mean).T @ ((targets - own) * weights[:, None]) / len(y)
         fits.append((L - mean) @ np.linalg.solve(A, B) + own)
-    found = about.decision_function(
-        np.empty((len(queries), 0)), np.ones(len(queries)), np.ones(len(queries)), viewed(queries)
-    )
+    ones = np.ones(len(queries))
+    found = about.decision_function(Query(np.empty((len(queries), 0)), ones, ones, Viewed(queries)))
     assert min(np.abs(fit - found).max() for fit in fits) < 1e-6
-
-
-def viewed(sequences):
-    from kreinflow.views.objects import Viewed
-
-    return Viewed(list(sequences))
 
 
 def test_sequences_of_the_same_words_have_the_same_class(learned):

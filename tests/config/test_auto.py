@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from data_sets import dataset_of
-from kreinflow.answering.score_cache import AskedScores
+from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.config import auto as automatic
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.fitting.recipe_choice import choose_recipe
@@ -65,7 +65,7 @@ def inner_figures(K, codes, fold):
     figures = []
     for name, table in tables.items():
         training = training_on(table, stage, CONFIG["selectors"][name], PARTITION, CONFIG)
-        asked = AskedScores(lambda rows, others: K[rows[:, None], others], N, symmetric=True)
+        asked = ScoreCache(lambda rows, others: K[rows[:, None], others], N, symmetric=True)
         training = replace(training, asked=asked, evidence=transforms["evalue"])
         own = [recipe for recipe in CONFIG["recipes"] if recipe["selector"] == name]
         recipes = training.train_recipes(own, CONFIG["learners"], transforms, factorless)

@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 
 from estimators.test_estimators import check_decisions, matrix_files, scores
 from kreinflow.alignment.scoring import load_substitution_matrix
+from kreinflow.answering.query import Query
 from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.errors import InputError
 from kreinflow.config.configuration import complete_configuration
@@ -65,9 +66,9 @@ def workflow(folder, source, transform, **recipe):
     classifier = training.train(recipe, config["learners"]["it"], None, kernel).classifier
     own = landmarks.scores, landmarks.self_scores, landmarks.lengths
     seen = [array[dataset.rows] for array in own]
-    seen.append(run.objects.take(dataset.rows) if letters else None)
+    query = Query(*seen, run.objects.take(dataset.rows) if letters else None)
     first = np.unique(dataset.rows, return_index=True)[1]
-    return classifier.decision_function(*seen), classifier.predict_proba(*seen), first[chosen]
+    return classifier.decision_function(query), classifier.predict_proba(query), first[chosen]
 
 
 def estimator(*kind, **parameters):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from kreinflow.alignment.transforms import make_transform
+from kreinflow.answering.query import Query
 from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.fitting.fit_lift import Lifting
@@ -98,4 +99,4 @@ class Records:
         places = np.arange(len(self.y)) if places is None else places
         C, zeros = self.landmarks(unit).scores[places], np.zeros(len(places))
         objects = Viewed(self.sequences, self.vectors).take(places)
-        return classifier.decision_function(C, zeros, zeros, objects)
+        return classifier.decision_function(Query(C, zeros, zeros, objects))

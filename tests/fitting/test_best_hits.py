@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from data_sets import dataset_of, load
+from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
 from kreinflow.files.artifacts import read_table, write_table
@@ -199,7 +200,7 @@ def asking(tmp_path_factory):
     )
 
 
-class Counted:
+class Counted(ScoreCache):
     """Scores that are asked for, and which pairs were."""
 
     def __init__(self, asked):
@@ -232,7 +233,8 @@ def test_of_a_recipe_that_asks_it_is_the_best_of_those_asked(asking, way, togeth
     climbed = None
     if classifier.cascade is not None:
         climbed = climb_fold(run, asking.landmarks, FOLD, classifier, counted)
-    table = predict_fold(run, asking.landmarks, FOLD, "it", classifier, climbed, counted)
+    heard = climbed and climbed.hits
+    table = predict_fold(run, asking.landmarks, FOLD, "it", classifier, counted, heard)
     rows, training = dataset.rows[run.partition.testing(FOLD)], run.training_part(FOLD).rows
     asked, own = [], np.diag(scores)
     columns = set(run.union.tolist()) & set(training.tolist())
@@ -317,7 +319,7 @@ def test_a_cascade_without_levels_asks_nobody(asking):
     classifier = replace(asking.classifier, cascade=cascade, relatives=None)
     asked = asking.run.asking(asking.scheme, "auto", 1)
     climbed = climb_fold(asking.run, asking.landmarks, FOLD, classifier, asked)
-    table = predict_fold(asking.run, asking.landmarks, FOLD, "it", classifier, climbed, asked)
+    table = predict_fold(asking.run, asking.landmarks, FOLD, "it", classifier, asked, climbed.hits)
     assert (table["hit"] == "").all()
     assert asked.aligned == 0
 
@@ -329,7 +331,7 @@ def test_the_columns_come_back_from_a_file(asking, tmp_path):
     run, asked = replace(run, dataset=dataset), run.asking(asking.scheme, "auto", 1)
     classifier = replace(asking.classifier, classes=dataset.classes)
     climbed = climb_fold(run, asking.landmarks, FOLD, classifier, asked)
-    table = predict_fold(run, asking.landmarks, FOLD, "it", classifier, climbed, asked)
+    table = predict_fold(run, asking.landmarks, FOLD, "it", classifier, asked, climbed.hits)
     assert list(table)[6:12] == ["reason", "unknown_p", "alignments", *HIT_COLUMNS]
     write_table(tmp_path / "p.tsv.gz", table)
     found = read_table(tmp_path / "p.tsv.gz", PREDICTION_COLUMNS, PREDICTION_TEXT)

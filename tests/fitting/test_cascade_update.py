@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from answering.cascades import Problem, Table
+from answering.cascades import Problem, Table, answered
 from kreinflow.answering.record_scores import Records
 from kreinflow.fitting.cascade_update import with_more_records
 
@@ -33,19 +33,20 @@ def more_records(problem, classes, distance):
     )
 
 
-def seen_by(problem, n_new, decision=-1e6):
+def updated(problem, n_new, decision=-1e6):
     """The objects after an update: a first stage of another temperature, a class, a landmark."""
-    seen = problem.seen
-    decisions = np.full((len(seen.decisions), len(CODES) + 1), decision)
-    decisions[:, CODES] = seen.decisions / SCALE
+    query = problem.query
+    decisions = np.full((len(query), len(CODES) + 1), decision)
+    decisions[:, CODES] = query.decisions / SCALE
     nothing = np.zeros((len(decisions), 1))
     S = np.hstack([problem.S, problem.S[:, :n_new]])
     return replace(
-        seen,
+        query,
         decisions=decisions,
-        rows=np.hstack([seen.rows, nothing]),
-        scores=np.hstack([seen.scores, nothing.astype(seen.scores.dtype)]),
-    ), Table(S)
+        rows=np.hstack([query.rows, nothing]),
+        scores=np.hstack([query.scores, nothing.astype(query.scores.dtype)]),
+        ask=Table(S),
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -53,8 +54,8 @@ def test_far_records_and_a_new_class_change_no_answer(seed):
     problem = Problem(seed=seed)
     classes = np.array([2, 2, 2, 0, 5, 1, 1])
     cascade = with_more_records(problem.cascade, more_records(problem, classes, 1e3), CODES, SCALE)
-    before = problem.cascade.answer(*problem.some(slice(None)))
-    after = cascade.answer(*seen_by(problem, len(classes)))
+    before = problem.answer()
+    after = answered(cascade, updated(problem, len(classes)))
     assert {0, 1, 2} == set(before.stage.tolist())
     np.testing.assert_array_equal(after.stage, before.stage)
     np.testing.assert_allclose(after.probabilities[:, CODES], before.probabilities, atol=1e-9)
@@ -70,7 +71,7 @@ def test_near_records_are_asked_and_speak_for_their_class():
     records = more_records(problem, classes, 0.0)
     cascade = with_more_records(problem.cascade, records, CODES, SCALE)
     cascade = replace(cascade, threshold=2.0)
-    after = cascade.answer(*seen_by(problem, len(classes), decision=0.5))
+    after = answered(cascade, updated(problem, len(classes), decision=0.5))
     found = np.flatnonzero(after.nearest >= len(problem.cascade.records))
     assert found.size
     assert (records.classes[after.nearest[found]] == 2).all()

@@ -12,9 +12,10 @@ from sklearn.linear_model import LogisticRegression
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.cascade import Said, followed
 from kreinflow.answering.label_sets import outcomes
-from kreinflow.answering.record_scores import SMALLEST, Facing
+from kreinflow.answering.query import Query
+from kreinflow.answering.record_scores import SMALLEST
 from kreinflow.answering.reject_threshold import RejectRule
-from kreinflow.answering.score_cache import AskedScores
+from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.fitting import fit_cascade as cascading
@@ -82,7 +83,7 @@ class Families:
             RejectRule(0.2),
             1,
             lambda recipe: Lifting(objects, part, recipe["views"], recipe["lift"], keys),
-            AskedScores(self.look_up, len(self.y), symmetric=True),
+            ScoreCache(self.look_up, len(self.y), symmetric=True),
             make_transform("normalised"),
         )
 
@@ -96,16 +97,17 @@ class Families:
     def tested(self, classifier):
         """What the classifier sees of the test records, and how it may ask."""
         rows = np.arange(self.n, len(self.y))
-        seen = classifier.seen(
-            self.S[np.ix_(rows, self.landmarks)], self.own[rows], self.lengths[rows]
+        query = Query(
+            self.S[np.ix_(rows, self.landmarks)],
+            self.own[rows],
+            self.lengths[rows],
+            ask=lambda queries, records: self.S[rows[queries][:, None], records],
         )
-        return seen, lambda queries, records: self.S[rows[queries][:, None], records]
+        return classifier.decided(query)
 
     def climbed(self, classifier):
         cascade = classifier.cascade
-        seen, ask = self.tested(classifier)
-        facing = Facing(cascade.records, cascade.transform, cascade.evidence, seen, ask)
-        return cascade.climbed(facing)
+        return cascade.climbed(cascade.scores(self.tested(classifier)))
 
     def right(self, levels, threshold):
         said, _, alignments = followed(levels, threshold)
@@ -339,12 +341,13 @@ def test_over_a_lift_the_index_has_its_widths():
 
 def test_equal_answers_cost_as_little_as_they_can(families):
     """With a loss of everything nobody is asked."""
-    cascade = families.trained({"loss": 1.0}).classifier.cascade
-    seen, ask = families.tested(families.trained({"loss": 1.0}).classifier)
-    answers = cascade.answer(seen, ask)
+    classifier = families.trained({"loss": 1.0}).classifier
+    query, cascade = families.tested(classifier), classifier.cascade
+    before = classifier.first_answers(query)
+    answers = cascade.answer(query, before)
     assert answers.alignments.sum() == 0
     np.testing.assert_array_equal(answers.stage, 0)
-    assert replace(cascade, threshold=0.0).answer(seen, ask).alignments.sum() == 0
+    assert replace(cascade, threshold=0.0).answer(query, before).alignments.sum() == 0
 
 
 def test_where_an_inner_fold_is_left_with_one_landmark_the_first_stage_answers():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.query import Query
 from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import LEVEL_COLUMNS, classify_file
 from kreinflow.fitting import fit_unknown as relating
@@ -281,7 +282,7 @@ def test_records_calibrate_in_front_of_all_others(tmp_path):
     n, rows = len(known), known.rows
     near = known.index.nearest(
         it.model.classifier.landmark_rows(
-            np.asarray(t.landmarks.scores[rows]), known.self_scores, known.lengths
+            Query(np.asarray(t.landmarks.scores[rows]), known.self_scores, known.lengths)
         ),
         None,
         n,

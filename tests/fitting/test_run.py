@@ -14,7 +14,7 @@ from kreinflow.alignment.asked import align_asked
 from kreinflow.alignment.backends import Agreement
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.label_sets import SET_COLUMNS
-from kreinflow.answering.score_cache import of_records
+from kreinflow.answering.query import Query
 from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.classify.classification import classify_file
 from kreinflow.evaluation.metrics import COST_COLUMNS, REASON_COLUMNS
@@ -22,12 +22,12 @@ from kreinflow.files.artifacts import write_array, write_table
 from kreinflow.fitting import run as models_run
 from kreinflow.fitting.best_hits import HIT_COLUMNS
 from kreinflow.fitting.run import (
+    UnknownRecords,
     asking,
     climb_fold,
     objects_of,
     open_run,
     predict_fold,
-    predict_unknown,
 )
 from kreinflow.sequences.dataset import write_dataset, write_rows
 from kreinflow.sequences.payload import Matrix
@@ -160,9 +160,8 @@ def test_records_held_out_as_unknown_are_predicted_from_columns_of_their_own(kep
             "self_score": np.diag(scores)[rows],
         }
     )
-    table = predict_unknown(
-        records, scores[:, union], union, it.rows, "r0f2", "one", it.model.classifier
-    )
+    held = UnknownRecords(records, scores[:, union], union)
+    table = held.predict(it.rows, "r0f2", "one", it.model.classifier)
     of_rows = dict(zip(it.dataset.rows.tolist(), it.probabilities, strict=True))
     probabilities = np.array([of_rows[row] for row in rows.tolist()])
     np.testing.assert_array_equal(table["probability"], probabilities.max(axis=1))
@@ -194,10 +193,8 @@ def test_a_lifted_model_sees_what_the_unknown_records_are(tmp_path):
         }
     )
     order = np.sort(landmarks)
-    found = predict_unknown(
-        *(records, scores[:, order], order, landmarks, "r0f0", "one", model.classifier),
-        objects_of(dataset),
-    )
+    held = UnknownRecords(records, scores[:, order], order, objects_of(dataset))
+    found = held.predict(landmarks, "r0f0", "one", model.classifier)
     wanted = table.loc[records["id"]]
     assert found["predicted"].tolist() == wanted["label"].tolist()
     assert found["probability"].tolist() == wanted["probability"].tolist()
@@ -239,9 +236,8 @@ def answers(it, scores, rows, threshold=None):
 
     lengths = it.dataset.lengths.astype(float)[rows]
     classifier = replace(it.classifier, cascade=cascade)
-    return classifier.answer(
-        scores[rows][:, landmarks], np.diag(scores)[rows].astype(float), lengths, ask=ask
-    )
+    own = np.diag(scores)[rows].astype(float)
+    return classifier.answer(Query(scores[rows][:, landmarks], own, lengths, ask=ask))
 
 
 @pytest.mark.parametrize("backend", ["auto", "parasail"])
@@ -298,7 +294,8 @@ def test_a_fold_answers_through_the_cascade(asks, monkeypatch):
     it, run, scores, _ = asks
     landmarks, fold = run.landmarks(landmark_table(it)), "r0f1"
     climbed = climbed_by(it, run)
-    table = predict_fold(run, landmarks, fold, "one", it.classifier, climbed)
+    asked = run.asking(it.model.scheme, "auto", 1)
+    table = predict_fold(run, landmarks, fold, "one", it.classifier, asked, climbed.hits)
     rows = it.dataset.rows[1::3]
     expected = answers(it, scores, rows)
     assert 0 < (expected.stage > 0).sum() < len(rows), "some ask, and others do not"
@@ -324,17 +321,19 @@ def test_a_fold_tells_reasons(asks, monkeypatch):
     rows = it.dataset.rows[1::3]
     landmarks, asked = run.landmarks(landmark_table(it)), run.asking(it.model.scheme, "auto", 1)
     expected = classifier.answer(
-        np.asarray(landmarks.scores[rows]),
-        landmarks.self_scores[rows],
-        landmarks.lengths[rows],
-        run.objects.take(rows),
-        of_records(asked, rows, classifier.records.rows),
+        Query(
+            np.asarray(landmarks.scores[rows]),
+            landmarks.self_scores[rows],
+            landmarks.lengths[rows],
+            run.objects.take(rows),
+            asked.of_rows(rows, classifier.records.rows),
+        )
     )
     assert len(set(expected.reason)) > 1
     given = run, landmarks, "r0f1", "one", classifier
     for size in (1000, 3):
         monkeypatch.setattr(models_run, "_ASKING_ROWS", size)
-        table = predict_fold(*given, climbed_by(it, run), asked)
+        table = predict_fold(*given, asked, climbed_by(it, run).hits)
         assert table["reason"].tolist() == expected.reason.tolist()
         np.testing.assert_array_equal(table["unknown_p"], expected.p_value)
         base = len(it.rows) + 1
@@ -354,7 +353,7 @@ def test_what_a_fold_counts_is_what_classify_counts(asks, tmp_path):
     theirs = classify_file(replace(it.model, classifier=classifier), path)
     landmarks, asked = run.landmarks(landmark_table(it)), run.asking(it.model.scheme, "auto", 1)
     asked(np.arange(30), np.tile(np.arange(30), (30, 1)))  # another recipe of the job asked for all
-    own = predict_fold(run, landmarks, "r0f1", "one", classifier, None, asked)
+    own = predict_fold(run, landmarks, "r0f1", "one", classifier, asked)
     assert own["alignments"].tolist() == theirs["alignments"].tolist()
     assert own["alignments"].nunique() > 1
 
@@ -416,11 +415,12 @@ def test_unknown_records_are_answered_through_the_cascade(asks, monkeypatch):
     sequences = [*(it.dataset.sequences[row] for row in held), *it.dataset.sequences]
     expected = answers(it, scores, held[rows])
     assert (expected.stage > 0).any()
-    given = records, scores[held][:, union], union, it.rows, "r0f2", "one", it.classifier, None
+    given = records, scores[held][:, union], union, None
     for size in (1000, 3):
         monkeypatch.setattr(models_run, "_ASKING_ROWS", size)
         asked = asking(sequences, it.model.scheme, "auto", 1)
-        table = predict_unknown(*given, asked)
+        told = UnknownRecords(*given, asked)
+        table = told.predict(it.rows, "r0f2", "one", it.classifier)
         np.testing.assert_array_equal(table["probability"], expected.probabilities.max(axis=1))
         assert table["reject"].tolist() == np.where(expected.rejected, "yes", "no").tolist()
     assert asked.aligned > 0

@@ -21,6 +21,7 @@ from fitting.trainings import (
     embedded,
     fitted,
     problem,
+    query_of,
     recipe_for,
     without,
 )
@@ -43,9 +44,7 @@ from kreinflow.learners.learner import Problem
 def test_probabilities_sum_to_one_and_new_rows_are_learned(kind, learner):
     trained, landmarks, part, *_ = fitted(kind, learner)
     new = np.setdiff1d(np.arange(N), part.rows)
-    probabilities = trained.classifier.predict_proba(
-        landmarks.scores[new], landmarks.self_scores[new], landmarks.lengths[new]
-    )
+    probabilities = trained.classifier.predict_proba(query_of(landmarks, new))
     assert (probabilities >= 0).all()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-14)
     truth = np.arange(N)[new] // 30
@@ -311,9 +310,7 @@ def trained_tree(kind, learner, learn, labels=None):
 
 
 def asked_for(classifier, landmarks, rows):
-    return classifier.predict_proba(
-        landmarks.scores[rows], landmarks.self_scores[rows], landmarks.lengths[rows]
-    )
+    return classifier.predict_proba(query_of(landmarks, rows))
 
 
 @pytest.mark.filterwarnings("ignore")

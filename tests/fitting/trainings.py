@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from kreinflow.alignment.transforms import make_transform
+from kreinflow.answering.query import Query
 from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.fitting.factors import make_factors
 from kreinflow.fitting.inner_folds import InnerFits, inner_partition
@@ -115,9 +116,12 @@ def without(landmarks, part, held_out):
 
 
 def decisions(classifier, landmarks, rows):
-    return classifier.decision_function(
-        landmarks.scores[rows], landmarks.self_scores[rows], landmarks.lengths[rows]
-    )
+    return classifier.decision_function(query_of(landmarks, rows))
+
+
+def query_of(landmarks, rows):
+    """The query of some of the rows that have scores with the landmarks."""
+    return Query(landmarks.scores[rows], landmarks.self_scores[rows], landmarks.lengths[rows])
 
 
 def assert_same(one, other):

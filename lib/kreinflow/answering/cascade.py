@@ -32,17 +32,17 @@ from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.pair_machines import PairMachines
+from kreinflow.answering.query import Decided
 from kreinflow.answering.record_scores import (
     NEAREST_WEIGHTS,
     PAIR_WEIGHTS,
     SMALLEST,
-    Facing,
     Records,
-    Seen,
+    RecordScores,
     logit,
     pair_features,
 )
-from kreinflow.answering.score_cache import NOBODY, Ask
+from kreinflow.answering.score_cache import NOBODY
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.artifacts import Sizes
 
@@ -92,6 +92,8 @@ class Answers:
     deepest : ndarray of shape (n,)
         The deepest level of classes that are paths at which an object may be answered. Only what
         is rejected as unknown or without a relative has a limit.
+    first : ndarray of shape (n,)
+        The largest probability of the first stage.
     """
 
     probabilities: FloatArray
@@ -102,6 +104,7 @@ class Answers:
     nearest: IntArray
     nearest_score: FloatArray
     deepest: IntArray
+    first: FloatArray
 
     @classmethod
     def joined(cls, parts: Sequence["Answers"]) -> "Answers":
@@ -116,16 +119,17 @@ class Answers:
     @classmethod
     def of_first(cls, probabilities: FloatArray, reject_threshold: float) -> "Answers":
         """Return those of a model that has no cascade, or asks no records."""
-        n = len(probabilities)
+        n, first = len(probabilities), probabilities.max(axis=1)
         return cls(
             probabilities,
-            unsure(probabilities.max(axis=1), reject_threshold),
+            unsure(first, reject_threshold),
             np.full(n, np.nan),
             np.full(n, FIRST),
             np.zeros(n, dtype=np.int64),
             np.full(n, NOBODY),
             np.full(n, np.nan),
             np.full(n, EVERY_LEVEL),
+            first,
         )
 
 
@@ -181,46 +185,46 @@ class Cascade:
         most = max(self.steps, default=0)
         return nearest + ((Level(PAIRS, most),) if self.machines is not None else ())
 
-    def answer(self, seen: Seen, ask: Ask) -> Answers:
-        """Answer for objects, asking records for those that are unsure.
+    def answer(self, query: Decided, before: Answers) -> Answers:
+        """Return the answers of the levels, asking records for objects that are unsure.
 
         What is said of an object depends on the object alone.
 
         Parameters
         ----------
-        seen : Seen
-        ask : callable
-            Scores objects, by their places in ``seen``, with records.
+        query : Decided
+        before : Answers
+            Of the first stage.
         """
-        raw = logit(seen.decisions[:, :, None], self.weights[0])
-        n, k = raw.shape
-        stage, alignments = np.full(n, FIRST), np.zeros(n, dtype=np.int64)
-        nearest, score = np.full(n, NOBODY), np.full(n, np.nan)
+        raw = logit(query.decisions[:, :, None], self.weights[0])
+        stage, alignments = before.stage.copy(), before.alignments.copy()
+        nearest, score = before.nearest.copy(), before.nearest_score.copy()
         up = np.flatnonzero(raw.max(axis=1) < self.threshold)
-        step = max(1, MOST_PAIRS // max(1, self.most_asked(k)))
-        for part in (up[start : start + step] for start in range(0, len(up), step)):
-
-            def asked(
-                queries: IntArray, records: IntArray, part: IntArray = part
-            ) -> NDArray[np.integer]:
-                return ask(part[queries], records)
-
-            facing = Facing(self.records, self.transform, self.evidence, seen.take(part), asked)
-            raw[part], number, alignments[part] = followed(
-                self.climbed(facing, self.threshold), self.threshold
-            )
-            labels = self.calibrated(raw[part]).argmax(axis=1)
-            for place, level in enumerate(self.levels, start=1):
-                rows = np.flatnonzero(number == place)
-                stage[part[rows]] = level.stage
-                nearest[part[rows]], score[part[rows]] = facing.best(
-                    rows, labels[rows], level.asks, level.stage == PAIRS
-                )
-        probabilities = self.calibrated(raw)
-        of_first = Answers.of_first(probabilities, self.reject_threshold)
-        return replace(
-            of_first, stage=stage, alignments=alignments, nearest=nearest, nearest_score=score
+        scores = self.scores(query.take(up))
+        raw[up], number, alignments[up] = followed(
+            self.climbed(scores, self.threshold), self.threshold
         )
+        probabilities = self.calibrated(raw)
+        labels = probabilities[up].argmax(axis=1)
+        for place, level in enumerate(self.levels, start=1):
+            rows = np.flatnonzero(number == place)
+            stage[up[rows]] = level.stage
+            nearest[up[rows]], score[up[rows]] = scores.best(
+                rows, labels[rows], level.asks, level.stage == PAIRS
+            )
+        return replace(
+            before,
+            probabilities=probabilities,
+            reason=unsure(probabilities.max(axis=1), self.reject_threshold),
+            stage=stage,
+            alignments=alignments,
+            nearest=nearest,
+            nearest_score=score,
+        )
+
+    def scores(self, query: Decided) -> RecordScores:
+        """Return the scores of a query with the records of the cascade."""
+        return RecordScores(self.records, query, self.transform, self.evidence)
 
     def most_asked(self, n_classes: int) -> int:
         """Return the records that an object asks at most."""
@@ -234,10 +238,10 @@ class Cascade:
         """Return the probabilities of answers, of those that the levels give."""
         return np.asarray(softmax(np.log(np.maximum(raw, SMALLEST)) / self.temperature, axis=1))
 
-    def climbed(self, facing: Facing, threshold: float = np.inf) -> list["Said"]:
+    def climbed(self, scores: RecordScores, threshold: float = np.inf) -> list["Said"]:
         """Return what each level says of the objects that get there, level 0 the first."""
-        n = len(facing.seen.decisions)
-        first = logit(facing.seen.decisions[:, :, None], self.weights[0])
+        n = len(scores.query)
+        first = logit(scores.query.decisions[:, :, None], self.weights[0])
         found = [Said(first, np.zeros(n, dtype=np.int64), np.ones(n, dtype=bool))]
         for level, weights in zip(self.levels, self.weights[1:], strict=True):
             before = found[-1]
@@ -249,14 +253,14 @@ class Cascade:
                 continue
             if level.stage == NEAREST:
                 if len(found) == 2:
-                    facing.rank(up, max(self.steps))
-                features, alignments = facing.nearest(up, level.asks)
+                    scores.rank(up, max(self.steps))
+                features, alignments = scores.nearest(up, level.asks)
                 said.probabilities[up] = logit(features, weights)
                 said.alignments[up], said.reached[up] = alignments, True
                 continue
             assert self.machines is not None, "a level of pairs without machines"
             own = before.probabilities[up]
-            votes, alignments, voting = facing.votes(
+            votes, alignments, voting = scores.votes(
                 up, own, self.machines, self.likeliest, level.asks
             )
             said.probabilities[up[voting]] = logit(pair_features(own, votes)[voting], weights)

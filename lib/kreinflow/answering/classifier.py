@@ -13,9 +13,10 @@ from kreinflow.answering.cascade import MOST_PAIRS, REASONS, Answers, Cascade
 from kreinflow.answering.fork_temperatures import ForkTemperatures
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
-from kreinflow.answering.record_scores import Records, Seen, starting_with
+from kreinflow.answering.query import Decided, Query
+from kreinflow.answering.record_scores import Records, starting_with
 from kreinflow.answering.relatives import Relatives
-from kreinflow.answering.score_cache import Ask, AskedScores
+from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.answering.several_labels import Several
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import TILE, FloatArray, IntArray
@@ -23,7 +24,6 @@ from kreinflow.files.artifacts import Sizes
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.learners.decisions import KINDS, Decision
 from kreinflow.views.lift import SCORES, Lift
-from kreinflow.views.objects import Viewed
 
 _LIFTED_ROWS = TILE // 4  # at once: the kernel of a lift may have forty times the columns
 
@@ -131,57 +131,46 @@ class LandmarkClassifier:
         lifts = (self.lift, None if self.records is None else self.records.index)
         return {view for lift in lifts if lift is not None for view in lift.rates}
 
-    def decision_function(
-        self,
-        scores: NDArray[Any],
-        self_scores: FloatArray,
-        lengths: FloatArray,
-        objects: Viewed | None = None,
-    ) -> FloatArray:
+    def decision_function(self, query: Query) -> FloatArray:
         """Return f of shape (n, n_classes).
 
-        Parameters
-        ----------
-        scores : ndarray of shape (n, n_landmarks)
-            As aligned or measured, not transformed.
-        self_scores, lengths : ndarray of shape (n,)
-        objects : Viewed, optional
-            The n objects, if :attr:`looks_at_objects`.
+        The objects of the query are looked at if :attr:`looks_at_objects`.
         """
-        n = scores.shape[0]
+        if isinstance(query, Decided):
+            return query.decisions
+        n = len(query)
         out = np.empty((n, len(self.classes)))
         step = TILE if self.lift is None else _LIFTED_ROWS
-        for part in (slice(start, start + step) for start in range(0, n, step)):
-            own = None if objects is None else objects.take(np.arange(n)[part])
-            rows = self.decision_rows(scores[part], self_scores[part], lengths[part], own)
-            out[part] = self.decision.decide(rows)
+        for start in range(0, n, step):
+            part = np.arange(start, min(start + step, n))
+            out[part] = self.decision.decide(self.decision_rows(query.take(part)))
         return out if self.forks is None else self.forks.log_probabilities(out)
 
-    def decision_rows(
-        self,
-        scores: NDArray[Any],
-        self_scores: FloatArray,
-        lengths: FloatArray,
-        objects: Viewed | None = None,
-    ) -> FloatArray:
+    def decided(self, query: Query) -> Decided:
+        """Return a query with what the first stage makes of it."""
+        if isinstance(query, Decided):
+            return query
+        known = query.scores, query.self_scores, query.lengths, query.objects, query.ask
+        rows, decisions = self.landmark_rows(query), self.decision_function(query)
+        return Decided(*known, rows=rows, decisions=decisions)
+
+    def decision_rows(self, query: Query) -> FloatArray:
         """Return what the decision looks at: k(x), or of a lift the kernel with its p points.
 
         Returns
         -------
         ndarray of shape (n, n_landmarks) or (n, p)
         """
-        rows = self.landmark_rows(scores, self_scores, lengths)
-        return rows if self.lift is None else self.lift.columns(rows, objects)
+        rows = self.landmark_rows(query)
+        return rows if self.lift is None else self.lift.columns(rows, query.objects)
 
-    def landmark_rows(
-        self, scores: NDArray[Any], self_scores: FloatArray, lengths: FloatArray
-    ) -> FloatArray:
+    def landmark_rows(self, query: Query) -> FloatArray:
         """Return k(x), or the dissimilarities that the decision looks at, of each landmark."""
         kernel = self.transform.apply(
-            np.asarray(scores),
-            self_scores,
+            np.asarray(query.scores),
+            query.self_scores,
             self.landmark_self_scores,
-            lengths,
+            query.lengths,
             self.landmark_lengths,
         )
         if self.centring is None:
@@ -189,100 +178,56 @@ class LandmarkClassifier:
         in_kernel = self.lift is not None or self.decision.space == "kernel"
         return self.centring.columns(kernel) if in_kernel else -kernel
 
-    def predict_proba(
-        self,
-        scores: NDArray[Any],
-        self_scores: FloatArray,
-        lengths: FloatArray,
-        objects: Viewed | None = None,
-    ) -> FloatArray:
-        """Return the class probabilities, of shape (n, n_classes).
+    def predict_proba(self, query: Query) -> FloatArray:
+        """Return the class probabilities of the first stage, of shape (n, n_classes).
 
         Those of a row sum to one, unless the objects may have several labels.
         """
-        return self._probabilities(self.decision_function(scores, self_scores, lengths, objects))
-
-    def _probabilities(self, decisions: FloatArray) -> FloatArray:
-        """Return the probabilities that the first stage makes of decisions."""
+        decisions = self.decision_function(query)
         if self.several is not None:
             return self.several.probabilities(decisions)
         probabilities: FloatArray = softmax(decisions / self.temperature, axis=1)
         return probabilities
 
-    def first_answers(self, probabilities: FloatArray) -> Answers:
-        """Return the answers of the first stage, of its probabilities."""
+    def first_answers(self, query: Query) -> Answers:
+        """Return the answers of the first stage."""
+        probabilities = self.predict_proba(query)
         answers = Answers.of_first(probabilities, self.reject_threshold)
         if self.several is None:
             return answers
         none = ~self.several.chosen(probabilities).any(axis=1)
         return replace(answers, reason=np.array(REASONS)[none.astype(np.int64)])
 
-    def answer(
-        self,
-        scores: NDArray[Any],
-        self_scores: FloatArray,
-        lengths: FloatArray,
-        objects: Viewed | None = None,
-        ask: Ask | None = None,
-    ) -> Answers:
+    def answer(self, query: Query) -> Answers:
         """Return what the model says, asking training records if it has a cascade or relatives.
 
-        Parameters
-        ----------
-        scores, self_scores, lengths, objects
-            See :meth:`decision_function`.
-        ask : callable, optional
-            Scores objects, by their places, with records. Without it the first stage answers.
+        Without an ask the first stage answers.
         """
-        if self.records is None or ask is None:
-            probabilities = self.predict_proba(scores, self_scores, lengths, objects)
-            return self.first_answers(probabilities)
-        seen = self.seen(scores, self_scores, lengths, objects)
-        if self.relatives is None:
-            assert self.cascade is not None, "records that nobody asks"
-            return self.cascade.answer(seen, ask)
-        most = self.relatives.most_asked
-        if self.cascade is not None:
-            most += self.cascade.most_asked(len(self.classes))
-        step, places = max(1, MOST_PAIRS // most), np.arange(len(seen.decisions))
+        if self.records is None or query.ask is None:
+            return self.first_answers(query)
+        decided = self.decided(query)
+        asking = [part for part in (self.cascade, self.relatives) if part is not None]
+        most = sum(part.most_asked(len(self.classes)) for part in asking)
+        step, places = max(1, MOST_PAIRS // max(1, most)), np.arange(len(query))
         parts = [places[i : i + step] for i in range(0, max(1, len(places)), step)]
-        return Answers.joined([self._related(seen.take(part), part, ask) for part in parts])
+        return Answers.joined([self._asked(decided.take(part)) for part in parts])
 
-    def _related(self, seen: Seen, part: IntArray, ask: Ask) -> Answers:
+    def _asked(self, query: Decided) -> Answers:
         """Return the answers for a part of the objects; no pair is aligned twice."""
-        assert self.relatives is not None, "records that nobody looks at"
-        aligned = np.zeros(len(part), dtype=np.int64)
+        ask, aligned = query.ask, np.zeros(len(query), dtype=np.int64)
+        assert ask is not None
+        assert self.records is not None
 
         def counted(queries: IntArray, records: IntArray) -> NDArray[Any]:
             np.add.at(aligned, queries, (records >= 0).sum(axis=1))
-            return ask(part[queries], records)
+            return ask(queries, records)
 
-        records = self.relatives.records
-        asked, known = AskedScores(counted, len(records)), np.flatnonzero(records.landmarks >= 0)
-        asked.know(np.arange(len(part)), records.landmarks[known], seen.scores[:, known])
-        first = self._probabilities(seen.decisions)
-        before = (
-            self.first_answers(first) if self.cascade is None else self.cascade.answer(seen, asked)
-        )
-        answers = self.relatives.answer(before, first.max(axis=1), seen, asked)
+        answers = self.first_answers(query)
+        query = replace(query, ask=ScoreCache(counted, len(self.records)))
+        for part in (self.cascade, self.relatives):
+            if part is not None:
+                answers = part.answer(query, answers)
         return replace(answers, alignments=aligned)
-
-    def seen(
-        self,
-        scores: NDArray[Any],
-        self_scores: FloatArray,
-        lengths: FloatArray,
-        objects: Viewed | None = None,
-    ) -> Seen:
-        """Return what a cascade knows of objects when they have met the landmarks."""
-        return Seen(
-            self.decision_function(scores, self_scores, lengths, objects),
-            self.landmark_rows(scores, self_scores, lengths),
-            scores,
-            self_scores,
-            lengths,
-            objects,
-        )
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return a JSON header and arrays that :meth:`from_parts` reads."""

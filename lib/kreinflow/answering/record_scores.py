@@ -10,11 +10,11 @@ from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.pair_machines import PairMachines
-from kreinflow.answering.score_cache import NOBODY, Ask, AskedScores
+from kreinflow.answering.query import Decided, Query
+from kreinflow.answering.score_cache import NOBODY, ScoreCache
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.artifacts import Sizes
 from kreinflow.views.lift import Lift
-from kreinflow.views.objects import Viewed
 
 NEAREST_WEIGHTS, PAIR_WEIGHTS = 4, 2
 """Features of :func:`nearest_features` and of :func:`pair_features`."""
@@ -116,39 +116,14 @@ def starting_with(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, 
     }
 
 
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """What the first stage saw of n objects, and what it decided.
-
-    Parameters
-    ----------
-    decisions : ndarray of shape (n, n_classes)
-    rows : ndarray of shape (n, n_landmarks)
-        Transformed scores.
-    scores : ndarray of shape (n, n_landmarks)
-        As aligned.
-    self_scores, lengths : ndarray of shape (n,)
-    objects : Viewed or None
-        The objects, for the views of the index.
-    """
-
-    decisions: FloatArray
-    rows: FloatArray
-    scores: NDArray[Any]
-    self_scores: FloatArray
-    lengths: FloatArray
-    objects: Viewed | None
-
-    def take(self, places: IntArray) -> "Seen":
-        """Return what was seen of some of the objects."""
-        return Seen(
-            self.decisions[places],
-            self.rows[places],
-            self.scores[places],
-            self.self_scores[places],
-            self.lengths[places],
-            None if self.objects is None else self.objects.take(places),
-        )
+def cached(query: Query, records: Records) -> ScoreCache:
+    """Return the scores of a query with records, those with landmarks among them known."""
+    cache, known = query.ask, np.flatnonzero(records.landmarks >= 0)
+    if not isinstance(cache, ScoreCache):
+        assert cache is not None, "a query that cannot be aligned with records"
+        cache = ScoreCache(cache, len(records))
+    cache.know(np.arange(len(query)), records.landmarks[known], query.scores[:, known])
+    return cache
 
 
 def nearest_features(decisions: FloatArray, classes: IntArray, evidence: FloatArray) -> FloatArray:
@@ -194,34 +169,25 @@ def logit(features: FloatArray, weights: FloatArray) -> FloatArray:
     return np.asarray(softmax(total, axis=1))
 
 
-class Facing:
-    """Objects in front of the records: what they are asked, and what comes back.
+class RecordScores:
+    """Objects of a query with the training records: their scores, and what follows from these.
 
     Parameters
     ----------
     records : Records
+    query : Decided
+        With an ask; of a ScoreCache nothing is kept twice.
     transform, evidence : ScoreTransform
-        See :class:`Cascade`.
-    seen : Seen
-    ask : callable
-        Scores objects, by their places in ``seen``, with records. Of AskedScores nothing is kept
-        twice.
+        See :class:`~kreinflow.answering.cascade.Cascade`.
     """
 
     def __init__(
-        self,
-        records: Records,
-        transform: ScoreTransform,
-        evidence: ScoreTransform,
-        seen: Seen,
-        ask: Ask,
+        self, records: Records, query: Decided, transform: ScoreTransform, evidence: ScoreTransform
     ) -> None:
-        self.records, self.seen = records, seen
+        self.records, self.query = records, query
         self._transform, self._evidence = transform, evidence
-        self._asked = ask if isinstance(ask, AskedScores) else AskedScores(ask, len(records))
-        n = len(seen.decisions)
-        known = np.flatnonzero(records.landmarks >= 0)
-        self._asked.know(np.arange(n), records.landmarks[known], seen.scores[:, known])
+        self._asked = cached(query, records)
+        n = len(query)
         self._is_landmark = np.isin(np.arange(len(records)), records.landmarks)
         self._order = np.full((n, 0), NOBODY, dtype=np.int64)
         self._members: list[IntArray] = []  # of sets of classes
@@ -243,7 +209,7 @@ class Facing:
             near = self._nearest(places, most)
         else:
             near = self._nearest_besides(places, most, *besides)
-        self._order = np.full((len(self.seen.decisions), near.shape[1]), NOBODY, dtype=np.int64)
+        self._order = np.full((len(self.query), near.shape[1]), NOBODY, dtype=np.int64)
         self._order[places] = near
 
     def _nearest_besides(
@@ -265,15 +231,15 @@ class Facing:
     def _nearest(self, places: IntArray, most: int) -> IntArray:
         if not len(places):
             return np.empty((0, 0), dtype=np.int64)
-        objects = None if self.seen.objects is None else self.seen.objects.take(places)
-        return self.records.index.nearest(self.seen.rows[places], objects, most)
+        objects = None if self.query.objects is None else self.query.objects.take(places)
+        return self.records.index.nearest(self.query.rows[places], objects, most)
 
     def met(self) -> tuple[FloatArray, FloatArray]:
         """Return :meth:`resemblance` of all objects with the landmarks."""
         known, column = np.unique(self.records.landmarks, return_index=True)
         there = known >= 0
-        records = np.tile(known[there], (len(self.seen.decisions), 1))
-        scores = np.asarray(self.seen.scores[:, column[there]], dtype=np.float64)
+        records = np.tile(known[there], (len(self.query), 1))
+        scores = np.asarray(self.query.scores[:, column[there]], dtype=np.float64)
         return self._resembling(np.arange(len(records)), records, scores)
 
     def around(self, places: IntArray, q: int) -> IntArray:
@@ -302,12 +268,12 @@ class Facing:
     def _resembling(
         self, places: IntArray, records: IntArray, scores: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        of, seen = self.records, self.seen
-        product = seen.self_scores[places, None] * of.self_scores[records]
+        of, query = self.records, self.query
+        product = query.self_scores[places, None] * of.self_scores[records]
         normalised = np.zeros(scores.shape)
         np.divide(scores, np.sqrt(np.maximum(product, 0.0)), out=normalised, where=product > 0)
         normalised[np.isnan(scores)] = np.nan
-        lengths = seen.lengths[places, None], of.lengths[records]
+        lengths = query.lengths[places, None], of.lengths[records]
         return normalised, -self._evidence.log_evalues(scores, *lengths)
 
     def best_of(
@@ -351,7 +317,7 @@ class Facing:
         near = self._order[places, :q]
         said = self._said(places, near)
         classes = np.where(near >= 0, self.records.classes[near], NOBODY)
-        features = nearest_features(self.seen.decisions[places], classes, said)
+        features = nearest_features(self.query.decisions[places], classes, said)
         return features, self._fresh(near).sum(axis=1)
 
     def votes(
@@ -403,12 +369,12 @@ class Facing:
                 scores = self._asked(objects, np.tile(own, (len(rows), 1)))
                 similar = self._transform.apply(
                     scores,
-                    self.seen.self_scores[objects],
+                    self.query.self_scores[objects],
                     records.self_scores[own],
-                    self.seen.lengths[objects],
+                    self.query.lengths[objects],
                     records.lengths[own],
                 )
-                vote = np.tanh(machines.decide(pair, ends, similar, self.seen.rows[objects]))
+                vote = np.tanh(machines.decide(pair, ends, similar, self.query.rows[objects]))
                 votes[rows, machines.pairs[pair, 0]] += vote
                 votes[rows, machines.pairs[pair, 1]] -= vote
         near = self._order[places, :q]
@@ -459,12 +425,12 @@ class Facing:
 
     def _said(self, places: IntArray, records: IntArray) -> FloatArray:
         """Return the evidence of records, of shape (k, q); 0 for none."""
-        of, seen = self.records, self.seen
+        of, query = self.records, self.query
         return self._evidence.evidence(
             self._asked(places, records),
-            seen.self_scores[places, None],
+            query.self_scores[places, None],
             of.self_scores[records],
-            seen.lengths[places, None],
+            query.lengths[places, None],
             of.lengths[records],
         )
 

@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.cascade import REASONS, Answers, unsure
-from kreinflow.answering.record_scores import Facing, Records, Seen
-from kreinflow.answering.score_cache import NOBODY, AskedScores
+from kreinflow.answering.query import Decided
+from kreinflow.answering.record_scores import Records, RecordScores
+from kreinflow.answering.score_cache import NOBODY
 from kreinflow.answering.unknown_pvalue import Strangeness, mean_of_largest, strange
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.artifacts import Sizes
@@ -87,32 +88,27 @@ class Relatives:
     sure_threshold: float | None = None
     needed: FloatArray | None = None
 
-    @property
-    def most_asked(self) -> int:
-        """Pairs of an object at most."""
+    def most_asked(self, n_classes: int) -> int:
+        """Return the records that an object asks at most."""
         return len(self.records.landmarks) + MORE
 
-    def answer(self, before: Answers, first: FloatArray, seen: Seen, asked: AskedScores) -> Answers:
+    def answer(self, query: Decided, before: Answers) -> Answers:
         """Return answers with the reasons why they are rejected.
 
         What is said of an object depends on the object alone.
 
         Parameters
         ----------
+        query : Decided
         before : Answers
             By probability alone.
-        first : ndarray of shape (n,)
-            The largest probability of the first stage.
-        seen : Seen
-        asked : AskedScores
-            Of the objects with the records.
         """
-        n, threshold = len(first), self.sure_threshold
-        facing = Facing(self.records, self.evidence, self.evidence, seen, asked)
+        n, threshold = len(query), self.sure_threshold
+        scores = self.scores(query)
         everyone, sureness = np.arange(n), before.probabilities.max(axis=1)
         labels = before.probabilities.argmax(axis=1)
-        normalised, gains = facing.met()
-        of_landmarks = strange(normalised, gains, first)
+        normalised, gains = scores.met()
+        of_landmarks = strange(normalised, gains, before.first)
         asks = np.zeros(n, dtype=bool)
         if self.null is not None:
             asks |= evidence_mean(gains) <= self.null.near
@@ -121,9 +117,9 @@ class Relatives:
         if threshold is not None:
             asks |= sureness / 2 < threshold
         up = everyone[asks]
-        facing.rank(up, MORE if self.null is not None else NEAREST)
-        around = facing.around(up, NEAREST)
-        normalised, gains = facing.resemblance(up, around)
+        scores.rank(up, MORE if self.null is not None else NEAREST)
+        around = scores.around(up, NEAREST)
+        normalised, gains = scores.resemblance(up, around)
         reason = before.reason
         if threshold is not None:
             hit = overwhelming(self.records.classes, labels[up], around, gains)
@@ -137,8 +133,8 @@ class Relatives:
         nearest, score = before.nearest.copy(), before.nearest_score.copy()
         if self.null is not None:
             far = evidence_mean(gains) <= self.null.near
-            further, alone = facing.around(up[far], MORE), np.zeros(n, dtype=bool)
-            _, more = facing.resemblance(up[far], further)
+            further, alone = scores.around(up[far], MORE), np.zeros(n, dtype=bool)
+            _, more = scores.resemblance(up[far], further)
             alone[up[far]] = evidence_mean(more) <= self.null.far
             reason = np.where(alone, REASONS[3], reason)
             wide = np.full((len(up), further.shape[1]), NOBODY)
@@ -148,7 +144,7 @@ class Relatives:
         around = np.concatenate([around, nearest[up][:, None]], axis=1)
         strangers, deepest = np.isin(reason, REASONS[2:]), before.deepest
         wanted = np.where(strangers, NOBODY, labels)
-        nearest[up], score[up] = facing.best_of(up, wanted[up], around)
+        nearest[up], score[up] = scores.best_of(up, wanted[up], around)
         if self.needed is not None:
             has = np.logical_and.accumulate(evidence[:, None] > self.needed, axis=1)
             deepest = np.where(strangers, has.sum(axis=1), deepest)
@@ -161,6 +157,10 @@ class Relatives:
             nearest_score=score,
             deepest=deepest,
         )
+
+    def scores(self, query: Decided) -> RecordScores:
+        """Return the scores of a query with the records."""
+        return RecordScores(self.records, query, self.evidence, self.evidence)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return a JSON header and arrays that :meth:`from_parts` reads, without the records."""

@@ -1,20 +1,19 @@
 """Which training records carried the answer of a cascade for one object."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from kreinflow.answering.cascade import FIRST, NEAREST, PAIRS, STAGES, Answers, Cascade, Level, Said
+from kreinflow.answering.query import Decided
 from kreinflow.answering.record_scores import (
     SMALLEST,
-    Facing,
-    Seen,
+    cached,
     nearest_features,
     pair_features,
 )
-from kreinflow.answering.score_cache import AskedScores
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.classify.model_file import Model
 from kreinflow.sequences.files import counted
@@ -81,11 +80,7 @@ class CascadeExplanation:
 
 
 def explain_cascade(
-    model: Model,
-    seen: Seen,
-    ask: AskedScores,
-    answer: Answers,
-    before: int,
+    model: Model, query: Decided, answer: Answers, before: int
 ) -> CascadeExplanation:
     """Explain the answer of a cascade for one object.
 
@@ -93,10 +88,8 @@ def explain_cascade(
     ----------
     model : Model
         With a cascade, and the residues of its records.
-    seen : Seen
-        Of one object.
-    ask : AskedScores
-        Nothing is aligned again that it has.
+    query : Decided
+        Of one object. Nothing is aligned again that its cache has.
     answer : Answers
         For the object.
     before : int
@@ -104,13 +97,12 @@ def explain_cascade(
     """
     cascade = model.classifier.cascade
     assert cascade is not None, "nobody was asked"
-    known = np.flatnonzero(cascade.records.landmarks >= 0)
-    ask.know(_ONE, cascade.records.landmarks[known], seen.scores[:, known])
-    facing = Facing(cascade.records, cascade.transform, cascade.evidence, seen, ask)
+    query = replace(query, ask=cached(query, cascade.records))
+    scores = cascade.scores(query)
     levels = (Level(FIRST, 0), *cascade.levels)
-    came = list(_came(cascade.climbed(facing, cascade.threshold), cascade.threshold))
-    own = _Object(model, cascade, seen, ask, *_likeliest(answer.probabilities[0]))
-    terms, records, machines, members = [own.terms(levels[0], seen.decisions[:, :, None], 0)], *_NO
+    came = list(_came(cascade.climbed(scores, cascade.threshold), cascade.threshold))
+    own = _Object(model, cascade, query, *_likeliest(answer.probabilities[0]))
+    terms, records, machines, members = [own.terms(levels[0], query.decisions[:, :, None], 0)], *_NO
     for number, said in enumerate(came[1:], start=1):
         level = levels[number]
         if not said.reached[0]:
@@ -154,8 +146,7 @@ class _Object:
 
     model: Model
     cascade: Cascade
-    seen: Seen
-    ask: AskedScores
+    query: Decided
     first: int
     second: int
 
@@ -192,12 +183,16 @@ class _Object:
 
     def nearest(self, q: int) -> tuple[FloatArray, pd.DataFrame]:
         """Return what the q nearest records say: the features, and their table."""
-        records, seen = self.cascade.records, self.seen
+        records, query = self.cascade.records, self.query
         most = max(self.cascade.steps)
-        near = records.index.nearest(seen.rows, seen.objects, most)[0, :q]
+        near = records.index.nearest(query.rows, query.objects, most)[0, :q]
         scores = self._scores(near)
         evidence = self.cascade.evidence.evidence(
-            scores, seen.self_scores, records.self_scores[near], seen.lengths, records.lengths[near]
+            scores,
+            query.self_scores,
+            records.self_scores[near],
+            query.lengths,
+            records.lengths[near],
         )
         classes = records.classes[near]
         table = {
@@ -206,11 +201,11 @@ class _Object:
             "class": self._names(classes),
             "score": scores,
             "evalue": self.cascade.evidence.evalues(
-                scores, self.seen.lengths[0], self.cascade.records.lengths[near]
+                scores, self.query.lengths[0], self.cascade.records.lengths[near]
             ),
             "evidence": evidence,
         }
-        features = nearest_features(seen.decisions, classes[None], evidence[None])
+        features = nearest_features(query.decisions, classes[None], evidence[None])
         return features, pd.DataFrame(table).dropna(axis="columns", how="all")
 
     def pairs(
@@ -219,7 +214,7 @@ class _Object:
         """Return what the machines say: the features, their votes, and the members of one."""
         cascade, machines = self.cascade, self.cascade.machines
         assert machines is not None, "a level of pairs without machines"
-        records, seen, votes = cascade.records, self.seen, np.zeros_like(before)
+        records, query, votes = cascade.records, self.query, np.zeros_like(before)
         ends, voted, members = machines.ends(records.classes), [], None
         contests = machines.contests(before, cascade.likeliest)[0]
         for pair in contests[contests >= 0].tolist():
@@ -228,12 +223,12 @@ class _Object:
             scores = self._scores(places)
             similar = cascade.transform.apply(
                 scores[None],
-                seen.self_scores,
+                query.self_scores,
                 records.self_scores[places],
-                seen.lengths,
+                query.lengths,
                 records.lengths[places],
             )
-            decision = float(machines.decide(pair, ends, similar, seen.rows)[0])
+            decision = float(machines.decide(pair, ends, similar, query.rows)[0])
             votes[0, low] += np.tanh(decision)
             votes[0, high] -= np.tanh(decision)
             one, other = self._names(np.array([low, high]))
@@ -241,7 +236,7 @@ class _Object:
             if {low, high} == {self.first, self.second}:
                 sign = 1.0 if low == self.first else -1.0
                 weights = machines.member_weights[ends[pair] : ends[pair + 1]]
-                landmarks = float(seen.rows[0] @ machines.landmark_weights[pair])
+                landmarks = float(query.rows[0] @ machines.landmark_weights[pair])
                 members = self._members(
                     places,
                     scores,
@@ -274,8 +269,8 @@ class _Object:
         return pd.concat([table, pd.DataFrame(last)], ignore_index=True)
 
     def _scores(self, places: IntArray) -> FloatArray:
-        scores: FloatArray = self.ask(_ONE, places[None])[0]
-        return scores
+        assert self.query.ask is not None
+        return np.asarray(self.query.ask(_ONE, places[None])[0])
 
     def _ids(self, places: IntArray) -> list[str]:
         return [self.model.record_ids[place] for place in places.tolist()]

@@ -28,7 +28,6 @@ from kreinflow.classify.evidence import (
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import (
     Batch,
-    asking,
     score_new,
 )
 from kreinflow.files.artifacts import table_text
@@ -174,10 +173,7 @@ def classify_batches(
 
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told by its name
         for batch in score_new(model, path, threads, both_strands, backend, vectors):
-            ask = asking(model, batch.sequences, threads, backend)
-            answers = model.classifier.answer(
-                batch.scores, batch.self_scores, batch.lengths, batch.objects, ask
-            )
+            answers = model.classifier.answer(batch)
             table = _table(model, batch, answers, threads, promised)
             for place, fault in sorted(batch.faults.items()):
                 message = f"{batch.place(place)}: {fault}"
@@ -185,7 +181,7 @@ def classify_batches(
                     raise InputError(message)
                 on_fault(message)
             if on_evidence is not None:
-                on_evidence(witnesses.evidence(batch, answers, ask, SHOWN, threads))
+                on_evidence(witnesses.evidence(batch, answers, SHOWN, threads))
             yield table
 
 

@@ -26,7 +26,7 @@ from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.traceback import Alignment, trace
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.cascade import Answers
-from kreinflow.answering.score_cache import NOBODY, Ask
+from kreinflow.answering.score_cache import NOBODY
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, normalised_scores
@@ -171,9 +171,7 @@ class Witnesses:
         local = scheme is not None and scheme.mode == "local"
         return found if local and found.name == "evalue" else None
 
-    def evidence(
-        self, batch: Batch, answers: Answers, ask: Ask | None, shown: int, threads: int
-    ) -> Evidence:
+    def evidence(self, batch: Batch, answers: Answers, shown: int, threads: int) -> Evidence:
         """Return what speaks for the answers of a batch.
 
         What is said of an object depends on the object alone.
@@ -183,8 +181,6 @@ class Witnesses:
         batch : Batch
         answers : Answers
             Of the objects that are scored. Those that are not finite are left out.
-        ask : callable or None
-            Scores objects, by their places among these, with records; None if nobody can be asked.
         shown : int
             Members of each class, at most.
         threads : int
@@ -193,8 +189,8 @@ class Witnesses:
         asked = self._questions(answers)
         near = self._nearest(batch, asked, max(shown, CANDIDATES))
         scores = np.zeros(near.shape)
-        if ask is not None and (near >= 0).any():
-            scores = np.asarray(ask(asked.rows, near), dtype=np.float64)
+        if batch.ask is not None and (near >= 0).any():
+            scores = np.asarray(batch.ask(asked.rows, near), dtype=np.float64)
         who, scores = self._first(batch, answers, asked, near, scores, shown)
         told = np.nonzero(who >= 0)
         parts = (asked.take(told[0]), who[told], scores[told]), self._other(batch, answers, asked)
@@ -233,7 +229,7 @@ class Witnesses:
         near = np.full((len(asked.rows), q), NOBODY, dtype=np.int64)
         if records is None or self.model.record_residues is None:
             return near[:, :0]
-        rows = classifier.landmark_rows(batch.scores, batch.self_scores, batch.lengths)
+        rows = classifier.landmark_rows(batch)
         for code in np.unique(asked.classes).tolist():
             own = np.flatnonzero(records.classes == code)
             if not len(own):
@@ -245,7 +241,7 @@ class Witnesses:
             )
             places = np.flatnonzero(asked.classes == code)
             objects = asked.rows[places]
-            found = own[index.nearest(rows[objects], batch.objects.take(objects), q)]
+            found = own[index.nearest(rows[objects], batch.take(objects).objects, q)]
             near[places, : found.shape[1]] = found
         return np.where(self._members.landmarks[near] < 0, near, NOBODY)
 

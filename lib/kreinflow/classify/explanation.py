@@ -10,7 +10,7 @@ import pandas as pd
 
 from kreinflow.alignment.traceback import Alignment, trace
 from kreinflow.answering.cascade import Answers
-from kreinflow.answering.score_cache import AskedScores
+from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.classify.cascade_explanation import (
@@ -27,7 +27,7 @@ from kreinflow.classify.classification import (
 )
 from kreinflow.classify.evidence import OTHER, Witnesses
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import Batch, asking, normalised_scores, score_new
+from kreinflow.classify.new_objects import Batch, normalised_scores, score_new
 from kreinflow.learners.decisions import LinearDecision
 from kreinflow.sequences.files import counted, shown_name
 from kreinflow.views.lift import Lift, combined
@@ -142,19 +142,19 @@ def explain(
     place = batch.place(number)
     if number in batch.faults:
         raise InputError(f"{place}: {batch.faults[number]}")
-    batch = _one(batch, number)
-    classifier, objects = model.classifier, batch.objects
-    given = batch.scores, batch.self_scores, batch.lengths
+    batch = batch.of(np.flatnonzero(batch.scored == number))
+    batch = replace(batch, ids=[id], scored=np.zeros(1, dtype=np.int64))
+    if batch.ask is not None:  # nothing is aligned twice
+        batch = replace(batch, ask=ScoreCache(batch.ask, len(model.record_ids)))
+    classifier = model.classifier
     decision, told = classifier.decision, classifier
     if isinstance(decision, LinearDecision):  # a sum, until temperatures of forks are met
         told = replace(classifier, forks=None)
-    decisions = told.decision_function(*given, objects)[0]
+    decisions = told.decision_function(batch)[0]
     if not np.isfinite(decisions / classifier.temperature).all():
         raise InputError(f"{place}: the model's decision for it is not finite.")
-    ask = asking(model, batch.sequences, threads)
-    asked = ask and AskedScores(ask, len(model.record_ids))  # nothing is aligned twice
-    answer, climbed, why = _answered(model, batch, asked, threads)
-    found = Witnesses(model).evidence(batch, answer, asked, shown, threads)
+    answer, climbed, why = _answered(model, batch, threads)
+    found = Witnesses(model).evidence(batch, answer, shown, threads)
     probabilities = answer.probabilities[0]
     first, second = np.argsort(-probabilities, kind="stable")[:2].tolist()
     columns: dict[str, object] = {
@@ -163,15 +163,15 @@ def explain(
         "score": batch.scores[0],
     }
     if model.scheme is not None:
-        columns["normalised"] = normalised_scores(model, *given[:2])[0]
-    transformed = classifier.landmark_rows(*given)
+        columns["normalised"] = normalised_scores(model, batch.scores, batch.self_scores)[0]
+    transformed = classifier.landmark_rows(batch)
     table, landmarks = pd.DataFrame(columns | {"transformed": transformed[0]}), None
     of_views: dict[str, tuple[float, float]] = {}
     seen = "transformed"
     if (lift := classifier.lift) is not None:
         landmarks, seen = _sorted(table, "transformed"), "kernel"
-        near = near_by_view(lift, transformed, objects)
-        table = _records(model, lift.columns(transformed, objects)[0], near)
+        near = near_by_view(lift, transformed, batch.objects)
+        table = _records(model, lift.columns(transformed, batch.objects)[0], near)
         if lift.form == "linear" and decision.kind == LinearDecision.kind:
             weights = decision.to_arrays()["weights"]
             of_views = {
@@ -208,36 +208,18 @@ def explain(
     )
 
 
-def _one(batch: Batch, number: int) -> Batch:
-    """Return a batch of one of the objects that are scored."""
-    row = int(np.searchsorted(batch.scored, number))
-    part = slice(row, row + 1)
-    return replace(
-        batch,
-        ids=[batch.ids[number]],
-        scored=np.zeros(1, dtype=np.int64),
-        scores=batch.scores[part],
-        self_scores=batch.self_scores[part],
-        lengths=batch.lengths[part],
-        strands=None if batch.strands is None else batch.strands[part],
-        sequences=None if batch.sequences is None else batch.sequences[part],
-        vectors=None if batch.vectors is None else batch.vectors[part],
-    )
-
-
 def _answered(
-    model: Model, batch: Batch, asked: AskedScores | None, threads: int
+    model: Model, batch: Batch, threads: int
 ) -> tuple[Answers, CascadeExplanation | None, str]:
     """Return the answer for one object, what a cascade said, and why it is rejected."""
-    given = batch.scores, batch.self_scores, batch.lengths, batch.objects
-    if asked is None:
-        return model.classifier.answer(*given), None, ""
-    seen = model.classifier.seen(*given)
-    answer = model.classifier.answer(*given, asked)
+    query = model.classifier.decided(batch)
+    answer = model.classifier.answer(query)
+    if batch.ask is None:
+        return answer, None, ""
     why = told_reason(answer, nearest_records(model, batch, answer, threads))
     if model.classifier.cascade is None:
         return answer, None, why
-    return answer, explain_cascade(model, seen, asked, answer, first_alignments(model, batch)), why
+    return answer, explain_cascade(model, query, answer, first_alignments(model, batch)), why
 
 
 def _node(model: Model, answer: Answers) -> tuple[str, int, float] | None:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from kreinflow.alignment.asked import align_asked, check_asked
 from kreinflow.alignment.backends import Backend, backend_named, checked
 from kreinflow.alignment.engine import align_rectangle, pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme
+from kreinflow.answering.query import Query
 from kreinflow.answering.score_cache import NOBODY, Ask
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import TILE, FloatArray, IntArray, tiles
@@ -33,9 +33,9 @@ _LETTERS = 1 << 23  # of headers and residues
 _PAIRS = 1 << 22
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Some new objects in their order, and the scores of those that can be scored.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Batch(Query):
+    """Some new objects in their order, and the query of those that can be scored.
 
     Attributes
     ----------
@@ -45,34 +45,21 @@ class Batch:
     faults : dict of int to str
         What is wrong with an object and what to do, by its number in the batch.
     scored : ndarray of shape (n_scored,)
-        The numbers of the others, in order; the arrays below have a row for each of them.
-    scores : ndarray of shape (n_scored, n_landmarks)
-        As aligned or measured (dissimilarities: squared), not transformed.
-    self_scores, lengths : ndarray of shape (n_scored,)
-        Of sequences; zeros for others.
+        The numbers of the others, in order: the objects of the query.
     strands : ndarray of shape (n_scored,) or None
         ``+`` or ``-``, the strand that is scored, if both were aligned.
-    sequences : list of bytes or None
-        The residues that are scored.
-    vectors : ndarray of shape (n_scored, n_numbers) or None
-        The user's, for a model that looks at them.
     """
 
     ids: list[str]
     place: Callable[[int], str]
     faults: dict[int, str]
     scored: NDArray[np.int64]
-    scores: NDArray[Any]
-    self_scores: FloatArray
-    lengths: FloatArray
     strands: NDArray[Any] | None = None
-    sequences: list[bytes] | None = None
-    vectors: FloatArray | None = None
 
     @property
-    def objects(self) -> Viewed:
-        """The objects that are scored, as views see them."""
-        return Viewed(self.sequences, self.vectors)
+    def sequences(self) -> Sequence[bytes] | None:
+        """The residues that are scored."""
+        return None if self.objects is None else self.objects.sequences
 
     def with_vectors(self, read: RecordVectors) -> "Batch":
         """Return the objects with their vectors; those that have none are at fault."""
@@ -82,18 +69,22 @@ class Batch:
             number: f"has no vector in {read.path}. Add it."
             for number in self.scored[~has].tolist()
         }
+        found = self.of(np.flatnonzero(has))
+        objects = Viewed(found.sequences, read.values[places[has]])
+        return replace(found, faults=self.faults | missing, objects=objects)
+
+    def of(self, places: IntArray) -> "Batch":
+        """Return the batch with some of its scored objects; the others have no row."""
+        query = self.take(places)
         return replace(
             self,
-            faults=self.faults | missing,
-            scored=self.scored[has],
-            scores=self.scores[has],
-            self_scores=self.self_scores[has],
-            lengths=self.lengths[has],
-            strands=None if self.strands is None else self.strands[has],
-            sequences=None
-            if self.sequences is None
-            else list(compress(self.sequences, has.tolist())),
-            vectors=read.values[places[has]],
+            scored=self.scored[places],
+            strands=None if self.strands is None else self.strands[places],
+            scores=query.scores,
+            self_scores=query.self_scores,
+            lengths=query.lengths,
+            objects=query.objects,
+            ask=query.ask,
         )
 
 
@@ -167,7 +158,7 @@ def _scored(
             landmarks,
             threads,
             both_strands,
-            checked(backend or backend_named("auto"), advice=_advice(backend)),
+            backend,
         )
         yield from map(aligner.align, aligner.batches(path))
         return
@@ -181,13 +172,13 @@ def _scored(
         names = ids[part]
         nothing = np.zeros(len(names))
         yield Batch(
-            names,
-            partial(_place, path, names),
-            {},
-            np.arange(len(names)),
             scores,
             nothing,
             nothing,
+            ids=names,
+            place=partial(_place, path, names),
+            faults={},
+            scored=np.arange(len(names)),
         )
 
 
@@ -201,7 +192,7 @@ def clean_sequences(model: Model, path: Path) -> Iterator[tuple[FastaRecord, byt
     """
     landmarks, scheme = model.landmarks, model.scheme
     assert isinstance(landmarks, tuple) and scheme is not None, "a model of sequences"  # noqa: PT018
-    aligner = _Aligner(model, scheme, landmarks, 1, False, backend_named("auto"))
+    aligner = _Aligner(model, scheme, landmarks, 1, False, None)
     for records in aligner.batches(path):
         cleaned = [aligner.alphabet.clean(record.residues) for record in records]
         for number, fault in sorted(aligner.faults(records, cleaned).items()):
@@ -222,7 +213,12 @@ class _Aligner:
     landmarks: tuple[bytes, ...]
     threads: int
     both_strands: bool
-    backend: Backend
+    given: Backend | None
+
+    @cached_property
+    def backend(self) -> Backend:
+        """What aligns; some scores are held against parasail."""
+        return checked(self.given or backend_named("auto"), advice=_advice(self.given))
 
     @cached_property
     def alphabet(self) -> ResidueAlphabet:
@@ -267,16 +263,18 @@ class _Aligner:
         unusable = unusable_rows(self.model, scores, own, lengths)
         faults |= {int(places[row]): fault for row, fault in unusable.items()}
         kept = np.delete(np.arange(n), list(unusable))
+        sequences = [sequences[row] for row in kept.tolist()]
         return Batch(
-            [record.id for record in records],
-            lambda number: records[number].named,
-            faults,
-            places[kept],
             np.ascontiguousarray(scores[kept]),
             own[kept],
             lengths[kept],
-            strands[kept] if strands is not None else None,
-            [sequences[row] for row in kept.tolist()],
+            Viewed(sequences),
+            asking(self.model, sequences, self.threads, self.given),
+            ids=[record.id for record in records],
+            place=lambda number: records[number].named,
+            faults=faults,
+            scored=places[kept],
+            strands=strands[kept] if strands is not None else None,
         )
 
     def faults(self, records: Sequence[FastaRecord], cleaned: Sequence[bytes]) -> dict[int, str]:

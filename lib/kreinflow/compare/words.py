@@ -45,12 +45,12 @@ class WordsAlone(Competitor):
 
     def probabilities(self, queries: Sequence[bytes]) -> FloatArray:
         """Return the probability of each class, in the order of their names."""
+        from kreinflow.answering.query import Query
         from kreinflow.views.objects import Viewed
 
         n = len(queries)
-        return self._classifier.predict_proba(
-            np.empty((n, 0)), np.ones(n), np.ones(n), Viewed(queries)
-        )
+        query = Query(np.empty((n, 0)), np.ones(n), np.ones(n), Viewed(queries))
+        return self._classifier.predict_proba(query)
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
         """Return the class of the highest probability: each query has one."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted
 
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
+from kreinflow.answering.query import Query
 from kreinflow.answering.reject_threshold import RejectRule
-from kreinflow.answering.score_cache import AskedScores
+from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.base.random_streams import hash_keys
@@ -47,31 +48,6 @@ REJECT_ERROR = 0.05
 
 SYMMETRY = 1e-6
 """Largest difference of k_ij and k_ji, as a share of the largest entry, as in the config."""
-
-
-class Scored(NamedTuple):
-    """What is known of n new objects.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, n_landmarks)
-        As aligned or measured, dissimilarities squared.
-    self_scores, lengths : ndarray of shape (n,)
-        Of sequences; zeros for others, which no transform asks for.
-    objects : Viewed or None
-        Sequences as views see them.
-    """
-
-    scores: NDArray[Any]
-    self_scores: FloatArray
-    lengths: FloatArray
-    objects: Viewed | None = None
-
-    @classmethod
-    def measured(cls, scores: FloatArray) -> "Scored":
-        """Return what is known of objects that are no sequences."""
-        nothing = np.zeros(len(scores))
-        return cls(scores, nothing, nothing)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -142,8 +118,8 @@ class LandmarkFactor(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
             )
         return scores * scores if self.kind == "dissimilarity" else scores
 
-    def _seen(self, X: Any) -> "Scored":
-        """Return what is known of new objects."""
+    def _query(self, X: Any) -> Query:
+        """Return the query of new objects."""
         raise NotImplementedError
 
 
@@ -259,7 +235,7 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
 
         asked, evidence = None, None
         if aligned is not None:
-            asked = AskedScores(aligned.pairs, len(aligned.sequences), symmetric=True)
+            asked = ScoreCache(aligned.pairs, len(aligned.sequences), symmetric=True)
             evidence = evidence_of({}, aligned.kernel.scheme)
         reject = RejectRule(REJECT_ERROR)
         training = Training(landmarks, part, fits, reject, seed, lifting, asked, evidence)
@@ -279,7 +255,7 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
 
     def _decisions(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        return self.landmark_classifier_.decision_function(*self._seen(X))
+        return self.landmark_classifier_.decision_function(self._query(X))
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the decisions, not calibrated.
@@ -313,7 +289,7 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         they are those of :class:`~kreinflow.answering.calibration.PlattCalibrator`.
         """
         check_is_fitted(self)
-        return self.landmark_classifier_.predict_proba(*self._seen(X))
+        return self.landmark_classifier_.predict_proba(self._query(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of the largest decision, of shape (n,).

@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
 )
 
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
+from kreinflow.answering.query import Query
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, tiles
 from kreinflow.config.cross_references import asymmetry_fault
@@ -28,7 +29,6 @@ from kreinflow.estimators.base import (
     SYMMETRY,
     LandmarkDecisions,
     LandmarkFactor,
-    Scored,
     has_columns,
 )
 from kreinflow.fitting.inner_folds import ChooseAgain
@@ -191,18 +191,18 @@ class LandmarkChoice(LandmarkFactor):
         again = run.choose_again(stage, selector, len(table))
         return run.landmarks(table), run.training_part(ALL), dataset, again, aligned
 
-    def _seen(self, X: Any) -> Scored:
-        """See :meth:`LandmarkFactor._seen`."""
+    def _query(self, X: Any) -> Query:
+        """See :meth:`LandmarkFactor._query`."""
         objects, _ = self._read(X, reset=False)
         landmarks, kernel = self._landmarks, self._aligned_by
         if kernel is not None and isinstance(landmarks, Sequences):
             read, others = kernel.read(objects), array_of(landmarks.residues)
             scores = [kernel.scores(read[part], others) for part in tiles(len(read))]
             own = kernel.self_scores(read), lengths(read)
-            return Scored(np.concatenate(scores), *own, Viewed(list(read)))
+            return Query(np.concatenate(scores), *own, Viewed(list(read)))
         if not isinstance(landmarks, Compared):
             columns = np.ascontiguousarray(objects[:, self.landmark_indices_])
-            return Scored.measured(self._squared("X", columns, self.landmark_indices_.tolist()))
+            return Query.measured(self._squared("X", columns, self.landmark_indices_.tolist()))
         objects = _compared(objects, landmarks.kernel)
         out = np.empty((len(objects), len(self.landmark_indices_)))
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
@@ -214,7 +214,7 @@ class LandmarkChoice(LandmarkFactor):
                 f"X, row {int(wrong.argmax())}: {landmarks.kernel.describe()} "
                 "is not finite for it. Its numbers are too large."
             )
-        return Scored.measured(out)
+        return Query.measured(out)
 
 
 def _strings(X: Any) -> Objects:

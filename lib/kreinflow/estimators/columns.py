@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array, validate_data
 
+from kreinflow.answering.query import Query
 from kreinflow.base.numerics import FloatArray
-from kreinflow.estimators.base import KINDS, SYMMETRY, LandmarkDecisions, Scored, has_columns
+from kreinflow.estimators.base import KINDS, SYMMETRY, LandmarkDecisions, has_columns
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix
 from kreinflow.sequences.payload import row_digests
@@ -189,9 +190,9 @@ class NystroemClassifier(LandmarkDecisions):
             raise self._wrong(f"self_similarities: of shape {own.shape}, but C has {n} rows.")
         return own
 
-    def _seen(self, X: Any) -> Scored:
+    def _query(self, X: Any) -> Query:
         given = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        return Scored.measured(self._squared("C", given, range(given.shape[1])))
+        return Query.measured(self._squared("C", given, range(given.shape[1])))
 
 
 def _places(rows: FloatArray) -> dict[bytes, int]:

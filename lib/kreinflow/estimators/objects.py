@@ -187,16 +187,16 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
             Its ``nearest`` are places in the training objects.
         """
         check_is_fitted(self)
-        seen, kernel, cascade = self._seen(X), self._aligned_by, self.cascade_
-        if cascade is None or kernel is None or seen.objects is None:
-            return self.landmark_classifier_.answer(*seen)
-        asking = array_of(seen.objects.sequences or ())
+        query, kernel, cascade = self._query(X), self._aligned_by, self.cascade_
+        if cascade is None or kernel is None or query.objects is None:
+            return self.landmark_classifier_.answer(query)
+        asking = array_of(query.objects.sequences or ())
         records = array_of(cascade.records.index.objects.sequences or ())
 
         def ask(queries: IntArray, asked: IntArray) -> NDArray[np.int32]:
             return kernel.pairs(asking[queries], records, asked)
 
-        return self.landmark_classifier_.answer(*seen, ask)
+        return self.landmark_classifier_.answer(replace(query, ask=ask))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the calibrated probabilities, of shape (n, n_classes).
@@ -310,7 +310,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkC
             As for :meth:`fit`; of a precomputed matrix, of shape (n, n_training).
         """
         check_is_fitted(self)
-        given, (self_scores, lengths) = self._seen(X), self._own
+        given, (self_scores, lengths) = self._query(X), self._own
         scores = self._transform.apply(
             given.scores, given.self_scores, self_scores, given.lengths, lengths
         )

@@ -18,9 +18,10 @@ from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.calibration import TemperatureCalibrator
 from kreinflow.answering.cascade import Cascade, Said, followed
 from kreinflow.answering.pair_machines import PairMachines, fit_machine
-from kreinflow.answering.record_scores import SMALLEST, Facing, Records, Seen, logit, pair_features
+from kreinflow.answering.query import Decided
+from kreinflow.answering.record_scores import SMALLEST, Records, RecordScores, logit, pair_features
 from kreinflow.answering.reject_threshold import RejectRule
-from kreinflow.answering.score_cache import NOBODY, AskedScores, of_records
+from kreinflow.answering.score_cache import NOBODY, ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.fitting.cascade_choice import Plan, Wanted, chosen
@@ -181,7 +182,7 @@ class CascadeFit:
     decisions : ndarray of shape (n_measured, n_classes)
         Of the first stage, for the records that are held out once.
     evidence : ScoreTransform
-    asked : AskedScores
+    asked : ScoreCache
         Of the distinct rows of the data set.
     """
 
@@ -193,7 +194,7 @@ class CascadeFit:
     widths: Callable[[int | None], Widths]
     decisions: FloatArray
     evidence: ScoreTransform
-    asked: AskedScores
+    asked: ScoreCache
 
     def fit(self, wanted: Wanted, reject: RejectRule) -> FittedCascade:
         """Learn the cascade.
@@ -296,33 +297,33 @@ class CascadeFit:
         seen = np.flatnonzero(self.fits.inner != fold)
         records = self.records(landmarks, kernel, seen, fold)
         held = np.flatnonzero(self.fits.inner[places] == fold)
-        facing = self.facing(landmarks, kernel, records, places[held], decisions[held])
-        return Inner(held, seen, kernel, facing)
+        scores = self.scores(landmarks, kernel, records, places[held], decisions[held])
+        return Inner(held, seen, kernel, scores)
 
     def learned(self, fold: int) -> bool:
         """Return whether an inner fold left more than one landmark to learn from."""
         return len(self.fits.landmarks(self.landmarks, self.part, fold).rows) > 1
 
-    def facing(
+    def scores(
         self,
         landmarks: Landmarks,
         kernel: LandmarkKernel,
         records: Records,
         held: IntArray,
         decisions: FloatArray,
-    ) -> Facing:
-        """Return records that were held out, in front of those that a fit knows."""
+    ) -> RecordScores:
+        """Return the scores of records that were held out with those that a fit knows."""
         rows = self.part.rows[held]
-        ask = of_records(self.asked, rows, records.rows)
-        seen = Seen(
-            decisions,
-            np.asarray(kernel.C[held]),
+        query = Decided(
             np.asarray(landmarks.scores[rows]),
             landmarks.self_scores[rows],
             landmarks.lengths[rows],
             self.lifting.objects.take(rows),
+            self.asked.of_rows(rows, records.rows),
+            rows=np.asarray(kernel.C[held]),
+            decisions=decisions,
         )
-        return Facing(records, kernel.transform, self.evidence, seen, ask)
+        return RecordScores(records, query, kernel.transform, self.evidence)
 
     def machine_rows(
         self, kernel: LandmarkKernel, records: Records, seen: IntArray, own: IntArray
@@ -336,12 +337,12 @@ class CascadeFit:
 
 @dataclass(frozen=True, eq=False)
 class Inner:
-    """An inner fold: the records that it holds out, in front of those it knows."""
+    """An inner fold: the records that it holds out, and their scores with those it knows."""
 
     held: IntArray  # places in the sample
     seen: IntArray  # places in the part
     kernel: LandmarkKernel
-    facing: Facing
+    scores: RecordScores
 
 
 class _HeldOut:
@@ -418,12 +419,12 @@ class _HeldOut:
         weights = [w]
         if self.steps:
             for inner in self._inner:
-                inner.facing.rank(np.arange(len(inner.held)), self.steps[-1])
-                inner.facing.records.index.forget()  # what is needed once
+                inner.scores.rank(np.arange(len(inner.held)), self.steps[-1])
+                inner.scores.records.index.forget()  # what is needed once
         plans = [Plan(0, False, tuple(levels), tuple(weights))]
         for number, q in enumerate(self.steps, start=1):
             features, alignments = self._gathered(
-                lambda inner, q=q: inner.facing.nearest(np.arange(len(inner.held)), q)  # type: ignore[misc]
+                lambda inner, q=q: inner.scores.nearest(np.arange(len(inner.held)), q)  # type: ignore[misc]
             )
             w, said = self._logit(features, self._asks)
             said = np.where(self._asks[:, None], said, first)
@@ -434,7 +435,7 @@ class _HeldOut:
         if not len(self._pairs) or not self._inner:
             return plans
         machines = [
-            self._machines(inner.facing.records, inner.seen, inner.kernel) for inner in self._inner
+            self._machines(inner.scores.records, inner.seen, inner.kernel) for inner in self._inner
         ]
         return [*plans, *(self._with_pairs(plan, machines) for plan in plans)]
 
@@ -446,7 +447,7 @@ class _HeldOut:
         def votes(inner: Inner) -> tuple[NDArray[Any], ...]:
             own = before.probabilities[inner.held]
             told = machines[self._inner.index(inner)]
-            return inner.facing.votes(np.arange(len(inner.held)), own, told, LIKELIEST, q)
+            return inner.scores.votes(np.arange(len(inner.held)), own, told, LIKELIEST, q)
 
         found, alignments, voting = self._gathered(votes)
         w, said = self._logit(pair_features(before.probabilities, found), voting)

@@ -16,7 +16,8 @@ from scipy.special import softmax
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.levels import Levels, lineages
-from kreinflow.answering.record_scores import SMALLEST, Facing, Records
+from kreinflow.answering.query import Query
+from kreinflow.answering.record_scores import SMALLEST, Records, RecordScores
 from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.answering.relatives import (
     MORE,
@@ -26,7 +27,7 @@ from kreinflow.answering.relatives import (
     evidence_mean,
     overwhelming,
 )
-from kreinflow.answering.score_cache import NOBODY, Ask, AskedScores, of_records
+from kreinflow.answering.score_cache import NOBODY, ScoreCache
 from kreinflow.answering.unknown_pvalue import Strangeness, evidence_needed, strange
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tiles
 from kreinflow.base.random_streams import hash_keys, stream
@@ -161,7 +162,11 @@ def asked_records(
     for tile in tiles(len(rows)):
         own = rows[tile]
         scores[tile] = classifier.landmark_rows(
-            np.asarray(landmarks.scores[own]), landmarks.self_scores[own], landmarks.lengths[own]
+            Query(
+                np.asarray(landmarks.scores[own]),
+                landmarks.self_scores[own],
+                landmarks.lengths[own],
+            )
         )
     own_objects = objects.take(rows)
     if lift is None:
@@ -184,7 +189,7 @@ class Relating:
     evidence : ScoreTransform
         Of E-values.
     strangers : Strangers
-    asked : AskedScores
+    asked : ScoreCache
         Of the distinct rows, and behind them the strangers, with each other.
     """
 
@@ -193,7 +198,7 @@ class Relating:
     objects: Viewed
     evidence: ScoreTransform
     strangers: Strangers
-    asked: AskedScores
+    asked: ScoreCache
 
     def related(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
         """Return a classifier that rejects what has no relative.
@@ -219,43 +224,35 @@ class Relating:
         if not off:
             told |= {"near": rule.near, "far": rule.far}
             classifier = replace(classifier, relatives=replace(relatives, null=rule))
-        given = self._given(classifier, self.strangers.shuffled)
-        answers = classifier.answer(*given, self._ask(self._rows(self.strangers.shuffled), records))
+        answers = classifier.answer(self._query(classifier, records, self.strangers.shuffled))
         told["shuffled"] = len(answers.reason)
         told["shuffled_accepted"] = float(np.mean(~answers.rejected))
         unknown = {**classifier.about.get("unknown", {}), "no_relative": told}
         return replace(classifier, about={**classifier.about, "unknown": unknown})
 
-    def _ask(self, rows: IntArray, records: Records) -> Ask:
-        return of_records(self.asked, rows, records.rows)
-
-    def _rows(self, numbers: IntArray) -> IntArray:
-        return np.asarray(self.strangers.first + numbers)
-
-    def _given(
-        self, classifier: LandmarkClassifier, numbers: IntArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray, Viewed | None]:
-        """Return what a classifier takes, of some of the strangers."""
+    def _query(self, classifier: LandmarkClassifier, records: Records, numbers: IntArray) -> Query:
+        """Return the query of some of the strangers."""
         of, vectors = self.strangers, self.objects.vectors
+        rows = np.asarray(of.first + numbers)
         landmarks = np.tile(self.landmarks.rows, (len(numbers), 1))
         objects = Viewed(
             [of.sequences[number] for number in numbers.tolist()],
             None if vectors is None else vectors[of.sources[numbers]],
         )
-        return (
-            self.asked(self._rows(numbers), landmarks),
+        return Query(
+            self.asked(rows, landmarks),
             of.self_scores[numbers],
             of.lengths[numbers],
             objects if classifier.looks_at_objects else None,
+            self.asked.of_rows(rows, records.rows),
         )
 
     def _evidence_of(
         self, classifier: LandmarkClassifier, records: Records, numbers: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return T of some of the strangers."""
-        seen = classifier.seen(*self._given(classifier, numbers))
-        ask = self._ask(self._rows(numbers), records)
-        return _evidence(Facing(records, self.evidence, self.evidence, seen, ask))
+        query = classifier.decided(self._query(classifier, records, numbers))
+        return _evidence(RecordScores(records, query, self.evidence, self.evidence))
 
     def _evidence_of_known(
         self, classifier: LandmarkClassifier, records: Records
@@ -264,26 +261,28 @@ class Relating:
         rows, landmarks = np.unique(self.strangers.sources), self.landmarks
         groups = np.unique(self.part.groups, return_inverse=True)[1]
         own, others = (groups[places_of(of, self.part.rows)] for of in (rows, records.rows))
-        seen = classifier.seen(
+        query = Query(
             np.asarray(landmarks.scores[rows]),
             landmarks.self_scores[rows],
             landmarks.lengths[rows],
             self.objects.take(rows) if classifier.looks_at_objects else None,
+            self.asked.of_rows(rows, records.rows),
         )
-        facing = Facing(records, self.evidence, self.evidence, seen, self._ask(rows, records))
-        return _evidence(facing, (own, others))
+        decided = classifier.decided(query)
+        scores = RecordScores(records, decided, self.evidence, self.evidence)
+        return _evidence(scores, (own, others))
 
 
 def _evidence(
-    facing: Facing, besides: tuple[IntArray, IntArray] | None = None
+    scores: RecordScores, besides: tuple[IntArray, IntArray] | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Return T of objects over the landmarks and a few of the nearest records, and more of them."""
-    every = np.arange(len(facing.seen.decisions))
-    facing.rank(every, MORE, besides)
+    every = np.arange(len(scores.query))
+    scores.rank(every, MORE, besides)
     found = []
     for q in (NEAREST, MORE):
-        around = _without(facing.around(every, q), besides)
-        found.append(evidence_mean(facing.resemblance(every, around)[1]))
+        around = _without(scores.around(every, q), besides)
+        found.append(evidence_mean(scores.resemblance(every, around)[1]))
     return found[0], found[1]
 
 
@@ -328,14 +327,14 @@ def calibrated(
     decisions = fit.decisions[np.searchsorted(fit.fits.measured, places)]
     first: FloatArray = softmax(decisions / classifier.temperature, axis=1)
     records = asked_records(classifier, fit.landmarks, fit.part, fit.lifting.objects)
-    facing = fit.facing(fit.landmarks, fit.kernel, records, places, decisions)
+    held = fit.scores(fit.landmarks, fit.kernel, records, places, decisions)
     groups, every = np.unique(fit.part.groups, return_inverse=True)[1], np.arange(n)
     alone = groups[places], groups[places_of(records.rows, fit.part.rows)]
-    facing.rank(every, NEAREST, alone)
-    around = _without(facing.around(every, 0), alone)
-    of_landmarks = strange(*facing.resemblance(every, around), first.max(axis=1))
-    around = _without(facing.around(every, NEAREST), alone)
-    normalised, gains = facing.resemblance(every, around)
+    held.rank(every, NEAREST, alone)
+    around = _without(held.around(every, 0), alone)
+    of_landmarks = strange(*held.resemblance(every, around), first.max(axis=1))
+    around = _without(held.around(every, NEAREST), alone)
+    normalised, gains = held.resemblance(every, around)
     of_nearest = strange(normalised, gains, probabilities.max(axis=1))
     strangeness = Strangeness(of_landmarks, of_nearest, false_alarms)
     hit = overwhelming(records.classes, labels, around, gains)
@@ -348,22 +347,22 @@ def calibrated(
         threshold = None
     tried = np.argsort(fit.lifting.keys[fit.part.rows[places]], kind="stable")[:LEFT_OUT]
     besides, strangers = (truth[tried], records.classes), []
-    facing.rank(tried, NEAREST, besides)
+    held.rank(tried, NEAREST, besides)
     for q, said in ((0, first), (NEAREST, probabilities)):
-        around = _without(facing.around(tried, q), besides)
+        around = _without(held.around(tried, q), besides)
         others = said[tried].copy()
         others[np.arange(len(tried)), truth[tried]] = 0.0
         others /= np.maximum(others.sum(axis=1, keepdims=True), SMALLEST)
-        strangers.append(strange(*facing.resemblance(tried, around), others.max(axis=1)))
+        strangers.append(strange(*held.resemblance(tried, around), others.max(axis=1)))
     found = strangeness.p_values(*strangers) <= false_alarms
     needed = []
     # Of each class the nodes that are neither the root nor on the last level.
     nodes = () if levels is None else lineages(levels.tree)[levels.tree.leaf, 1:-1].T
     for of_class in nodes:
         besides = of_class[truth[tried]], of_class[records.classes]
-        facing.rank(tried, NEAREST, besides)
-        around = _without(facing.around(tried, NEAREST), besides)
-        told = strange(*facing.resemblance(tried, around), first[tried].max(axis=1))
+        held.rank(tried, NEAREST, besides)
+        around = _without(held.around(tried, NEAREST), besides)
+        told = strange(*held.resemblance(tried, around), first[tried].max(axis=1))
         assert levels is not None, "nodes of no tree"
         needed.append(evidence_needed(-told[besides[0] >= 0, 1], 1.0 - levels.back_off))
     relatives = Relatives(

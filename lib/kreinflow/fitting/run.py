@@ -1,7 +1,7 @@
 """The files of a run that learning reads and writes; see :mod:`kreinflow.sequences.scores`."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,11 +16,11 @@ from kreinflow.alignment.backends import SAMPLE, backend_named
 from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.alignment.progress import tell_aligned
 from kreinflow.alignment.scoring import ScoringScheme
-from kreinflow.answering.cascade import Answers, Said, unsure
+from kreinflow.answering.cascade import Answers, Said
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import outcomes
-from kreinflow.answering.record_scores import Facing
-from kreinflow.answering.score_cache import AskedScores, of_records
+from kreinflow.answering.query import Query
+from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.answering.several_labels import joined
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import TILE, FloatArray, IntArray, single_threaded, tile_map
@@ -202,7 +202,7 @@ class Run:
         backend: str,
         threads: int,
         strangers: Strangers | None = None,
-    ) -> AskedScores:
+    ) -> ScoreCache:
         """Return the scores of distinct rows and strangers with each other; see :func:`asking`."""
         others = () if strangers is None else strangers.sequences
         return asking([*self.dataset.sequences, *others], scheme, backend, threads)
@@ -247,12 +247,12 @@ def objects_of(dataset: Dataset) -> Viewed:
 CHECKED = 0.01
 """Share of the pairs of a call that parasail scores too, until it has scored 1,000 in the job."""
 
-_ASKING_ROWS = TILE // 4  # objects that go up together: each may ask thousands of records
+_ASKING_ROWS = TILE // 4  # objects that are answered together: each may ask thousands of records
 
 
 def asking(
     sequences: Sequence[bytes], scheme: ScoringScheme, backend: str, threads: int
-) -> AskedScores:
+) -> ScoreCache:
     """Return the scores of sequences with each other, which are aligned when they are asked for.
 
     Parameters
@@ -282,7 +282,7 @@ def asking(
             left -= check_asked(*given, most, advice)
         return scores
 
-    return AskedScores(ask, len(sequences), symmetric=True)
+    return ScoreCache(ask, len(sequences), symmetric=True)
 
 
 def open_run(files: Any) -> Run:
@@ -315,8 +315,74 @@ def read_landmark_table(path: Path, dataset: Dataset) -> pd.DataFrame:
     return read_rows(path, dataset, ["class", "weight", "radius", "reached"])
 
 
+def fold_queries(
+    run: Run,
+    landmarks: Landmarks,
+    rows: IntArray,
+    classifier: LandmarkClassifier,
+    cache: ScoreCache | None = None,
+    hits: Hits | None = None,
+) -> Callable[[IntArray], Query]:
+    """Return what makes a query of distinct rows, by their places in ``rows``.
+
+    Parameters
+    ----------
+    run : Run
+    landmarks : Landmarks
+    rows : ndarray of shape (n,)
+    classifier : LandmarkClassifier
+    cache : ScoreCache, optional
+        Of the distinct rows with each other; without it the first stage answers.
+    hits : Hits, optional
+        Takes note of what is asked.
+    """
+    records = classifier.records
+
+    def query(places: IntArray) -> Query:
+        own, ask = rows[places], None
+        if cache is not None and records is not None:
+            ask = cache.of_rows(own, records.rows)
+            ask = ask if hits is None else hits.heard(ask, places, records)
+        return Query(
+            np.asarray(landmarks.scores[own]),
+            landmarks.self_scores[own],
+            landmarks.lengths[own],
+            run.objects.take(own) if classifier.looks_at_objects else None,
+            ask,
+        )
+
+    return query
+
+
+def answer_rows(
+    classifier: LandmarkClassifier, n: int, query: Callable[[IntArray], Query], asks: bool
+) -> Answers:
+    """Return the answers for n objects, of which some at a time are read and answered.
+
+    Parameters
+    ----------
+    classifier : LandmarkClassifier
+    n : int
+    query : callable
+        Takes places of objects.
+    asks : bool
+        Whether training records are asked: a thread does it then.
+    """
+    nothing = Answers.of_first(np.empty((0, len(classifier.classes))), 0.0)
+
+    def answer(part: slice) -> Answers:
+        return classifier.answer(query(np.arange(part.start, part.stop)))
+
+    if not asks:
+        return Answers.joined([nothing, *tile_map(answer, n)])
+    starts = range(0, n, _ASKING_ROWS)
+    parts = [slice(start, min(start + _ASKING_ROWS, n)) for start in starts]
+    with single_threaded():
+        return Answers.joined([nothing, *map(answer, parts)])
+
+
 def climb_fold(
-    run: Run, landmarks: Landmarks, fold: str, classifier: LandmarkClassifier, asked: AskedScores
+    run: Run, landmarks: Landmarks, fold: str, classifier: LandmarkClassifier, cache: ScoreCache
 ) -> Climbed:
     """Return what all levels of a cascade say of the records that a fold tests.
 
@@ -328,26 +394,20 @@ def climb_fold(
         That tests records.
     classifier : LandmarkClassifier
         With a cascade.
-    asked : AskedScores
+    cache : ScoreCache
         Of the distinct rows.
     """
     cascade, rows = classifier.cascade, run.dataset.rows[run.partition.testing(fold)]
-    assert cascade is not None, "a model that asks nobody"
-    parts: list[list[Said]] = []
+    assert cascade is not None, "a model without a cascade"
     hits = run.hits(fold)
+    query = fold_queries(run, landmarks, rows, classifier, cache, hits)
     with single_threaded():
-        for start in range(0, len(rows), _ASKING_ROWS):
-            own = rows[start : start + _ASKING_ROWS]
-            seen = classifier.seen(
-                np.asarray(landmarks.scores[own]),
-                landmarks.self_scores[own],
-                landmarks.lengths[own],
-                run.objects.take(own) if classifier.looks_at_objects else None,
+        parts = [
+            cascade.climbed(cascade.scores(classifier.decided(query(places))))
+            for places in np.split(
+                np.arange(len(rows)), range(_ASKING_ROWS, len(rows), _ASKING_ROWS)
             )
-            ask = of_records(asked, own, cascade.records.rows)
-            ask = hits.heard(ask, start + np.arange(len(own)), cascade.records)
-            facing = Facing(cascade.records, cascade.transform, cascade.evidence, seen, ask)
-            parts.append(cascade.climbed(facing))
+        ]
     said = [
         Said(*map(np.concatenate, zip(*level, strict=True))) for level in zip(*parts, strict=True)
     ]
@@ -366,8 +426,8 @@ def predict_fold(
     fold: str,
     recipe: str,
     classifier: LandmarkClassifier,
-    climbed: Climbed | None = None,
-    asked: AskedScores | None = None,
+    cache: ScoreCache | None = None,
+    hits: Hits | None = None,
 ) -> pd.DataFrame:
     """Return the predictions of one classifier for the records that a fold tests.
 
@@ -380,10 +440,10 @@ def predict_fold(
     landmarks : Landmarks
     fold, recipe : str
     classifier : LandmarkClassifier
-    climbed : Climbed, optional
-        From :func:`climb_fold`. Without it the first stage predicts.
-    asked : AskedScores, optional
-        Of the distinct rows, for a classifier with relatives.
+    cache : ScoreCache, optional
+        Of the distinct rows. Without it the first stage predicts.
+    hits : Hits, optional
+        What knows already of pairs that were asked.
 
     Returns
     -------
@@ -392,33 +452,11 @@ def predict_fold(
         node, which is empty for the root, and node_probability besides.
     """
     tested = np.flatnonzero(run.partition.testing(fold))
-    rows = run.dataset.rows[tested]
-
-    def predict(tile: slice) -> FloatArray:
-        part = rows[tile]
-        return classifier.predict_proba(
-            np.asarray(landmarks.scores[part]),
-            landmarks.self_scores[part],
-            landmarks.lengths[part],
-            run.objects.take(part) if classifier.looks_at_objects else None,
-        )
-
-    alignments: NDArray[Any] = np.full(len(rows), _first_alignments(run, classifier))
-    if climbed is None:
-        parts = tile_map(predict, len(rows))
-        probabilities = np.concatenate([np.empty((0, len(run.dataset.classes))), *parts])
-        reason = classifier.first_answers(probabilities).reason
-    else:
-        probabilities, alignments = climbed.at(climbed.cascade.threshold)
-        top = probabilities.max(axis=1, initial=0.0)
-        reason = unsure(top, climbed.cascade.reject_threshold)
-    p_value, deepest = np.full(len(rows), np.nan), None
-    hits = run.hits(fold) if climbed is None else climbed.hits
-    if classifier.relatives is not None and asked is not None and len(rows):
-        answers = _answers(run, landmarks, rows, classifier, asked, hits)
-        probabilities, reason, p_value = answers.probabilities, answers.reason, answers.p_value
-        alignments = _first_alignments(run, classifier) + answers.alignments
-        deepest = answers.deepest
+    rows, hits = run.dataset.rows[tested], hits or run.hits(fold)
+    query = fold_queries(run, landmarks, rows, classifier, cache, hits)
+    asks = cache is not None and classifier.records is not None
+    answers = answer_rows(classifier, len(rows), query, asks)
+    probabilities = answers.probabilities
     classes = np.array(run.dataset.classes, dtype=object)
     true, predicted = classes[run.dataset.labels[tested]], classes[probabilities.argmax(axis=1)]
     if classifier.several is not None and run.dataset.memberships is not None:
@@ -433,14 +471,14 @@ def predict_fold(
             "id": [run.dataset.ids[i] for i in tested],
             "true": true,
             "predicted": predicted,
-            "reason": reason,
-            "unknown_p": p_value,
-            "alignments": alignments.astype(np.int64),
+            "reason": answers.reason,
+            "unknown_p": answers.p_value,
+            "alignments": _first_alignments(run, classifier) + answers.alignments,
         }
     )
     table = pd.concat([table, hits.table()], axis=1)
     if classifier.levels is not None:
-        answered = classifier.levels.answer(probabilities, deepest)
+        answered = classifier.levels.answer(probabilities, answers.deepest)
         nodes = np.array(classifier.levels.tree.nodes, dtype=object)
         table = table.assign(node=nodes[answered.node], node_probability=answered.probability)
     columns = pd.DataFrame(probabilities, columns=[f"p_{label}" for label in classes])
@@ -451,104 +489,73 @@ def predict_fold(
     return pd.concat([predictions, sets], axis=1)
 
 
-def _answers(
-    run: Run,
-    landmarks: Landmarks,
-    rows: IntArray,
-    classifier: LandmarkClassifier,
-    asked: AskedScores,
-    hits: Hits,
-) -> Answers:
-    """Return what a classifier that asks records says of distinct rows."""
-    records, parts = classifier.records, []
-    assert records is not None, "a model that asks nobody"
-    with single_threaded():
-        for start in range(0, len(rows), _ASKING_ROWS):
-            own = rows[start : start + _ASKING_ROWS]
-            ask = of_records(asked, own, records.rows)
-            parts.append(
-                classifier.answer(
-                    np.asarray(landmarks.scores[own]),
-                    landmarks.self_scores[own],
-                    landmarks.lengths[own],
-                    run.objects.take(own) if classifier.looks_at_objects else None,
-                    hits.heard(ask, start + np.arange(len(own)), records),
-                )
-            )
-    return Answers.joined(parts)
-
-
-def predict_unknown(
-    records: pd.DataFrame,
-    scores: NDArray[Any],
-    union: IntArray,
-    landmark_rows: IntArray,
-    fold: str,
-    recipe: str,
-    classifier: LandmarkClassifier,
-    objects: Viewed | None = None,
-    asked: AskedScores | None = None,
-) -> pd.DataFrame:
-    """Return the predictions of one classifier for the records held out as unknown.
+@dataclass(frozen=True, eq=False)
+class UnknownRecords:
+    """The records that are held out as unknown.
 
     Parameters
     ----------
-    records : DataFrame
+    table : DataFrame
         Columns id, label, row, length, self_score.
     scores : ndarray of shape (n_rows, n_union)
-        Of the distinct rows of the records with the union of the landmarks.
-    union, landmark_rows : ndarray of int
-        Rows of all landmarks, and of the classifier's.
-    fold, recipe : str
-    classifier : LandmarkClassifier
-    objects : Viewed, optional
-        The distinct rows of the records as views see them.
-    asked : AskedScores, optional
-        Scores of the distinct rows of the records, and behind them those of the data set, with each
-        other: for a classifier with a cascade.
-
-    Returns
-    -------
-    DataFrame
-        With the columns of :data:`kreinflow.evaluation.unknown.UNKNOWN_COLUMNS`.
+        Of their distinct rows with the union of the landmarks.
+    union : ndarray of shape (n_union,)
+        The rows of these in the data set.
+    objects : Viewed or None
+        The distinct rows as views see them.
+    cache : ScoreCache or None
+        Scores of the distinct rows, and behind them those of the data set, with each other: for
+        classifiers that ask records.
     """
-    places = np.searchsorted(union, landmark_rows)
-    rows = records["row"].to_numpy(np.int64)
-    own, lengths = (records[name].to_numpy(np.float64) for name in ("self_score", "length"))
 
-    def answer(tile: slice) -> Answers:
-        part, ask = rows[tile], None
-        if classifier.records is not None and asked is not None:
-            ask = of_records(asked, part, len(scores) + classifier.records.rows)
-        return classifier.answer(
-            np.asarray(scores[part])[:, places],
-            own[tile],
-            lengths[tile],
-            None if objects is None else objects.take(part),
-            ask,
+    table: pd.DataFrame
+    scores: NDArray[Any]
+    union: IntArray
+    objects: Viewed | None = None
+    cache: ScoreCache | None = None
+
+    def predict(
+        self, landmark_rows: IntArray, fold: str, recipe: str, classifier: LandmarkClassifier
+    ) -> pd.DataFrame:
+        """Return the predictions of one classifier, whose landmarks are these rows.
+
+        Returns
+        -------
+        DataFrame
+            With the columns of :data:`kreinflow.evaluation.unknown.UNKNOWN_COLUMNS`.
+        """
+        columns = np.searchsorted(self.union, landmark_rows)
+        rows = self.table["row"].to_numpy(np.int64)
+        own, lengths = (self.table[name].to_numpy(np.float64) for name in ("self_score", "length"))
+        records, cache = classifier.records, self.cache
+
+        def query(places: IntArray) -> Query:
+            part, ask = rows[places], None
+            if records is not None and cache is not None:
+                ask = cache.of_rows(part, len(self.scores) + records.rows)
+            return Query(
+                np.asarray(self.scores[part])[:, columns],
+                own[places],
+                lengths[places],
+                None if self.objects is None else self.objects.take(part),
+                ask,
+            )
+
+        asks = records is not None and cache is not None
+        answers = answer_rows(classifier, len(rows), query, asks)
+        repeat, number = fold_numbers(fold)
+        classes = np.array(classifier.classes, dtype=object)
+        return pd.DataFrame(
+            {
+                "recipe": recipe,
+                "repeat": repeat,
+                "fold": number,
+                "id": self.table["id"],
+                "true": self.table["label"],
+                "predicted": classes[answers.probabilities.argmax(axis=1)],
+                "reason": answers.reason,
+                "unknown_p": answers.p_value,
+                "probability": answers.probabilities.max(axis=1),
+                "reject": np.where(answers.rejected, "yes", "no"),
+            }
         )
-
-    with single_threaded():
-        answers = [
-            answer(slice(start, start + _ASKING_ROWS))
-            for start in range(0, len(rows), _ASKING_ROWS)
-        ]
-    probabilities, reason, p_value = (
-        np.concatenate([getattr(answer, name) for answer in answers])
-        for name in ("probabilities", "reason", "p_value")
-    )
-    repeat, number = fold_numbers(fold)
-    return pd.DataFrame(
-        {
-            "recipe": recipe,
-            "repeat": repeat,
-            "fold": number,
-            "id": records["id"],
-            "true": records["label"],
-            "predicted": np.array(classifier.classes, dtype=object)[probabilities.argmax(axis=1)],
-            "reason": reason,
-            "unknown_p": p_value,
-            "probability": probabilities.max(axis=1),
-            "reject": np.where(reason == "", "no", "yes"),
-        }
-    )

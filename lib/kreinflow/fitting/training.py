@@ -20,7 +20,7 @@ from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
 from kreinflow.answering.reject_threshold import RejectRule
-from kreinflow.answering.score_cache import AskedScores
+from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.answering.several_labels import Several, held_out_figures
 from kreinflow.base.errors import InputError, named
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded
@@ -80,7 +80,7 @@ class Training:
         For the learners that draw.
     liftings : callable, optional
         Returns the lifting of a recipe that has one.
-    asked : AskedScores, optional
+    asked : ScoreCache, optional
         Scores of the distinct rows of the data set with each other, for recipes with a cascade.
     evidence : ScoreTransform, optional
         What a cascade weighs the nearest records by; that of the recipe if it is left out.
@@ -100,7 +100,7 @@ class Training:
     reject: RejectRule
     seed: int
     liftings: Callable[[Mapping[str, Any]], Lifting] | None = None
-    asked: AskedScores | None = None
+    asked: ScoreCache | None = None
     evidence: ScoreTransform | None = None
     levels: Levels | None = None
     learn: Learned = "leaves"

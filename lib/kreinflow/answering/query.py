@@ -1,0 +1,83 @@
+"""A query: new objects with what is known of them, which a model answers."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.answering.score_cache import Ask
+from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.views.objects import Viewed
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A batch of n objects.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, n_landmarks)
+        As aligned or measured, dissimilarities squared; not transformed.
+    self_scores, lengths : ndarray of shape (n,)
+        Of sequences; zeros for others, which no transform asks for.
+    objects : Viewed or None
+        The objects as views see them.
+    ask : callable or None
+        Scores the objects, by their places, with training records; None if there is none to score.
+    """
+
+    scores: NDArray[Any]
+    self_scores: FloatArray
+    lengths: FloatArray
+    objects: Viewed | None = None
+    ask: Ask | None = None
+
+    @classmethod
+    def measured(cls, scores: NDArray[Any]) -> "Query":
+        """Return the query of objects that are no sequences."""
+        nothing = np.zeros(len(scores))
+        return cls(scores, nothing, nothing)
+
+    def __len__(self) -> int:
+        """Return the number of objects."""
+        return len(self.scores)
+
+    def take(self, places: IntArray) -> "Query":
+        """Return some of the objects."""
+        return Query(*self._taken(places))
+
+    def _taken(self, places: IntArray) -> tuple[Any, ...]:
+        ask = self.ask
+
+        def asked(queries: IntArray, records: IntArray) -> NDArray[Any]:
+            assert ask is not None
+            return ask(places[queries], records)
+
+        return (
+            self.scores[places],
+            self.self_scores[places],
+            self.lengths[places],
+            None if self.objects is None else self.objects.take(places),
+            None if ask is None else asked,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Decided(Query):
+    """A query after the first stage of a model.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, n_landmarks)
+        Transformed scores.
+    decisions : ndarray of shape (n, n_classes)
+    """
+
+    rows: FloatArray
+    decisions: FloatArray
+
+    def take(self, places: IntArray) -> "Decided":
+        """Return some of the objects."""
+        rows, decisions = self.rows[places], self.decisions[places]
+        return Decided(*self._taken(places), rows=rows, decisions=decisions)
