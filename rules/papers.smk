@@ -3,8 +3,9 @@
 # makes: paper/experiments/NAME.tsv (fold by fold), paper/figures/NAME.png and NAME.tsv (what is
 #        drawn), paper/paper.tsv, paper/paper.html
 
+from kreinflow.papers.experiments import DATA as PAPER_DATA
+from kreinflow.papers.experiments import FIGURES as PAPER_FIGURES
 from kreinflow.papers.experiments import load_experiments
-from kreinflow.papers.figures import FIGURES as PAPER_FIGURES
 
 EXPERIMENTS = load_experiments()
 PAPER = f"{RESULTS}/paper"
@@ -15,7 +16,6 @@ IN_TARGET = [
     if experiment.can_run(DATA)
     and (not experiment.hours or Path(f"{on_disk(PAPER)}/experiments/{name}.tsv").is_file())
 ]
-PAPER_DATA = Path(LIBRARY) / "kreinflow" / "papers" / "data"
 
 
 rule run_experiment:
@@ -42,10 +42,7 @@ rule run_experiment:
             ),
         ),
     params:
-        config=lambda wildcards: EXPERIMENTS[wildcards.experiment].config,
-        one_against_rest=lambda wildcards: EXPERIMENTS[wildcards.experiment].one_against_rest,
-        centring=lambda wildcards: EXPERIMENTS[wildcards.experiment].centring,
-        unit_columns=lambda wildcards: EXPERIMENTS[wildcards.experiment].unit_columns,
+        measured=lambda wildcards: EXPERIMENTS[wildcards.experiment].measured,
         data=str(DATA),
         seed=CONFIG["seed"],
         code=code("papers_experiment.py"),
@@ -74,10 +71,7 @@ rule draw_paper_figure:
     params:
         data=str(DATA),
         seed=CONFIG["seed"],
-        code=lambda wildcards: [
-            code("papers_figure.py"),
-            code_digest(f"{LIBRARY}/kreinflow/papers/plots/{wildcards.figure}.py"),
-        ],
+        code=code("papers_figure.py"),
     script:
         "../scripts/papers_figure.py"
 

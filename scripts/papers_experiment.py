@@ -8,13 +8,6 @@ from kreinflow.papers.run import run_experiment
 
 with logged(snakemake.log[0]) as console:
     params = snakemake.params
-    lines = run_experiment(
-        params.config,
-        params.one_against_rest,
-        params.centring,
-        Path(params.data),
-        params.seed,
-        params.unit_columns,
-    )
+    lines = run_experiment(**params.measured, data_folder=Path(params.data), seed=params.seed)
     console.say("\n" + lines.groupby("recipe", sort=False)["accuracy"].mean().to_string())
     write_table(snakemake.output[0], lines)

@@ -6,10 +6,8 @@ from kreinflow.files.artifacts import read_table, write_table, write_text
 from kreinflow.files.console import logged
 from kreinflow.files.provenance import package_versions
 from kreinflow.papers.experiments import load_experiments
-from kreinflow.papers.figures import FIGURES, LEFT_OUT
 from kreinflow.papers.page import render_page
-from kreinflow.papers.published import read_published
-from kreinflow.papers.tables import compare
+from kreinflow.papers.tables import compare, read_published
 
 with logged(snakemake.log[0]) as console:
     files = snakemake.input
@@ -18,6 +16,6 @@ with logged(snakemake.log[0]) as console:
     table = compare(read_published(), load_experiments(), results)
     write_table(snakemake.output.table, table)
     images = {Path(path).stem: Path(path).read_bytes() for path in files.figures}
-    page = render_page(table, load_experiments(), FIGURES, LEFT_OUT, images, package_versions())
+    page = render_page(table, images, package_versions())
     write_text(snakemake.output.page, page)
     console.say(f"{table['our_accuracy'].notna().sum()} rows, {len(page.encode()) / 1e6:.2f} MB")

@@ -1,6 +1,5 @@
 """The figures of the papers: their numbers against other ways to them, and what is drawn."""
 
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -9,39 +8,40 @@ import pytest
 import scipy.stats
 from matplotlib.text import Text
 
-from kreinflow.papers.figures import FIGURES
-from kreinflow.papers.plots import eigenmap, look, measuring, rank_preservation, runtime, samplers
-from kreinflow.papers.plots.measuring import balls
+from kreinflow.papers.experiments import FIGURES
+from kreinflow.papers.plots import accuracies, approximations, costs, data_sets, style
+from kreinflow.papers.plots.data_sets import balls
+from kreinflow.papers.plots.figures import PLOTS
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses:UserWarning")
 
 NOWHERE = Path("no such folder")
-PLOTS = {name: import_module(f"kreinflow.papers.plots.{name}") for name in FIGURES}
-
-BANANAS, BOARD = PLOTS["bananas"].SELECTORS, {"name": "checkerboard", "objects": 180}
+BANANAS, BOARD = accuracies.BANANA_SELECTORS, {"name": "checkerboard", "objects": 180}
 SMALL = {
-    "bananas": {
+    "accuracies": {
+        "BANANA_SELECTORS": {name: BANANAS[name] for name in ("meb", "uniform 2")},
+        "BOARD": BOARD,
+        "BUDGETS": (2, 9),
+        "OBJECTS": 60,
         "OVERLAPS": (0.3, 0.1),
+        "RANKS": (5, 10),
         "REPEATS": 1,
-        "SELECTORS": {name: BANANAS[name] for name in ("meb", "uniform 2")},
     },
-    "classification_ranks": {"RANKS": (5, 10), "OBJECTS": 60},
-    "decision_regions": {"GENERATOR": BOARD},
-    "landmark_numbers": {"BUDGETS": (2, 9), "GENERATOR": BOARD},
-    "measuring": {"FOLDS": 3},
-    "rank_preservation": {
-        "FOLDS": 3,
-        "LEARNER": {"method": "ny_ikfd"},
-        "OBJECTS": 40,
-        "REPEATS": 2,
-        "SHARES": (0.1, 0.5),
-    },
-    "runtime": {
+    "costs": {
+        "DRAWS": 1,
         "FITTED": {"full": 120, "linear": 120},
+        "FOLDS": 3,
         "FULL_SIZES": (120, 240),
+        "LEARNER": {"method": "ny_ikfd"},
         "LINEAR_SIZES": (120, 240, 480),
+        "OBJECTS": 40,
+        "RANK_DRAWS": 2,
+        "SAMPLED_RANKS": (5, 10),
+        "SHARES": (0.1, 0.5),
+        "TABLES": costs.TABLES[:1],
     },
-    "samplers": {"RANKS": (5, 10), "REPEATS": 1, "TABLES": samplers.TABLES[:1]},
+    "data_sets": {"FOLDS": 3},
+    "regions": {"BOARD": BOARD},
 }
 """What takes long, shrunk."""
 
@@ -56,6 +56,7 @@ def tables():
 
 
 def test_figures_are_drawn_without_the_files_and_with_letters_of_nine_points(tables):
+    assert list(PLOTS) == list(FIGURES)
     for name, table in tables.items():
         assert FIGURES[name].present(NOWHERE) == []
         texts = PLOTS[name].draw(table).findobj(Text)
@@ -65,7 +66,7 @@ def test_figures_are_drawn_without_the_files_and_with_letters_of_nine_points(tab
 
 def test_the_same_table_gives_the_same_bytes(tables, tmp_path):
     for name in ("first", "second"):
-        look.save_png(runtime.draw(tables["runtime"]), tmp_path / name)
+        style.save_png(PLOTS["runtime"].draw(tables["runtime"]), tmp_path / name)
     first = (tmp_path / "first").read_bytes()
     assert first.startswith(b"\x89PNG")
     assert first == (tmp_path / "second").read_bytes()
@@ -88,26 +89,26 @@ def test_all_landmarks_leave_no_error():
     data_set = balls(1, 60)
     assert data_set.approximate(np.arange(60)).error < 1e-9
     K = data_set.kernel
-    assert measuring.relative_error(K, 0 * K) == pytest.approx(1)
+    assert data_sets.relative_error(K, 0 * K) == pytest.approx(1)
 
 
 def test_the_error_of_a_rank_is_near_the_best_where_landmarks_abound():
-    _, data_set = next(samplers.data_sets())
-    best = samplers.best_errors(data_set.kernel)
+    data_set = costs.two_gaussian_kernels("diabetes")
+    best = costs.best_errors(data_set.kernel)
     for rank in (5, 10):
-        error, _ = samplers._try(data_set, "uniform", 150, rank, seed=1)
+        error, _ = costs.one_try(data_set, "uniform", 150, rank, seed=1)
         assert best[rank] <= error < 1.1 * best[rank]
 
 
 def test_landmarks_are_those_of_the_training_part():
     training = np.arange(60) < 40
-    chosen = balls(1, 60).choose(measuring.selector_settings("kmeans", 7), 1, training)
+    chosen = balls(1, 60).choose(data_sets.selector_settings("kmeans", 7), 1, training)
     assert len(chosen) == 7
     assert training[chosen].all()
 
 
 def test_scores_of_families_have_a_unit_diagonal_and_are_symmetric():
-    dataset = measuring.families(3, 30, 1).dataset
+    dataset = data_sets.families(30, 1, 3).dataset
     assert dataset.kind == "similarity"
     np.testing.assert_array_equal(dataset.matrix, dataset.matrix.T)
     np.testing.assert_allclose(np.diagonal(dataset.matrix), 1)
@@ -128,7 +129,7 @@ def test_the_eigenmap_parts_two_blocks():
     labels = np.repeat([0, 1], 20)
     rng = np.random.default_rng(0)
     noise = rng.uniform(0, 0.02, size=(40, 40))
-    points = eigenmap.eigenmap((labels[:, None] == labels) + noise + noise.T)
+    points = approximations.eigenmap((labels[:, None] == labels) + noise + noise.T)
     np.testing.assert_allclose(points.mean(axis=0), 0, atol=1e-12)
     assert points[:20, 0].max() * points[:20, 0].min() > 0  # all on one side
     assert (points[:20, 0] * points[20:, 0] < 0).all()
@@ -137,7 +138,7 @@ def test_the_eigenmap_parts_two_blocks():
 def test_a_turned_map_lies_on_its_pattern():
     pattern = np.random.default_rng(0).normal(size=(30, 2))
     mirrored = pattern @ np.array([[0.6, 0.8], [0.8, -0.6]])
-    np.testing.assert_allclose(eigenmap.turned(mirrored, pattern), pattern, atol=1e-12)
+    np.testing.assert_allclose(approximations.turned(mirrored, pattern), pattern, atol=1e-12)
 
 
 def test_two_landmarks_give_the_plane_the_decisions_of_all_points(tables):
@@ -173,9 +174,9 @@ def test_the_small_block_is_lost_without_landmarks_in_it(tables):
 def test_more_landmarks_leave_a_smaller_error(tables):
     table = tables["landmark_numbers"]
     errors = table[table["budget"] > 0].pivot(index="selector", columns="budget", values="error")
-    assert set(errors.index) == set(look.SELECTOR_LOOKS)
+    assert set(errors.index) == set(style.SELECTOR_LOOKS)
     assert (errors[9] < errors[2]).all()
-    full = table[table["selector"] == PLOTS["landmark_numbers"].FULL]
+    full = table[table["selector"] == accuracies.FULL]
     assert float(full["error"].iloc[0]) < 1e-6
 
 
@@ -188,57 +189,57 @@ def test_bananas_of_little_overlap_are_parted(tables):
 
 def test_ranks_are_kept_by_all_landmarks():
     data_set = balls(1, 30)
-    K = measuring.flipped(data_set.kernel)
+    K = data_sets.flipped(data_set.kernel)
     values = np.linalg.eigvalsh(data_set.kernel)
     np.testing.assert_allclose(np.linalg.eigvalsh(K), np.sort(np.abs(values)), atol=1e-9)
-    again = rank_preservation.approximated(data_set, 30, 1, 1.0)
+    again = data_set.approximate(np.arange(30)).flipped
     np.testing.assert_allclose(again, K, atol=1e-6 * np.abs(K).max())
 
 
 def test_correlations_are_spearmans(tables):
     table = tables["rank_preservation"]
-    row = table[(table["what"] == rank_preservation.SPEARMAN) & (table["data"] == "ball")].iloc[0]
+    row = table[(table["what"] == costs.SPEARMAN) & (table["data"] == "ball")].iloc[0]
     data_set = balls(1, 40)
-    (seed, *_) = measuring.redrawn(1, "ranks", 2)
-    K = rank_preservation.approximated(
-        data_set, int(row["landmarks"]), seed, measuring.RANKS[row["eigenvalues"]]
-    )
+    (seed, *_) = data_sets.redrawn(1, "ranks", 2)
+    uniform = data_sets.selector_settings("uniform", int(row["landmarks"]))
+    landmarks = data_set.choose(uniform, seed)
+    K = data_set.approximate(landmarks, rank=data_sets.RANKS[row["eigenvalues"]]).flipped
     pairs = np.triu_indices(40, 1)
-    whole = measuring.flipped(data_set.kernel)
+    whole = data_sets.flipped(data_set.kernel)
     expected = scipy.stats.spearmanr(K[pairs], whole[pairs]).statistic
     assert row["value"] == pytest.approx(expected, rel=1e-9)
 
 
 def test_both_ways_give_the_same_flipped_kernel(monkeypatch):
-    monkeypatch.setattr(runtime, "LANDMARKS", 50)
+    monkeypatch.setattr(costs, "LANDMARKS", 50)
     vectors = balls(1, 50).vectors
-    Z = runtime.linear(vectors)
-    S = runtime.full(vectors)
+    Z = costs.linear(vectors)
+    S = costs.full(vectors)
     np.testing.assert_allclose(Z @ Z.T, S, atol=1e-6 * np.abs(S).max())
 
 
 def test_the_slope_is_the_exponent():
-    least = runtime.FITTED["full"]
+    least = costs.FITTED["full"]
     n = least * np.array([0.5, 1, 2, 4])
     table = pd.DataFrame({"way": "full", "objects": n, "seconds": np.where(n < least, 9, n**2.5)})
-    assert runtime.slope(table, "full") == pytest.approx(2.5)
+    assert costs.slope(table, "full") == pytest.approx(2.5)
 
 
 def test_nothing_is_better_than_the_best_of_a_rank(tables):
     table = tables["samplers"]
-    best = table[table["landmarks"] == samplers.BEST].set_index("rank")["error"]
-    others = table[table["landmarks"] != samplers.BEST]
+    best = table[table["landmarks"] == costs.BEST].set_index("rank")["error"]
+    others = table[table["landmarks"] != costs.BEST]
     assert (others["error"].to_numpy() > best.loc[others["rank"]].to_numpy()).all()
     A = np.random.default_rng(0).normal(size=(120, 120))
     U, s, Vt = np.linalg.svd(A + A.T)
-    rank = samplers.RANKS[-1]
+    rank = costs.SAMPLED_RANKS[-1]
     truncated = (U[:, :rank] * s[:rank]) @ Vt[:rank]
     expected = np.linalg.norm(A + A.T - truncated) / np.linalg.norm(A + A.T)
-    assert samplers.best_errors(A + A.T)[rank] == pytest.approx(expected)
+    assert costs.best_errors(A + A.T)[rank] == pytest.approx(expected)
 
 
 def test_the_kernel_of_the_samplers_is_as_indefinite_as_the_papers():
     """Eigenvalues that sum to 0 have a negative part of one half, the paper's figure."""
-    _, data_set = next(samplers.data_sets())
+    data_set = costs.two_gaussian_kernels("diabetes")
     assert not np.diagonal(data_set.matrix).any()
     assert data_set.matrix.any()

@@ -4,11 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kreinflow.papers.experiments import load_experiments
-from kreinflow.papers.figures import FigureLeftOut, PaperFigure
+from kreinflow.papers.experiments import FIGURES, load_experiments
 from kreinflow.papers.page import TITLES, render_page
-from kreinflow.papers.published import read_published
-from kreinflow.papers.tables import ANSWERS, compare, summarise
+from kreinflow.papers.tables import OURS, compare, read_published, summarise
 from report.made_up import Page
 
 EXPERIMENTS = load_experiments()
@@ -122,7 +120,7 @@ def test_a_figure_whose_setting_is_open_has_a_row_for_each(table):
     assert board["accuracy"].tolist() == [90.22, 90.22]
     np.testing.assert_allclose(board["our_accuracy"], [50, 90])
     assert board["setting"].tolist() == ["squares touch", "gap of 10 % between squares"]
-    text = Page(render_page(answers, EXPERIMENTS, {}, [], {}, {})).all_text
+    text = Page(render_page(answers, {}, {})).all_text
     for setting in board["setting"]:
         assert f"checkerboard, {setting}" in text
     assert "banana, the paper's file EPCVM 83.25 ± 4.18 5300" in text  # no figure of ours
@@ -136,21 +134,19 @@ def test_recipes_that_no_paper_has_stand_at_the_end(table):
         ("protein213", "ikfd-leverage-meb"),
     }
     assert others.index.min() == (table["source"] != "").sum()
-    assert list(table.columns) == [*PUBLISHED.columns, *ANSWERS, "setting", "why"]
+    assert list(table.columns) == [*PUBLISHED.columns, *OURS, "setting", "why"]
 
 
 def test_page(table):
-    figures = {"plane": PaperFigure("schleif2018", "7", "A plane of <two> signs")}
-    left_out = [FigureLeftOut("gisbrecht2015", "1", "a scheme")]
-    text = render_page(table, EXPERIMENTS, figures, left_out, {"plane": PNG}, {"python": "3.11"})
-    again = render_page(table, EXPERIMENTS, figures, left_out, {"plane": PNG}, {"python": "3.11"})
-    assert text == again
+    text = render_page(table, {"runtime": PNG}, {"python": "3.11"})
+    assert text == render_page(table, {"runtime": PNG}, {"python": "3.11"})
     page = Page(text).checked()
     names = [name for name, _ in page.elements]
     assert names.count("img") == 1
     assert names.count("script") == 1  # sorts tables
     assert set(TITLES) <= set(page.ids)
-    assert "A plane of <two> signs" in page.all_text
+    assert FIGURES["runtime"].caption in page.all_text  # with a ">"
+    assert "Figure 1: a scheme of transformations, without data." in page.all_text
     assert "96.71 ± 3.20" in page.all_text
     assert "95.00 ± 0.9" in page.all_text
     assert names.count("tr") > 298
@@ -158,7 +154,7 @@ def test_page(table):
 
 
 def test_page_counts_what_is_within_two_standard_deviations(table):
-    page = Page(render_page(table, EXPERIMENTS, {}, [], {}, {}))
+    page = Page(render_page(table, {}, {}))
     facts = page.all_text.split("At a glance")[2]
     # At 100 % the balls are better than five rows of schleif2018, the other five are near 100;
     # at 95 % the proteins are within two deviations of all six.

@@ -57,8 +57,7 @@ def pages():
             {"demo": compared(made_up())}, {"demo": made_up_budgets()}, {"demo": {}}, 1
         ),
         "papers": papers_page(
-            compare(PUBLISHED, EXPERIMENTS, {"ball-200": lines("ball-200")}),
-            *(EXPERIMENTS, {}, [], {}, {"python": "3.11"}),
+            compare(PUBLISHED, EXPERIMENTS, {"ball-200": lines("ball-200")}), {}, {"python": "3.11"}
         ),
     }
 

@@ -8,7 +8,7 @@ import pytest
 
 from kreinflow.files.artifacts import read_table, table_text
 from kreinflow.papers.experiments import load_experiments
-from kreinflow.papers.plots import spectra
+from kreinflow.papers.plots.approximations import measure_spectra
 from kreinflow.papers.run import run_experiment
 
 EXPERIMENT = "gaussians-r11"
@@ -33,7 +33,7 @@ def test_a_figure_is_drawn_through_the_workflow(run, small_config):
     run.run("--keep-going", FIGURE)
     assert (run.folder / FIGURE).read_bytes().startswith(b"\x89PNG")
     found = (run.folder / FIGURE).with_suffix(".tsv").read_text()
-    assert found == table_text(spectra.measure(small_config["seed"], Path(run.folder)))
+    assert found == table_text(measure_spectra(small_config["seed"], Path(run.folder)))
     assert run.jobs(FIGURE) == {}
 
 

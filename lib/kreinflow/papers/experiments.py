@@ -1,9 +1,6 @@
-"""The experiments of the papers: what is run, on which data, and which files it wants.
+"""The experiments and figures of the papers, from the files of ``data/``."""
 
-Light to import: the workflow asks while it is parsed.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -13,21 +10,22 @@ import yaml
 
 from kreinflow.sequences.sources.registry import make_source
 
-FILE = Path(__file__).parent / "data" / "experiments.yaml"
-"""Where they are written down."""
+DATA = Path(__file__).parent / "data"
 
 _DEFAULTS = {"transform": "raw", "rank": 1.0, "correction": "none"}
-"""Of a recipe of the file; all eigenvalues of the landmark matrix are kept, as the papers do."""
+"""Settings of a recipe: all eigenvalues of the landmark matrix are kept, as the papers do."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One data set and the recipes that meet on it.
+    """One data set and the recipes that are measured on it.
 
     Parameters
     ----------
     name : str
-        Its name, and that of the data set in its config.
+        Also that of the data set in the config.
+    config : mapping
+        The config of the recipes on these data, without what has a default.
     about : str
         What the data are.
     wants : str
@@ -35,36 +33,38 @@ class Experiment:
     one_against_rest : bool
         Whether the first class is told from all others, instead of all from each other.
     centring : {"landmarks", "training", "factor"}
-        How dissimilarities become similarities, see
-        :func:`~kreinflow.evaluation.cross_validation.cross_validate`.
-    signature : tuple of int, optional
+        See :func:`~kreinflow.evaluation.cross_validation.cross_validate`.
+    unit_columns : bool
+        Whether the kernel is made asymmetric, see :func:`~kreinflow.papers.run.with_unit_columns`.
+    signature : sequence of int, optional
         Positive, negative and zero eigenvalues, where a paper gives them.
     setting : str
         What sets the data apart where a published figure stands beside several experiments.
     hours, memory_mb : float and int
-        An estimate of what takes many hours, on one core; 0 for the others. What has an estimate
-        is not part of the target until its file has been asked for.
-    config : mapping
-        The config of these recipes on these data, without what has a default.
+        An estimate, on one core, of what takes many hours. Such an experiment is not part of the
+        target until its file has been asked for.
     why : mapping of str to str
         For recipes that fall short of a paper: why we think so.
-    unit_columns : bool
-        Whether the kernel is made asymmetric, as in schleif2015epcvm: see
-        :func:`~kreinflow.papers.run.with_unit_columns`.
     """
 
     name: str
-    about: str
-    wants: str
-    one_against_rest: bool
-    centring: Literal["landmarks", "training", "factor"]
-    signature: tuple[int, ...]
-    setting: str
-    hours: float
-    memory_mb: int
     config: Mapping[str, Any] = field(repr=False)
-    why: Mapping[str, str]
-    unit_columns: bool
+    about: str
+    wants: str = ""
+    one_against_rest: bool = False
+    centring: Literal["landmarks", "training", "factor"] = "landmarks"
+    unit_columns: bool = False
+    signature: Sequence[int] = ()
+    setting: str = ""
+    hours: float = 0
+    memory_mb: int = 0
+    why: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """What decides the figures: arguments of :func:`~kreinflow.papers.run.run_experiment`."""
+        names = ("config", "one_against_rest", "centring", "unit_columns")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def recipes(self) -> list[str]:
@@ -77,27 +77,60 @@ class Experiment:
         source = make_source(self.config["datasets"][self.name]["source"])
         return list(map(str, source.files()))
 
-    def present(self, folder: Path) -> list[str]:
-        """Return the paths of its files in a data folder; empty if one of them is not there."""
-        paths = [folder / name for name in self.files]
-        return [str(path) for path in paths] if self.can_run(folder) else []
-
     def can_run(self, folder: Path) -> bool:
         """Return whether all its files are in a data folder."""
         return all((folder / name).is_file() for name in self.files)
+
+    def present(self, folder: Path) -> list[str]:
+        """Return the paths of its files in a data folder; empty if one of them is not there."""
+        return [str(folder / name) for name in self.files] if self.can_run(folder) else []
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure of a paper.
+
+    Parameters
+    ----------
+    source : str
+        A key of :data:`kreinflow.base.references.REFERENCES`.
+    number : str
+        As in the paper.
+    caption : str
+        What ours shows, and what the paper's does.
+    reason : str
+        Why there is none of ours.
+    experiment : str
+        Whose files it shows too; without them their part of the figure is left out.
+    """
+
+    source: str
+    number: str
+    caption: str = ""
+    reason: str = ""
+    experiment: str = ""
+
+    def present(self, folder: Path) -> list[str]:
+        """Return the paths of these files in a data folder; empty if one of them is not there."""
+        return load_experiments()[self.experiment].present(folder) if self.experiment else []
+
+
+def _read(name: str) -> Any:
+    return yaml.load((DATA / name).read_bytes(), Loader=yaml.CSafeLoader)
 
 
 @cache
 def load_experiments() -> Mapping[str, Experiment]:
     """Return all experiments by name, in the order of the file."""
-    content = yaml.load(FILE.read_bytes(), Loader=yaml.CSafeLoader)
+    content = _read("experiments.yaml")
     return {
         name: _experiment(name, entry, content) for name, entry in content["experiments"].items()
     }
 
 
 def _experiment(name: str, entry: Mapping[str, Any], content: Mapping[str, Any]) -> Experiment:
-    data = content["data"][entry.get("data", name)]
+    about = dict(content["data"][entry.get("data", name)])
+    dataset = {"source": about.pop("source"), "folds": entry["folds"]}
     recipes = [{"name": r, **_DEFAULTS, **content["recipes"][r]} for r in entry["recipes"]]
     selectors = {}
     for recipe in recipes:
@@ -105,22 +138,18 @@ def _experiment(name: str, entry: Mapping[str, Any], content: Mapping[str, Any])
         selectors[recipe["selector"]] = settings
         if isinstance(budget := settings.get("budget"), str):  # as many as another one takes
             selectors[budget] = content["selectors"][budget]
-    return Experiment(
-        name=name,
-        about=data["about"],
-        wants=data.get("wants", ""),
-        one_against_rest=data.get("one_against_rest", False),
-        centring=data.get("centring", "landmarks"),
-        signature=tuple(data.get("signature", ())),
-        setting=data.get("setting", ""),
-        hours=entry.get("cost", {}).get("hours", 0),
-        memory_mb=entry.get("cost", {}).get("memory_mb", 0),
-        config={
-            "datasets": {name: {"source": data["source"], "folds": entry["folds"]}},
-            "selectors": selectors,
-            "learners": {r["learner"]: content["learners"][r["learner"]] for r in recipes},
-            "recipes": recipes,
-        },
-        why=entry.get("why", {}),
-        unit_columns=data.get("unit_columns", False),
-    )
+    config = {
+        "datasets": {name: dataset},
+        "selectors": selectors,
+        "learners": {r["learner"]: content["learners"][r["learner"]] for r in recipes},
+        "recipes": recipes,
+    }
+    return Experiment(name, config, **about, **entry.get("cost", {}), why=entry.get("why", {}))
+
+
+_CONTENT = _read("figures.yaml")
+FIGURES: Mapping[str, PaperFigure] = {n: PaperFigure(**f) for n, f in _CONTENT["drawn"].items()}
+"""By the name of the file, ``figures/NAME.png``; in the order of the page."""
+
+LEFT_OUT: Sequence[PaperFigure] = [PaperFigure(**f) for f in _CONTENT["left_out"]]
+"""Figures that are not drawn."""

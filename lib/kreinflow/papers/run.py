@@ -29,7 +29,7 @@ def run_experiment(
     seed: int,
     unit_columns: bool = False,
 ) -> pd.DataFrame:
-    """Return what :func:`~kreinflow.evaluation.cross_validation.cross_validate` measures.
+    """Measure an experiment: see :func:`~kreinflow.evaluation.cross_validation.cross_validate`.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def run_experiment(
     data_folder : Path
         Where relative paths start.
     seed : int
-        Of generator, folds, selectors and learners.
+        For generator, folds, selectors and learners.
     """
     whole = complete_configuration({**config, "seed": seed})
     (settings,) = whole["datasets"].values()

@@ -1,4 +1,4 @@
-"""What the papers say beside what we get."""
+"""The published figures with ours beside them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,22 +6,42 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.papers.experiments import Experiment
+from kreinflow.files.artifacts import read_table
+from kreinflow.papers.experiments import DATA, Experiment
 
-ANSWERS = (
-    "our_accuracy",
-    "our_accuracy_sd",
-    "folds",
-    "difference",
-    "difference_in_sd",
-    "our_landmarks",
-    "our_complexity",
-    "our_seconds",
-    "negative_fraction",
-    "limit_reached",
+OURS = (
+    *("our_accuracy", "our_accuracy_sd", "folds", "difference", "difference_in_sd"),
+    *("our_landmarks", "our_complexity", "our_seconds", "negative_fraction", "limit_reached"),
     "hyper_parameters",
 )
 """Columns of :func:`compare` that are ours."""
+
+_TEXT = ["source", "table", "dataset", "n", "classes", "landmarks", "method", "seconds_of"]
+_TEXT += ["experiment", "recipe", "reason", "note"]
+_NUMBERS = ["accuracy", "accuracy_sd", "seconds", "seconds_sd", "complexity", "complexity_sd"]
+
+
+def read_published() -> pd.DataFrame:
+    """Return the figures of the papers' tables, each with the experiment and recipe of ours.
+
+    Returns
+    -------
+    DataFrame
+        One line a figure, in the order of the papers, with the columns
+
+        * ``source``: a key of :data:`kreinflow.base.references.REFERENCES`; ``table``, ``dataset``,
+          ``n``, ``classes``, ``landmarks`` and ``method``, as in the paper;
+        * ``accuracy`` and ``accuracy_sd``, in percent; ``seconds``, ``seconds_sd`` and
+          ``seconds_of``: "all folds" of a cross-validation, or "one fold"; ``complexity`` and
+          ``complexity_sd``, basis functions in percent of the training points; NaN if not given;
+        * ``experiment`` and ``recipe``: ours, or empty, and then ``reason`` says why there is none.
+          Where the paper leaves a setting of the data open, ``experiment`` names several, separated
+          by spaces;
+        * ``note``.
+    """
+    table = read_table(DATA / "published.tsv", [*_TEXT, *_NUMBERS], text=_TEXT)
+    table[_NUMBERS] = table[_NUMBERS].apply(pd.to_numeric, errors="coerce")
+    return table
 
 
 def summarise(lines: pd.DataFrame) -> pd.DataFrame:
@@ -42,28 +62,24 @@ def summarise(lines: pd.DataFrame) -> pd.DataFrame:
         ``limit_reached`` (folds whose learner did not converge), ``hyper_parameters`` (the most
         frequent) and ``failure`` (of the first fold that has one).
     """
-    found = []
+    found = {}
     for recipe, part in lines.groupby("recipe", sort=False):
         seconds = part["seconds_training"] + part["seconds_testing"]
-        failures = part["failure"][part["failure"] != ""]
         measured = part["failure"] == ""
-        found.append(
-            {
-                "recipe": recipe,
-                "our_accuracy": 100 * part["accuracy"].mean(),
-                "our_accuracy_sd": 100 * part["accuracy"].std(),
-                "folds": int(measured.sum()),
-                "our_landmarks": part["landmarks"].mean(),
-                "our_complexity": 100 * part["basis_used"].mean(),
-                "seconds_a_fold": seconds.mean(),
-                "seconds_a_repeat": seconds.sum() / part["repeat"].nunique(),
-                "negative_fraction": part["negative_fraction"].mean(),
-                "limit_reached": int((measured & ~part["converged"]).sum()),
-                "hyper_parameters": part["hyper_parameters"].mode().iloc[0],
-                "failure": failures.iloc[0] if len(failures) else "",
-            }
-        )
-    return pd.DataFrame(found).set_index("recipe")
+        found[recipe] = {
+            "our_accuracy": 100 * part["accuracy"].mean(),
+            "our_accuracy_sd": 100 * part["accuracy"].std(),
+            "folds": int(measured.sum()),
+            "our_landmarks": part["landmarks"].mean(),
+            "our_complexity": 100 * part["basis_used"].mean(),
+            "seconds_a_fold": seconds.mean(),
+            "seconds_a_repeat": seconds.sum() / part["repeat"].nunique(),
+            "negative_fraction": part["negative_fraction"].mean(),
+            "limit_reached": int((measured & ~part["converged"]).sum()),
+            "hyper_parameters": part["hyper_parameters"].mode().iloc[0],
+            "failure": next(iter(part["failure"][~measured]), ""),
+        }
+    return pd.DataFrame(list(found.values()), index=pd.Index(found, name="recipe"))
 
 
 def compare(
@@ -81,7 +97,7 @@ def compare(
     Parameters
     ----------
     published : DataFrame
-        See :func:`~kreinflow.papers.published.read_published`.
+        See :func:`read_published`.
     experiments : mapping of str to Experiment
     results : mapping of str to DataFrame
         What :func:`~kreinflow.evaluation.cross_validation.cross_validate` measured where it ran.
@@ -89,7 +105,7 @@ def compare(
     Returns
     -------
     DataFrame
-        The columns of the published figures, :data:`ANSWERS`, ``setting`` and ``why``;
+        The columns of the published figures, :data:`OURS`, ``setting`` and ``why``;
         ``difference`` is in points of percent. A published figure has a row for each of its
         experiments; ``setting`` says what sets them apart. ``reason`` says why there is no figure
         of ours, ``why`` where we think that we fall short. At the end stand recipes that no paper
@@ -98,70 +114,54 @@ def compare(
     ours = {name: summarise(lines) for name, lines in results.items()}
     beside = [
         row | {"experiment": name}
-        for row in records(published)
+        for row in published.to_dict("records")
         for name in row["experiment"].split() or [""]
     ]
-    rows = [row | _answer(row, experiments, ours) for row in beside]
-    asked = {(row["experiment"], row["recipe"]) for row in beside}
-    for name, table in ours.items():
-        for recipe in table.index:
-            if (name, recipe) not in asked:
-                row: dict[str, Any] = {
-                    **dict.fromkeys(published.columns, ""),
-                    **dict.fromkeys(published.select_dtypes("number").columns, np.nan),
-                    "dataset": name,
-                    "experiment": name,
-                    "recipe": recipe,
-                    "seconds_of": "one fold",
-                }
-                rows.append(row | _answer(row, experiments, ours))
-    return pd.DataFrame(rows, columns=[*published.columns, *ANSWERS, "setting", "why"])
-
-
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the lines of a table as mappings."""
-    return [
-        dict(zip(table.columns, line, strict=True))
-        for line in table.itertuples(index=False, name=None)
+    known = {(row["experiment"], row["recipe"]) for row in beside}
+    empty = dict.fromkeys(_TEXT, "") | dict.fromkeys(_NUMBERS, np.nan)
+    beside += [
+        empty | {"dataset": e, "experiment": e, "recipe": recipe, "seconds_of": "one fold"}
+        for e, table in ours.items()
+        for recipe in table.index
+        if (e, recipe) not in known
     ]
+    rows = [{**row, **_our_columns(row, experiments, ours)} for row in beside]
+    return pd.DataFrame(rows, columns=[*published.columns, *OURS, "setting", "why"])
 
 
-def _answer(
-    row: Mapping[str, Any],
+def _our_columns(
+    row: Mapping[Any, Any],
     experiments: Mapping[str, Experiment],
     ours: Mapping[str, pd.DataFrame],
 ) -> dict[str, Any]:
     texts = dict.fromkeys(("hyper_parameters", "setting", "why"), "")
-    empty: dict[str, Any] = dict.fromkeys(ANSWERS, np.nan) | texts
+    empty: dict[str, Any] = dict.fromkeys(OURS, np.nan) | texts
     if not row["experiment"]:
         return empty
     experiment = experiments[row["experiment"]]
-    setting = {"setting": experiment.setting}
+    empty["setting"] = experiment.setting
     if experiment.name not in ours:
-        return empty | setting | {"reason": _wanted(experiment)}
+        return empty | {"reason": _missing(experiment)}
     found = ours[experiment.name].loc[row["recipe"]]
-    whole = row["seconds_of"] == "all folds"
-    spread = _pooled(found["our_accuracy_sd"], row["accuracy_sd"])
+    spreads = np.array([found["our_accuracy_sd"], row["accuracy_sd"]])
+    spread = np.sqrt(np.mean(np.where(np.isnan(spreads), spreads[0], spreads) ** 2))
     difference = found["our_accuracy"] - row["accuracy"]
+    whole = row["seconds_of"] == "all folds"
     return {
-        **{name: found[name] for name in ANSWERS if name in found.index},
+        **{name: found[name] for name in OURS if name in found.index},
         "difference": difference,
         "difference_in_sd": difference / spread if spread > 0 else np.nan,
         "our_seconds": found["seconds_a_repeat" if whole else "seconds_a_fold"],
         "reason": found["failure"] or row["reason"],
-        **setting,
+        "setting": experiment.setting,
         "why": experiment.why.get(row["recipe"], ""),
     }
 
 
-def _wanted(experiment: Experiment) -> str:
+def _missing(experiment: Experiment) -> str:
     """Return why an experiment did not run: in a few words, and more after a colon."""
     if not experiment.files:
         return "not run"
     files = " and ".join(experiment.files)
     hours = f", and about {experiment.hours:g} h" if experiment.hours else ""
     return f"wants {files} in the data folder{hours}: {experiment.wants}"
-
-
-def _pooled(ours: float, theirs: float) -> float:
-    return float(np.sqrt((ours**2 + (ours if np.isnan(theirs) else theirs) ** 2) / 2))

@@ -1,1 +1,1 @@
-"""The figures of the papers: a module a figure, that measures a table and draws it."""
+"""The figures of the papers: each measures a table and draws it."""

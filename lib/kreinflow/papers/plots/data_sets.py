@@ -31,7 +31,6 @@ from kreinflow.krein.landmark_kernel import (
 from kreinflow.landmarks.registry import SELECTORS, make_selector
 from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.papers.experiments import load_experiments
-from kreinflow.papers.figures import PROTEIN213
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
@@ -53,11 +52,12 @@ FISHER: Settings = {"method": "ny_ikfd"}
 FOLDS = 10
 
 RAW = make_transform("raw")
+ELM: Settings = {"name": "elm"}
 
 
 @dataclass(frozen=True, eq=False)
 class AllScores:
-    """A data set with the matrix of all its scores, and what landmarks make of it."""
+    """A data set with the matrix of all its scores."""
 
     dataset: Dataset
 
@@ -104,12 +104,12 @@ class AllScores:
     ) -> dict[str, IntArray]:
         """Return the landmarks of several selectors, of each as many as ``meb`` finds."""
         meb = self.choose(selector_settings("meb"), seed, training)
-        found = {
-            method: self.choose(selector_settings(method, len(meb)), seed, training)
+        return {
+            method: meb
+            if method == "meb"
+            else self.choose(selector_settings(method, len(meb)), seed, training)
             for method in methods
-            if method != "meb"
         }
-        return {method: found.get(method, meb) for method in methods}
 
     def approximate(
         self,
@@ -190,8 +190,15 @@ class Approximation:
         return product(self.Z, self.factor.signs)
 
     @property
+    def flipped(self) -> FloatArray:
+        """K~ with the absolute values of its eigenvalues."""
+        with single_threaded():
+            vectors = self.Z @ self.pairs.map
+        return product(vectors, np.abs(self.pairs.values))
+
+    @property
     def error(self) -> float:
-        """Relative, of K~."""
+        """The relative error of K~."""
         return relative_error(self.of.kernel, self.kernel)
 
 
@@ -221,7 +228,7 @@ def flipped(K: FloatArray) -> FloatArray:
     return product(V, np.abs(values))
 
 
-def generated(generator: Settings, kernel: Settings, seed: int) -> ScoresOfVectors:
+def generated(generator: Settings, seed: int, kernel: Settings = ELM) -> ScoresOfVectors:
     """Return generated data."""
     source = make_source({"type": "generated", "generator": generator, "kernel": kernel})
     dataset = source.load(None, seed)
@@ -232,10 +239,10 @@ def generated(generator: Settings, kernel: Settings, seed: int) -> ScoresOfVecto
 
 def balls(seed: int, objects: int = 200) -> ScoresOfVectors:
     """Return balls of two sizes with their squared distances."""
-    return generated({"name": "ball", "objects": objects}, {"name": "ball"}, seed)
+    return generated({"name": "ball", "objects": objects}, seed, {"name": "ball"})
 
 
-def families(number: int, sequences: int, seed: int) -> AllScores:
+def families(sequences: int, seed: int, number: int = 8) -> AllScores:
     """Return simulated protein families with the logarithms of all alignment scores."""
     source = make_source({"type": "simulated", "families": number, "sequences": sequences})
     dataset = source.load(load_substitution_matrix("BLOSUM62").alphabet, seed)
@@ -245,22 +252,22 @@ def families(number: int, sequences: int, seed: int) -> AllScores:
     return AllScores(replace(dataset, payload=matrix))
 
 
-def protein213(data: Path, seed: int) -> AllScores | None:
-    """Return the similarities of 213 proteins from the data folder, or None without the files."""
-    experiment = load_experiments()[PROTEIN213]
+def protein213(data: Path, seed: int) -> dict[str, AllScores]:
+    """Return the similarities of 213 proteins by their name; nothing without their files."""
+    experiment = load_experiments()["protein213"]
     if not experiment.can_run(data):
-        return None
-    source = experiment.config["datasets"][PROTEIN213]["source"]
-    return AllScores(make_source(source, data).load(None, seed))
+        return {}
+    source = experiment.config["datasets"]["protein213"]["source"]
+    return {"protein213": AllScores(make_source(source, data).load(None, seed))}
 
 
 def selector_settings(
     method: str, budget: int | str | None = None, sketch: int | None = None
 ) -> Settings:
     """Return the settings of a selector that looks at raw scores: all of them, or a sketch."""
-    asked = {"transform": "raw", "candidates": None, "sketch": sketch, "budget": budget}
+    settings = {"transform": "raw", "candidates": None, "sketch": sketch, "budget": budget}
     known = SELECTORS[method].settings_schema
-    return {"method": method, **{key: asked[key] for key in known if key in asked}}
+    return {"method": method, **{key: settings[key] for key in known if key in settings}}
 
 
 def redrawn(seed: int, name: str, repeats: int) -> list[int]:

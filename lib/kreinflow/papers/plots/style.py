@@ -1,10 +1,9 @@
-"""What the figures of the papers have in common: size, letters, and the look of each selector."""
+"""The look of the papers' figures: size, letters, and the look of each selector."""
 
 import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, Literal
 
 import matplotlib
@@ -16,7 +15,6 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from kreinflow.files.artifacts import write_bytes
-from kreinflow.report import figures
 from kreinflow.report.figures import (
     BLACK,
     BLUE,
@@ -26,60 +24,67 @@ from kreinflow.report.figures import (
     PURPLE,
     SKY,
     VERMILION,
+    canvas,
     drawing_style,
 )
 
 WIDTH = 9.0  # inches
 RESOLUTION = 140  # pixels an inch, so that a figure is as wide as the page
 
-BROWN = "#8C510A"
 
-SELECTOR_LOOKS: dict[str, dict[str, Any]] = {
-    "meb": {"label": "MEB", "color": VERMILION, "marker": "s", "linestyle": "-"},
-    "kmeans++": {"label": "k-means++ by class", "color": ORANGE, "marker": "D", "linestyle": "-"},
-    "kmeans": {"label": "k-means", "color": BLUE, "marker": "o", "linestyle": "-"},
-    "entropy": {"label": "entropy", "color": PURPLE, "marker": "v", "linestyle": "--"},
-    "uniform": {"label": "uniform", "color": GREY, "marker": "X", "linestyle": "--"},
-    "leverage": {"label": "leverage scores", "color": SKY, "marker": "^", "linestyle": "-."},
-    "kernel_kmeans++": {
-        "label": "kernel k-means++",
-        "color": GREEN,
-        "marker": "P",
-        "linestyle": "-",
-    },
-    "pivoting": {"label": "adaptive pivoting", "color": BLACK, "marker": "<", "linestyle": ":"},
-    "cholesky": {"label": "pivoted Cholesky", "color": BROWN, "marker": ">", "linestyle": "-."},
+def _look(label: str, color: str, marker: str, linestyle: str) -> dict[str, Any]:
+    return {"label": label, "color": color, "marker": marker, "linestyle": linestyle}
+
+
+SELECTOR_LOOKS = {
+    "meb": _look("MEB", VERMILION, "s", "-"),
+    "kmeans++": _look("k-means++ by class", ORANGE, "D", "-"),
+    "kmeans": _look("k-means", BLUE, "o", "-"),
+    "entropy": _look("entropy", PURPLE, "v", "--"),
+    "uniform": _look("uniform", GREY, "X", "--"),
+    "leverage": _look("leverage scores", SKY, "^", "-."),
+    "kernel_kmeans++": _look("kernel k-means++", GREEN, "P", "-"),
+    "pivoting": _look("adaptive pivoting", BLACK, "<", ":"),
+    "cholesky": _look("pivoted Cholesky", "#8C510A", ">", "-."),
 }
 """Label and look of each landmark selector that has a budget: the same in all figures."""
+
+LEARNER_LOOKS = {
+    "sf_lsm": _look("SF-LSM", GREY, "X", "--"),
+    "krein_lsm": _look("Krein LSM", BLUE, "o", "-"),
+    "krein_vc_lsm": _look("Krein VC-LSM", GREEN, "P", "-."),
+    "krein_sh_svm": _look("Krein SH-SVM", VERMILION, "s", "-"),
+}
 
 CLASS_LOOKS = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"))
 """Colour and mark of each class."""
 
-ERROR_TICKS = (0.01, 0.03, 0.1, 0.3, 1)
-"""Of relative errors."""
-
-canvas = partial(figures.canvas, width=WIDTH)
-"""Returns an empty figure of a height in inches."""
-
 
 @contextmanager
-def look() -> Iterator[None]:
+def paper_style() -> Iterator[None]:
     """Draw as the report does, with letters of 9 points and more."""
     with drawing_style():
-        matplotlib.rcParams.update(
-            {"xtick.labelsize": 9, "ytick.labelsize": 9, "legend.fontsize": 9}
+        letters: dict[Any, Any] = dict.fromkeys(
+            ("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 9
         )
+        matplotlib.rcParams.update(letters)
         yield
 
 
 def save_png(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure as PNG, atomically and byte-identical for the same figure."""
     buffer = io.BytesIO()
-    with look():
+    with paper_style():
         figure.savefig(
             buffer, format="png", dpi=RESOLUTION, metadata={"Software": None}, facecolor="white"
         )
     write_bytes(path, buffer.getvalue())
+
+
+def panels(height: float, rows: int, columns: int, **settings: Any) -> tuple[Figure, Any]:
+    """Return a figure of a height in inches, and the array of its panels."""
+    figure = canvas(height, WIDTH)
+    return figure, figure.subplots(rows, columns, squeeze=False, **settings)
 
 
 def log_ticks(axes: Axes, which: Literal["x", "y"], ticks: Sequence[float]) -> None:
@@ -88,6 +93,11 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], ticks: Sequence[float]) -> N
     axes.set(**{f"{which}scale": "log"})
     axis.set_ticks(list(ticks), [f"{tick:,g}" for tick in ticks])
     axis.set_ticks([], minor=True)
+
+
+def error_axis(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Make an axis that of relative errors."""
+    log_ticks(axes, which, (0.01, 0.03, 0.1, 0.3, 1))
 
 
 def draw_classes(axes: Axes, points: pd.DataFrame, size: float, alpha: float = 1.0) -> None:
