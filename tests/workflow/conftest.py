@@ -57,7 +57,8 @@ class Workflow:
         self.folder = folder
         self.root = root
         folder.mkdir(parents=True, exist_ok=True)
-        self.configure(config)
+        if config is not None:
+            self.configure(config)
 
     def configure(self, config):
         (self.folder / "config.yaml").write_text(yaml.safe_dump(config))
@@ -67,11 +68,12 @@ class Workflow:
         for name in ("results", ".snakemake"):
             shutil.copytree(other.folder / name, self.folder / name)
 
-    def command(self, *arguments, cores="2"):
+    def command(self, *arguments, cores="2", folder=None):
+        folder = folder or self.folder
         return [
             *(sys.executable, "-m", "snakemake", "--cores", cores),
-            *("--snakefile", str(self.root / "Snakefile"), "--directory", str(self.folder)),
-            *("--configfile", str(self.folder / "config.yaml"), *arguments),
+            *("--snakefile", str(self.root / "Snakefile"), "--directory", str(folder)),
+            *("--configfile", str(folder / "config.yaml"), *arguments),
         ]
 
     def run(self, *arguments, cores="2", check=True):

@@ -10,8 +10,6 @@ import subprocess
 
 import pytest
 
-from kills import plan, run_series
-
 
 def test_cores_blocks_and_backend_do_not_matter(workflow, small_config, reference):
     # Against two cores and 2 blocks. The report prints the config, and tells it apart in no more.
@@ -43,23 +41,6 @@ def test_the_report_counts_the_pairs_that_parasail_scored_too(reference):
     assert agreed == json.loads((folder / "columns" / "alignments.json").read_text())["aligned"] > 0
     report = (reference.folder / "results" / "report.html").read_text()
     assert f"{agreed:,} pairs were scored so, and all agreed" in report
-
-
-@pytest.mark.parametrize(
-    ("number", "only"),
-    [
-        (2, "run: SIGKILL to the process group"),
-        (1, "run: Ctrl-C"),
-        (10, "job: SIG"),
-        (5, "writing"),
-        (2, "classify: SIGINT"),
-    ],
-)
-def test_kills_lose_nothing(reference, tmp_path, number, only):
-    # A seed whose whole runs have little left to do: each kill costs a start of Snakemake.
-    table = run_series(plan(number, only), 35, 1, tmp_path, (reference, None))
-    assert [fault for found, _ in table.values() for fault in found.faults] == []
-    assert sum(found.kills for found, _ in table.values()) >= 0.8 * number
 
 
 OWN_MOUNTS = ["unshare", "--mount", "--map-root-user", "sh", "-c"]

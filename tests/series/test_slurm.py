@@ -1,16 +1,15 @@
 """A real Slurm of two nodes: the bytes of a local run, whatever happens to nodes and jobs.
 
-``KREINFLOW_SLURM=1 python -m pytest -s tests/workflow/test_slurm.py`` runs them, on a machine that
-has what ``tests/two_nodes.py`` names, and prints the number of jobs and their median length.
+``KREINFLOW_SLURM=1 python -m pytest tests/series/test_slurm.py`` runs them, on a machine that has
+what ``two_nodes.py`` names.
 """
 
 import subprocess
-import time
 
 import pytest
 import yaml
 
-from two_nodes import NODES, TwoNodes, why_not
+from series.two_nodes import NODES, TwoNodes, why_not
 from workflow.conftest import ROOT, write_bad_fasta
 
 REASON = why_not()
@@ -34,14 +33,11 @@ def slurm(tmp_path_factory):
     nodes.stop()
 
 
-def run_and_tell(run, slurm, *arguments):
+def jobs_of(run, slurm, *arguments):
     """Run under the profile, and return the jobs of this run."""
     before = len(slurm.jobs())
-    begin = time.monotonic()
     run.run(*SITE, *arguments)
-    jobs = slurm.jobs()[before:]
-    print(f"\n{time.monotonic() - begin:.0f} s: {slurm.summary(jobs)}")
-    return jobs
+    return slurm.jobs()[before:]
 
 
 def test_the_demonstration_on_two_nodes_gives_the_bytes_of_a_local_run(workflow, slurm):
@@ -49,7 +45,7 @@ def test_the_demonstration_on_two_nodes_gives_the_bytes_of_a_local_run(workflow,
     local = workflow(config, "local")
     local.run()
     run = workflow(config)
-    jobs = run_and_tell(run, slurm)
+    jobs = jobs_of(run, slurm)
     run.assert_same(local)
     assert {job["JobState"] for job in jobs} == {"COMPLETED"}
     assert {job["NodeList"] for job in jobs} == set(NODES)
@@ -85,7 +81,7 @@ def test_a_node_that_dies_costs_its_jobs_and_nothing_else(run, reference, slurm)
 
 def test_a_job_that_exceeds_its_memory_is_submitted_with_more(run, reference, slurm):
     # Snakemake and the script take more than 150 MB; a rule's own request grows in the same way.
-    jobs = run_and_tell(run, slurm, "--set-resources", "gather_columns:mem_mb=150 * attempt")
+    jobs = jobs_of(run, slurm, "--set-resources", "gather_columns:mem_mb=150 * attempt")
     asked = [job for job in jobs if "mem=150M" in job["Tres"] or "mem=300M" in job["Tres"]]
     assert [job["JobState"] == "COMPLETED" for job in asked] == [False, True]
     (log,) = run.folder.glob(f".snakemake/slurm_logs/rule_gather_columns/*/{asked[0]['JobId']}.log")

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from mutations import mutants_of
+from series.mutations import mutants_of
 
 SOURCE = '''"""Words, and 1 < 2."""
 

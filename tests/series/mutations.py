@@ -1,4 +1,4 @@
-"""The changes that make mutants of a module, see ``tests/mutants.py``."""
+"""The changes that make mutants of a module, see ``mutants.py``."""
 
 import ast
 import hashlib

@@ -1,20 +1,20 @@
 """Mutants: small faults put into the library one at a time, to see whether a test notices.
 
-    python tests/mutants.py --number 300            an hour or two of one core
-    python tests/mutants.py --only krein/eigen.py   one module or folder
+    python tests/series mutants --number 300            an hour or two of one core
+    python tests/series mutants --only krein/eigen.py   one module or folder
 
 A mutant is the library with one change of ``mutations.py``: a comparison turned or moved by its
 boundary, an operator of arithmetic exchanged, a number one off, a truth value turned, ``and`` and
 ``or`` exchanged, ``not`` or a sign taken away, a condition negated, a statement or an argument left
 out, a value not returned. The sample is drawn by hashes of the changed lines: a change elsewhere
-leaves it as it is, and a larger ``--number`` adds to it. Of ``competitors`` and ``papers`` a third
+leaves it as it is, and a larger ``--number`` adds to it. Of ``compare`` and ``papers`` a third
 as many are drawn.
 
 Each mutant meets the tests in a copy of the checkout: first ``tests/PACKAGE/test_MODULE.py`` and
 the doctests of the module, then other tests of the package, then others that import the module, the
 nearest first, for some MOST seconds of the processor. Only files are asked that call the changed
 function. A file has twice the time that it takes without a mutant, and five seconds. Tests of the
-workflow, of the pages and of real data are not asked.
+workflow, of the pages, of real data and in this folder are not asked.
 
 What no test should see is not changed: words (strings, messages, what ``raise`` is given, what is
 printed), ``__repr__`` and ``__str__``, annotations and decorators, ``TYPE_CHECKING``; what is there
@@ -52,11 +52,11 @@ from typing import Any
 
 from mutations import Mutant, mutants_of
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = "lib/kreinflow"
 MOST = 20.0
 LESS = ("compare/", "papers/")
-NOT_ASKED = re.compile(r"tests/(workflow|docs)/|real_data|browser|test_mutations|test_environments")
+NOT_ASKED = re.compile(r"tests/(workflow|docs|series)/|real_data|browser|test_environments")
 
 
 def sample(number: int, seed: int, only: str) -> list[Mutant]:

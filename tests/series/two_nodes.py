@@ -1,9 +1,7 @@
-"""A real Slurm of two nodes on one machine, for the tests and for a look at a longer run.
+"""A real Slurm of two nodes on one machine, for ``test_slurm.py``.
 
     apt-get install --no-install-recommends slurmctld slurmd slurm-client munge
-    KREINFLOW_SLURM=1 python -m pytest -s tests/workflow/test_slurm.py
-    KREINFLOW_SLURM=1 python tests/two_nodes.py start FOLDER      # as root
-    KREINFLOW_SLURM=1 python tests/two_nodes.py stop FOLDER
+    KREINFLOW_SLURM=1 python -m pytest tests/series/test_slurm.py      # as root
 
 Memory is accounted (a job that takes more than it asked for is killed). ``/etc/slurm/slurm.conf``
 is written, since the inner ``srun`` of a job looks nowhere else: hence the variable, for a machine
@@ -16,15 +14,13 @@ import re
 import shutil
 import signal
 import socket
-import statistics
 import subprocess
-import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
 
 CONFIGURATION = Path("/etc/slurm/slurm.conf")
-MARK = "# Two nodes on one machine, written by tests/two_nodes.py of kreinflow.\n"
+MARK = "# Two nodes on one machine, written by tests/series/two_nodes.py of kreinflow.\n"
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "srun", "munged")
 NODES = ("n1", "n2")
 TEXT = """\
@@ -145,17 +141,6 @@ class TwoNodes:
         return _call("squeue", "--noheader", "-t", "RUNNING", "-o", "%N").stdout.split()
 
     @staticmethod
-    def summary(jobs: list[dict[str, str]]) -> str:
-        """Return how many jobs were submitted, and their median length."""
-        lengths = [_seconds(job["EndTime"]) - _seconds(job["StartTime"]) for job in jobs]
-        states = sorted({job["JobState"] for job in jobs})
-        counts = ", ".join(f"{sum(j['JobState'] == s for j in jobs)} {s}" for s in states)
-        return (
-            f"{len(jobs)} jobs submitted ({counts}), "
-            f"median {statistics.median(lengths):.0f} s, longest {max(lengths):.0f} s"
-        )
-
-    @staticmethod
     def wait_for(condition, what: str, seconds: float = 1800) -> None:
         """Wait until a condition holds."""
         end = time.monotonic() + seconds
@@ -217,17 +202,3 @@ def _with_children(pids: Iterable[int]) -> list[int]:
     for member in family:
         family += [child for child, parent in parents.items() if parent == member]
     return family
-
-
-def _seconds(stamp: str) -> float:
-    return time.mktime(time.strptime(stamp, "%Y-%m-%dT%H:%M:%S"))
-
-
-if __name__ == "__main__":
-    nodes = TwoNodes(Path(sys.argv[2]))
-    if sys.argv[1] == "start":
-        nodes.start()
-    else:
-        if jobs := nodes.jobs():
-            print(nodes.summary(jobs))
-        nodes.stop()

@@ -1,13 +1,12 @@
 """Flips: single bits turned in the files of a finished run, to see whether a later job notices.
 
-    python tests/flips.py --flips 320           some minutes of one core
-    python tests/flips.py --only distinct.tsv   one kind of file
+    python tests/series flips --flips 320           some minutes of one core
+    python tests/series flips --only distinct.tsv   one kind of file
 
-A small run of the whole workflow is made first. Then bits are turned one at a time, as many in each
-kind of file that a later job reads, and the jobs that read the file run again, and those that read
-what these made, as long as anything is other than before. They run as Snakemake would run them,
-with the files and settings that it gave them, but in processes that have the slow imports done.
-Where rules look into the file to ask for resources, Snakemake plans the run first. What is seen:
+Bits are turned one at a time, as many in each kind of file that a later job reads. The jobs that
+read the file run again, and those that read what these made, as long as anything is other than
+before: as Snakemake would run them, but in processes that have the slow imports done. Where rules
+look into the file to ask for resources, Snakemake plans the run first. What is seen:
 
     found     a job ends with one message that names the file and says what to delete
     unnamed   a job ends with a message that does not
@@ -20,8 +19,7 @@ found damaged is deleted, as the message says), pairs are aligned again, and if 
 those of the healthy run, then the flip is a silent one however it was found.
 
 Files with a checksum must have neither silent flips nor faults nor unnamed ones: the exit code is
-then 1. Flips in text tables are told. The draws depend on the seed, the kind and the number of the
-flip alone: more ``--flips`` add to those that were.
+then 1. Flips in text tables are told.
 """
 
 import argparse
@@ -29,7 +27,6 @@ import ast
 import hashlib
 import multiprocessing
 import os
-import pickle
 import random
 import re
 import resource
@@ -47,21 +44,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
+from series.harness import Job, jobs_of
 from small_inputs import (
     configuration,
     families,
     fasta_source,
     points,
+    vectors_source,
     without_times,
     write_fasta,
 )
+from workflow.conftest import ROOT, Workflow
 
-ROOT = Path(__file__).resolve().parents[1]
 OUTCOMES = ("found", "unnamed", "harmless", "silent", "fault")
 SECONDS = 120  # of the processor, for one job
-
 KINDS = {
     "records.tsv": r"(unknown/)?dataset/records\.tsv",
     "distinct.tsv": r"(unknown/)?dataset/distinct\.tsv",
@@ -89,147 +86,63 @@ KINDS = {
 
 MUST = re.compile(r".*\.(npy|safetensors|json)|.*dataset/(records|distinct)\.tsv")
 READ_BY_RULES = ("summary.json", "candidates.tsv", "landmark tables")
-READ_THE_STORE = ("alignment.py", "columns.py", "landmarks.py", "unknown_scores.py")
+READ_THE_STORE = ("alignment", "columns", "landmarks", "unknown_scores")
 """Scripts that do: rules do not name its files, because it is kept."""
 
 
 def whole_config(folder: Path) -> dict[str, Any]:
     """Write the inputs of the run, and return its config: sequences and vectors, classes held out
     as unknown, and new sequences to classify."""
-    records = families(4, classes=("a", "b", "c", "d"), each=12)
-    write_fasta(folder / "x.fasta", records)
+    write_fasta(folder / "x.fasta", families(4, classes=("a", "b", "c", "d"), each=12))
     write_fasta(folder / "new.fasta", [(f"new{i}", "", s) for i, _, s in families(4, changed=0.4)])
     X, labels = points(4)
     np.save(folder / "x.npy", X)
     (folder / "y.txt").write_text("\n".join(labels))
-    vectors = {"type": "vectors", "vectors": "x.npy", "kernel": {"name": "gaussian"}}
+    small = {"source": fasta_source(), "unknown": ["d"], "recipes": ["flip", "pcvm", "nearest"]}
+    plane = {"source": vectors_source(), "recipes": ["svc"]}
+    log = {"transform": "log", "selector": "meb"}
     return configuration({}) | {
         "alignment": {"blocks": 2, "threads": 1},
-        "datasets": {
-            "small": {
-                "source": fasta_source(),
-                "folds": {"k": 2},
-                "unknown": ["d"],
-                "recipes": ["flip", "pcvm", "nearest"],
-            },
-            "plane": {
-                "source": vectors | {"labels": {"lines": "y.txt"}},
-                "folds": {"k": 2},
-                "recipes": ["svc"],
-            },
-        },
+        "datasets": {"small": small | {"folds": {"k": 2}}, "plane": plane | {"folds": {"k": 2}}},
         "selectors": {
             "meb": {"method": "meb", "transform": "log", "epsilon": 0.1},
             "uniform": {"method": "uniform", "budget": 9},
         },
         "recipes": [
-            *(
-                {"name": name, "transform": "log", "selector": "meb", "learner": learner, **more}
-                for name, learner, more in (
-                    ("flip", "ikfd", {"correction": "flip"}),
-                    ("pcvm", "pcvm", {}),
-                )
-            ),
-            {"name": "nearest", "transform": "log", "selector": "uniform", "learner": "nearest"},
+            log | {"name": "flip", "learner": "ikfd", "correction": "flip"},
+            log | {"name": "pcvm", "learner": "pcvm"},
+            log | {"name": "nearest", "selector": "uniform", "learner": "nearest"},
             {"name": "svc", "transform": "raw", "selector": "uniform", "learner": "svc"},
         ],
         "classify": {"new": {"input": "new.fasta", "dataset": "small"}},
     }
 
 
-@dataclass(frozen=True)
-class Job:
-    """A script, and what Snakemake gave it."""
-
-    script: str
-    given: Any
-
-    @property
-    def inputs(self) -> list[str]:
-        return [str(path) for path in self.given.input]
-
-    @property
-    def outputs(self) -> list[str]:
-        return [str(path) for path in self.given.output]
-
-    def reads(self, paths: set[str]) -> bool:
-        """Whether it reads any of these; an array of a data set is read with its summary.
-
-        The page of results takes what it finds in the folder.
-        """
-        paths = {path.replace("dataset/vectors.npy", "dataset/summary.json") for path in paths}
-        home = "/".join(self.outputs[0].split("/")[:2])
-        stored = self.script in READ_THE_STORE and any(
-            path.startswith(f"{home}/scores/") for path in paths
-        )
-        return stored or self.script == "report.py" or not paths.isdisjoint(self.inputs)
-
-
-class FinishedRun:
+class FinishedRun(Workflow):
     """A run of the whole workflow in a folder, and its jobs, each behind those that it needs."""
 
     def __init__(self, folder: Path, config: dict[str, Any]) -> None:
-        """Run the workflow from a copy of the checkout whose scripts say what they are given."""
-        self.folder = folder
-        (self.folder / "config.yaml").write_text(yaml.safe_dump(config))
-        code, said = self.folder / "code", self.folder / "jobs"
-        said.mkdir()
-        for name in ("lib", "rules", "scripts", "schemas", "envs", "report"):
-            shutil.copytree(ROOT / name, code / name)
-        shutil.copy(ROOT / "Snakefile", code)
-        for script in (code / "scripts").glob("*.py"):
-            file = f"open(__import__('tempfile').mkstemp(dir={str(said)!r})[1], 'wb')"
-            told = f"__import__('pickle').dump(({script.name!r}, snakemake), {file})\n"
-            script.write_text(told + script.read_text())
-        done = self.snakemake("--cores", "2")
-        if done.returncode:
-            raise SystemExit(f"the run failed:\n{done.stdout}{done.stderr}")
-        found = [Job(*pickle.loads(path.read_bytes())) for path in said.iterdir()]
-        self.jobs = _in_order(sorted(found, key=lambda job: job.outputs))
-
-    def snakemake(self, *arguments: str, folder: Path | None = None) -> Any:
-        """Run Snakemake in a folder, in that of the run if none is given."""
-        return subprocess.run(
-            [
-                *(sys.executable, "-m", "snakemake", "--configfile", "config.yaml"),
-                *("--snakefile", str(self.folder / "code" / "Snakefile"), *arguments),
-            ],
-            cwd=folder or self.folder,
-            capture_output=True,
-            text=True,
+        super().__init__(folder, config)
+        self.run("--skip-script-cleanup")
+        self.jobs_run = sorted(
+            jobs_of(self), key=lambda job: (folder / job.outputs[0]).stat().st_mtime_ns
         )
 
     def files(self) -> dict[str, list[str]]:
         """The files that later jobs read, by kind."""
         stores = (self.folder / "results").glob("*/scores/**/*.safetensors")
-        made = {path for job in self.jobs for path in job.outputs}
+        made = {path for job in self.jobs_run for path in job.outputs}
         made |= {path.relative_to(self.folder).as_posix() for path in stores}
-        read = {path for job in self.jobs for path in job.inputs} & made
-        found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+        read = {path for job in self.jobs_run for path in job.inputs} & made
+        found: dict[str, list[str]] = {}
         for path in sorted(made):
             within = path.split("/", 2)[-1]
             kinds = [kind for kind, names in KINDS.items() if re.fullmatch(names, within)]
             if len(kinds) > 1 or (path in read and not kinds):
                 raise SystemExit(f"{path}: name one kind for it in KINDS, not {kinds}")
             for kind in kinds:
-                found[kind].append(path)
-        return {kind: paths for kind, paths in found.items() if paths}
-
-
-def _in_order(jobs: list[Job]) -> list[Job]:
-    maker = {path: job for job in jobs for path in job.outputs}
-    ordered: dict[int, Job] = {}
-
-    def add(job: Job) -> None:
-        if id(job) not in ordered:
-            for path in job.inputs:
-                if path in maker:
-                    add(maker[path])
-            ordered[id(job)] = job
-
-    for job in jobs:
-        add(job)
-    return list(ordered.values())
+                found.setdefault(kind, []).append(path)
+        return found
 
 
 @dataclass(frozen=True)
@@ -245,14 +158,22 @@ def draw(run: FinishedRun, number: int, seed: int, only: str) -> list[Flip]:
     """As many flips of each kind of file, ``number`` in all."""
     files = run.files()
     flips = []
-    for kind in files:
-        if only in ("", kind):
-            for count in range(number // len(files) if not only else number):
-                rng = random.Random(f"{seed}|{kind}|{count}")
-                path = rng.choice(files[kind])
-                bits = 8 * (run.folder / path).stat().st_size
-                flips.append(Flip(kind, path, rng.randrange(bits)))
+    for kind in [kind for kind in files if only in ("", kind)]:
+        for count in range(number // len(files) if not only else number):
+            rng = random.Random(f"{seed}|{kind}|{count}")
+            path = rng.choice(files[kind])
+            flips.append(Flip(kind, path, rng.randrange(8 * (run.folder / path).stat().st_size)))
     return flips
+
+
+def _reads(job: Job, paths: set[str]) -> bool:
+    """Whether it reads any of these; an array of a data set is read with its summary."""
+    paths = {path.replace("dataset/vectors.npy", "dataset/summary.json") for path in paths}
+    home = "/".join(job.outputs[0].split("/")[:2])
+    stored = any(path.startswith(f"{home}/scores/") for path in paths)
+    if job.name == "report" or (stored and job.name in READ_THE_STORE):
+        return True  # the page takes what it finds in the folder
+    return not paths.isdisjoint(job.inputs)
 
 
 class Worker:
@@ -261,8 +182,7 @@ class Worker:
     def __init__(self, run: FinishedRun, folder: str) -> None:
         self.run = run
         self.folder = Path(tempfile.mkdtemp(dir=folder)) / "copy"
-        unused = shutil.ignore_patterns("code", "jobs")
-        shutil.copytree(run.folder, self.folder, ignore=unused)
+        shutil.copytree(run.folder, self.folder)
         self.said = self.folder / "said.txt"
 
     def start(self, job: Job) -> str:
@@ -293,7 +213,7 @@ class Worker:
             os.dup2(terminal, 2)
             sys.stdout, sys.stderr = open(1, "w"), open(2, "w")  # noqa: SIM115
             job.given.log = [str(self.folder / "said.log")]  # the logs of jobs stay as they were
-            script = ROOT / "scripts" / job.script
+            script = ROOT / "scripts" / f"{job.name}.py"
             try:
                 exec(compile(script.read_text(), script, "exec"), {"snakemake": job.given})
                 code = 0
@@ -310,9 +230,9 @@ class Worker:
 
         Files of blocks are left out: they say how many pairs were aligned and checked now.
         """
-        healthy = self.run.folder
         results = [path for path in paths if "/alignment/" not in path]
-        return {path for path in results if _digest(self.folder / path) != _digest(healthy / path)}
+        homes = self.folder, self.run.folder
+        return {p for p in results if len({_digest(home / p) for home in homes}) > 1}
 
     def restore(self, paths: Iterable[str]) -> None:
         """Put healthy files back."""
@@ -328,10 +248,11 @@ class Worker:
         os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
         said, made, other = "", set[str](), {flip.path}
         if flip.kind in READ_BY_RULES:
-            done = self.run.snakemake("--dry-run", "--forceall", folder=self.folder)
+            command = self.run.command("--dry-run", "--forceall", folder=self.folder)
+            done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
             said = (done.stdout + done.stderr) * (done.returncode != 0)
-        for job in self.run.jobs:
-            if not said and job.reads(other):
+        for job in self.run.jobs_run:
+            if not said and _reads(job, other):
                 said = self.start(job)
                 made.update(job.outputs)
                 other |= set() if said else self.changed(job.outputs)
@@ -354,7 +275,7 @@ class Worker:
         store, healthy = (base / home / "scores" for base in (self.folder, self.run.folder))
         if _contents(store) == _contents(healthy):
             return False
-        jobs = [job for job in self.run.jobs if job.script in READ_THE_STORE]
+        jobs = [job for job in self.run.jobs_run if job.name in READ_THE_STORE]
         jobs = [job for job in jobs if job.outputs[0].startswith(f"{home}/")]
         poisoned = any(self.start(job) or self.changed(job.outputs) for job in jobs)
         self.restore(path for job in jobs for path in job.outputs)
@@ -368,21 +289,14 @@ def _digest(path: Path) -> str:
 
 
 def _contents(store: Path) -> dict[str, str]:
-    return {str(path): _digest(store / path) for path in _segments(store)}
-
-
-def _segments(store: Path) -> list[Path]:
-    return [path.relative_to(store) for path in store.rglob("*.safetensors")]
+    return {str(p.relative_to(store)): _digest(p) for p in store.rglob("*.safetensors")}
 
 
 def _import_all() -> None:
     """Do the imports of all scripts, for the processes of jobs to have them done."""
     for script in (ROOT / "scripts").glob("*.py"):
-        imports = [
-            node
-            for node in ast.parse(script.read_text()).body
-            if isinstance(node, ast.Import | ast.ImportFrom)
-        ]
+        body = ast.parse(script.read_text()).body
+        imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
         exec(compile(ast.Module(imports, []), script, "exec"), {})
 
 
@@ -418,36 +332,29 @@ def faults(tried: list[tuple[Flip, str, str]]) -> list[tuple[Flip, str, str]]:
     ]
 
 
-def main() -> None:
+def main() -> int:
     """Make the run, turn the bits, and print how many of each kind were found."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--flips", type=int, default=320, help="bits to turn, one at a time")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", choices=["", *KINDS], help="one kind of file")
     parser.add_argument("--jobs", type=int, default=1, help="processes, each with its own copy")
-    parser.add_argument("--table", type=Path, help="write each flip to this TSV")
     asked = parser.parse_args()
+    tried = []
     with tempfile.TemporaryDirectory(prefix="flips-") as folder:
         start = Path(folder) / "run"
         start.mkdir()
         run = FinishedRun(start, whole_config(start))
-        tried = []
-        for flip, found, said in outcomes(
-            run, draw(run, asked.flips, asked.seed, asked.only), folder, asked.jobs
-        ):
+        drawn = draw(run, asked.flips, asked.seed, asked.only)
+        for flip, found, said in outcomes(run, drawn, folder, asked.jobs):
             tried.append((flip, found, said))
             print(f"{flip.path}, bit {flip.bit}: {found}. {said[:300]}", flush=True)
-    if asked.table:
-        rows = [f"{f.kind}\t{f.path}\t{f.bit}\t{found}\t{said}\n" for f, found, said in tried]
-        asked.table.write_text("kind\tfile\tbit\toutcome\tmessage\n" + "".join(rows))
-    counts = Counter((flip.kind, found) for flip, found, _ in tried)
+    counts = Counter((kind, found) for flip, found, _ in tried for kind in (flip.kind, "all"))
     print(f"\n{'':24}" + "".join(f"{found:>9}" for found in OUTCOMES))
-    for kind in dict.fromkeys(flip.kind for flip, *_ in tried):
+    for kind in dict.fromkeys([*(flip.kind for flip, *_ in tried), "all"]):
         print(f"{kind:24}" + "".join(f"{counts[kind, found]:9}" for found in OUTCOMES))
-    whole = Counter(found for _, found, _ in tried)
-    print(f"{'all':24}" + "".join(f"{whole[found]:9}" for found in OUTCOMES))
-    sys.exit(1 if faults(tried) else 0)
+    return int(bool(faults(tried)))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

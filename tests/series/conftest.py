@@ -1,0 +1,3 @@
+"""The fixtures of the tests of the workflow."""
+
+from workflow.conftest import reference, run, small_config, workflow  # noqa: F401
