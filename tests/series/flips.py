@@ -119,11 +119,15 @@ def whole_config(folder: Path) -> dict[str, Any]:
 
 
 class FinishedRun(Workflow):
-    """A run of the whole workflow in a folder, and its jobs, each behind those that it needs."""
+    """A run of the whole workflow in a folder, and its jobs, each behind those that it needs.
 
-    def __init__(self, folder: Path, config: dict[str, Any]) -> None:
+    Without a config it is there, run with ``--skip-script-cleanup``.
+    """
+
+    def __init__(self, folder: Path, config: dict[str, Any] | None = None) -> None:
         super().__init__(folder, config)
-        self.run("--skip-script-cleanup")
+        if config is not None:
+            self.run("--skip-script-cleanup")
         self.jobs_run = sorted(
             jobs_of(self), key=lambda job: (folder / job.outputs[0]).stat().st_mtime_ns
         )

@@ -8,7 +8,6 @@ from kreinflow.base.errors import InputError
 from series import flips, fuzz
 from series.fuzzing import ACCEPTED, EITHER, REFUSED, Case
 from series.kills import plan, run_series
-from small_inputs import configuration, families, fasta_source, write_fasta
 
 
 @pytest.mark.parametrize(
@@ -28,11 +27,8 @@ def test_kills_lose_nothing(reference, tmp_path, number, only):
     assert sum(kills for kills, _ in table.values()) >= 0.8 * number
 
 
-def test_a_flipped_bit_is_found_or_harmless(tmp_path):
-    folder = tmp_path / "run"
-    folder.mkdir()
-    write_fasta(folder / "x.fasta", families(4, classes=("a", "b"), each=8))
-    run = flips.FinishedRun(folder, configuration(fasta_source()))
+def test_a_flipped_bit_is_found_or_harmless(reference, tmp_path):
+    run = flips.FinishedRun(reference.folder)
     drawn = flips.draw(run, len(run.files()), seed=2, only="")
     assert len(drawn) == len(run.files()) >= 15
     tried = list(flips.outcomes(run, drawn, str(tmp_path)))

@@ -20,15 +20,14 @@ from workflow.conftest import ROOT, read
 
 
 def test_named_targets_reach_their_stage_only(run):
-    jobs = run.jobs("landmarks")
-    assert jobs["select_landmarks"] == 3  # 2 folds and all
-    assert "train_models" not in jobs
     targets = ("dataset", "folds", "alignment", "factor", "correction", "model", "evaluation")
     jobs = run.jobs(*targets)
     assert set(targets) < set(jobs)
     assert jobs["train_models"] == 9
     assert "choose_final_model" not in jobs
-    assert run.jobs("final_model")["choose_final_model"] == 1
+    jobs = run.jobs("landmarks")
+    assert jobs["select_landmarks"] == 3  # 2 folds and all
+    assert "train_models" not in jobs
 
 
 PARSED = """
@@ -115,21 +114,14 @@ def test_jobs_run_in_the_container(run, tmp_path, monkeypatch):
     ]
 
 
-@pytest.fixture
-def copied(tmp_path):
-    """A copy of the project that a test may change."""
-    root = tmp_path / "project"
-    for name in ("Snakefile", "config.yaml"):
-        root.mkdir(exist_ok=True)
-        shutil.copy(ROOT / name, root / name)
-    for name in ("rules", "scripts", "lib", "schemas", "profiles", "report", "envs"):
-        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-    return root
-
-
 def test_changed_content_reruns_and_a_time_stamp_does_not(
-    copied, workflow, small_config, reference
+    workflow, small_config, reference, tmp_path
 ):
+    copied = tmp_path / "project"
+    for name in ("rules", "scripts", "lib", "schemas", "profiles", "report", "envs"):
+        shutil.copytree(ROOT / name, copied / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("Snakefile", "config.yaml"):
+        shutil.copy(ROOT / name, copied / name)
     run = workflow(small_config, root=copied)
     run.start_from(reference)
     for path in (*copied.rglob("*.py"), *copied.rglob("*.smk"), *copied.rglob("*.j2")):
@@ -144,16 +136,13 @@ def test_changed_content_reruns_and_a_time_stamp_does_not(
     assert untouched.isdisjoint(jobs)
 
 
-def test_a_changed_setting_reruns_what_depends_on_it(finished, small_config):
+def test_a_changed_setting_and_a_changed_residue_rerun_what_depends_on_them(finished, small_config):
+    assert finished.jobs() == {}
     small_config["learners"]["pcvm"]["max_iter"] = 101
     finished.configure(small_config)
     jobs = finished.jobs()
     assert jobs["train_models"] == 3  # of the selector meb; the others have no PCVM
-
-
-def test_a_changed_residue_reaches_the_scores_if_the_dataset_was_read_by_itself(finished):
     # `snakemake dataset`, or a kill after it: the records (id, label, row) are what they were.
-    assert finished.jobs() == {}
     distinct = finished.folder / "results" / "small" / "dataset" / "distinct.tsv"
     lines = distinct.read_text().splitlines(keepends=True)
     digest, length, residues = lines[1].split("\t")
@@ -165,45 +154,18 @@ def test_a_changed_residue_reaches_the_scores_if_the_dataset_was_read_by_itself(
     assert (jobs["select_landmarks"], jobs["train_models"]) == (3, 9)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("recipies: []", "unknown key 'recipies'; did you mean 'recipes'?"),
-        ("seed: 4", "config.yaml: not YAML: key 'seed' stands twice"),
-        ("data: nowhere", "nowhere/x.fasta: no such file"),
-    ],
-)
-def test_a_mistake_ends_with_code_two_before_any_job(workflow, text, said):
-    run = workflow(configuration(fasta_source()))
-    with (run.folder / "config.yaml").open("a") as file:
-        file.write(f"{text}\n")
-    done = run.run(check=False)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert not (run.folder / "results").exists()
-
-
-@pytest.mark.parametrize(
-    ("unknown", "unmatched", "target"),  # each pair of two values stands there
-    [
-        (False, False, "compare"),
-        (True, False, "all"),
-        (False, True, "all"),
-        (True, True, "compare"),
-    ],
-)
-def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, unknown, unmatched, target):
+@pytest.mark.parametrize("target", ["compare", "all"])
+def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, target):
     """No group waits for a rule outside of it that waits for the group. No Slurm is needed."""
     pytest.importorskip("snakemake_executor_plugin_slurm")
-    more = {"unmatched": "classify"} if unmatched else {}
-    config = configuration(fasta_source(labels={"table": "x.tsv"}, **more), data="data")
-    if unknown:
-        config["datasets"]["mine"] |= {"unknown": ["c"], "levels": {}}
+    labels = {"table": "x.tsv"}
+    config = configuration(fasta_source(labels=labels, unmatched="classify"), data="data")
+    config["datasets"]["mine"] |= {"unknown": ["c"], "levels": {}}
     config["classify"] = {"again": {"dataset": "mine", "input": "x.fasta"}}
     run = workflow(config)
     records = families(1)
     write_fasta(run.folder / "data" / "x.fasta", records)
-    write_labels(run.folder / "data" / "x.tsv", records[:-1] if unmatched else records)
+    write_labels(run.folder / "data" / "x.tsv", records[:-1])
     targets = [target]
     if target == "compare":  # what follows the groups of its folds is asked for by name
         targets += ["--", "results/mine+homology-aware/compare/kreinflow/r0f0.tsv"]
@@ -211,14 +173,11 @@ def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, unknown, un
     jobs = run.jobs("--workflow-profile", str(ROOT / "profiles" / "slurm"), *targets)
     assert jobs["evaluate"] == (2 if target == "compare" else 1)
     if target == "all":
-        assert jobs["write_report"] == 1
-        assert ("draw_unknown" in jobs) == ("measure_levels" in jobs) == unknown
-        assert jobs["classify_new"] == 1 + unmatched
+        assert {"write_report", "draw_unknown", "measure_levels"} <= set(jobs)
+        assert jobs["classify_new"] == 2
 
 
-@pytest.mark.parametrize(
-    ("cascade", "needed"), [(None, False), ({}, False), ({"records": "apart"}, True)]
-)
+@pytest.mark.parametrize(("cascade", "needed"), [({}, False), ({"records": "apart"}, True)])
 def test_the_data_set_is_needed_to_classify_where_training_records_are_apart(
     workflow, cascade, needed
 ):
@@ -232,18 +191,10 @@ def test_the_data_set_is_needed_to_classify_where_training_records_are_apart(
     assert ("dataset/records.tsv" in inputs) == needed
 
 
-def test_lint_and_format():
-    lint = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--lint"], cwd=ROOT, capture_output=True, text=True
-    )
+def test_lint():
+    command = [sys.executable, "-m", "snakemake", "--lint"]
+    lint = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert lint.returncode == 0, lint.stdout + lint.stderr
-    formatted = subprocess.run(
-        [str(Path(sys.executable).parent / "snakefmt"), "--check", "Snakefile", "rules"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert formatted.returncode == 0, formatted.stderr
 
 
 def test_the_report_of_snakemake_has_the_items(finished, tmp_path):
@@ -270,19 +221,11 @@ def test_the_crate_names_what_the_run_made_and_when(finished):
         assert job["endTime"] <= known["#run"]["endTime"]
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("results", "o<results>t", "has <results> in it, which Snakemake takes for a variable"),
-        ("datasets", "report.html", "'report.html' is the name of something else in the results"),
-        ("datasets", "small+homology-aware", "is the name that the comparison gives to 'small'"),
-    ],
-)
-def test_what_check_refuses_the_workflow_refuses(run, small_config, capsys, key, value, message):
+def test_what_check_refuses_the_workflow_refuses_before_any_job(run, small_config, capsys):
     datasets = small_config["datasets"]
-    changed = value if key == "results" else datasets | {value: datasets["small"]}
-    run.configure(small_config | {key: changed})
-    done = run.run("--dry-run", check=False)
+    run.configure(small_config | {"datasets": datasets | {"report.html": datasets["small"]}})
+    done = run.run(check=False)
     assert (done.returncode, main(["check", str(run.folder / "config.yaml")])) == (2, 2)
     for said in (done.stderr, capsys.readouterr().err):
-        assert message in said
+        assert "'report.html' is the name of something else in the results" in said
+    assert not (run.folder / "results").exists()
