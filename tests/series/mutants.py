@@ -50,7 +50,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mutations import Mutant, mutants_of
+sys.path.insert(0, str(Path(__file__).parents[1]))  # where it is run by its own name
+
+from series.mutations import Mutant, mutants_of  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = "lib/kreinflow"
