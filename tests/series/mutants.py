@@ -52,7 +52,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where it is run by its own name
 
-from series.mutations import Mutant, mutants_of  # noqa: E402
+from series.mutations import Mutant, mutants_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = "lib/kreinflow"
