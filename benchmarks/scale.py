@@ -177,7 +177,7 @@ def _fit(folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
     assert len(choices) == 1, "the benchmark chooses nothing"
     (fitted,) = learner.fit(problem, choices)
     decision = fitted.decision
-    np.savez(folder / f"{settings['method']}.npz", **decision.to_arrays())
+    np.savez(folder / f"{settings['method']}.npz", **decision.to_parts()[1])
     return {"iterations": fitted.iterations, "converged": fitted.converged}
 
 
@@ -199,7 +199,7 @@ def stage_ny_pcvm(folder: Path, max_iter: int = PCVM_STEPS, tol: float = 1e-3) -
     learner.tol = tol
     machine = learner.solve(problem)
     decision = folded(problem, machine.coef, machine.intercept)
-    np.savez(folder / "ny_pcvm.npz", **decision.to_arrays())
+    np.savez(folder / "ny_pcvm.npz", **decision.to_parts()[1])
     return {
         "iterations": int(machine.n_iter.max()),
         "converged": int(machine.converged.sum()),

@@ -7,9 +7,7 @@ import pytest
 from scipy.special import softmax
 
 from answering.cascades import Problem, answered
-from kreinflow.answering.cascade import Answers, Cascade, Level, Said, followed
-from kreinflow.base.errors import InputError
-from kreinflow.files.artifacts import read_arrays, write_arrays
+from kreinflow.answering.cascade import Answers, Level, Said, followed
 
 SHAPES = {
     "both": {},
@@ -119,77 +117,3 @@ def test_a_level_that_is_not_reached_says_what_was_said_before():
 def test_levels_are_named_by_their_stage():
     assert Problem().cascade.levels == (Level(1, 2), Level(1, 6), Level(2, 6))
     assert Problem(steps=()).cascade.levels == (Level(2, 0),)
-
-
-def stored(cascade, path):
-    header, arrays = cascade.to_parts()
-    write_arrays(path, "cascade", header, arrays)
-    return read_arrays(path, "cascade", sizes=lambda header: Cascade.sizes(header, 6))
-
-
-def test_a_cascade_is_read_back_as_it_was(problem, tmp_path):
-    header, arrays = stored(problem.cascade, tmp_path / "one")
-    again = Cascade.from_parts(header, arrays, problem.cascade.records, 5, 6)
-    stored(again, tmp_path / "two")
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    same(
-        problem.answer(cascade=again),
-        problem.answer(),
-    )
-
-
-def test_no_array_may_be_larger_than_its_header_says(problem):
-    header, arrays = problem.cascade.to_parts()
-    sizes = Cascade.sizes(header, 6)
-    assert {name: (a.dtype.kind, a.shape) for name, a in arrays.items()} == sizes
-
-
-def _header(name, to):
-    return lambda header, arrays: header.__setitem__(name, to)
-
-
-def _array(name, function):
-    return lambda header, arrays: arrays.__setitem__(name, function(arrays[name]))
-
-
-DAMAGE = [
-    *(_header(name, {"name": "magic", "constants": {}}) for name in ("transform", "evidence")),
-    *(_header("steps", to) for to in ([6, 2], [2, 2], [0, 6], [2, 41], [2], [2, 6, 9], [], "ab")),
-    *(_header("likeliest", to) for to in (0, 1, -3, "two", None)),
-    *(_header("threshold", to) for to in (-0.1, 2.5, float("nan"), float("inf"), None)),
-    *(_header("temperature", to) for to in (0, -1, float("nan"), float("inf"), "warm")),
-    *(_header("reject_threshold", to) for to in (-0.1, 2, float("nan"), None)),
-    *(_header("machines", to) for to in (None,)),
-    _header("about", 7),
-    *(
-        _array("level_weights", change)
-        for change in (
-            lambda a: a[:-1],
-            lambda a: np.append(a, 1.0),
-            lambda a: a * np.nan,
-            lambda a: a * np.inf,
-            lambda a: a[:, None],
-            lambda a: a.astype(int),
-        )
-    ),
-    _array("pair_intercepts", lambda a: a * np.nan),
-    *(lambda header, arrays, name=name: arrays.pop(name) for name in ("level_weights", "pairs")),
-    *(
-        lambda header, arrays, name=name: header.pop(name)
-        for name in (
-            *("transform", "evidence", "steps", "likeliest"),
-            *("threshold", "temperature", "reject_threshold", "about", "machines"),
-        )
-    ),
-]
-
-
-@pytest.mark.parametrize("number", range(len(DAMAGE)))
-def test_a_damaged_part_is_refused(number):
-    cascade = Problem().cascade
-    header, arrays = cascade.to_parts()
-    assert Cascade.from_parts(header, arrays, cascade.records, 5, 6)
-    DAMAGE[number](header, arrays)
-    # A model file turns these into one message; see tests/classify/test_model_file.py.
-    with pytest.raises((KeyError, TypeError, ValueError, InputError)):
-        Cascade.from_parts(header, arrays, cascade.records, 5, 6)

@@ -1,7 +1,5 @@
 """Temperatures of the forks of a tree: against a naive way, the truth, and chance."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
@@ -171,43 +169,3 @@ def test_the_order_of_the_classes_does_not_matter():
     np.testing.assert_allclose(
         moved.log_probabilities(decisions[:, order]), one[:, order], rtol=1e-9
     )
-
-
-def test_a_header_comes_back_bit_for_bit():
-    decisions, y, _ = drawn(np.random.default_rng(10), 300, (0.5, 2.0, 1.2))
-    found = ForkTemperatures.fitted(FORKS, decisions, y)
-    again = ForkTemperatures.from_header(json.loads(json.dumps(found.to_header())), 6)
-    np.testing.assert_array_equal(
-        again.log_probabilities(decisions), found.log_probabilities(decisions)
-    )
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"temperature": 0.0},
-        {"temperature": float("nan")},
-        {"temperature": "x"},
-        {"temperature": None},
-        {"temperatures": [1.0, 1.0]},
-        {"temperatures": [1.0, 1.0, -1.0]},
-        {"temperatures": [1.0, 1.0, float("inf")]},
-        {"temperatures": 1.0},
-        {"temperatures": [[1.0, 1.0, 1.0]]},
-        {"above": None},
-        {"above": "x"},
-        {"above": [[-1], [-1, 0]]},
-        {"leaf": []},
-        {"leaf": [3, 4, 5, 6, 7, 7]},
-    ],
-)
-def test_a_header_that_does_not_fit_is_refused(other):
-    header = ForkTemperatures(FORKS, 1.0, np.ones(3)).to_header()
-    ForkTemperatures.from_header(header, 6)
-    with pytest.raises((TypeError, ValueError)):
-        ForkTemperatures.from_header(header | other, 6)
-    for name in header:
-        with pytest.raises(KeyError):
-            ForkTemperatures.from_header({k: v for k, v in header.items() if k != name}, 6)
-    with pytest.raises(ValueError, match="its forks"):
-        ForkTemperatures.from_header(header, 7)

@@ -173,33 +173,6 @@ def test_nothing_is_answered_where_nothing_can_be_promised():
     np.testing.assert_array_equal(some.thresholds, [0.95, NOTHING_ACCEPTED, NOTHING_ACCEPTED])
 
 
-def test_levels_come_back_from_their_header():
-    rng = np.random.default_rng(0)
-    levels = Levels.of(CLASSES, ".", 0.9).fitted(*drawn(rng, 300, 2.0))
-    again = Levels.from_header(levels.to_header(), CLASSES)
-    assert again.tree.nodes == levels.tree.nodes
-    np.testing.assert_array_equal(again.thresholds, levels.thresholds)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"thresholds": [0.9, 0.9]}, "its levels and classes do not agree"),
-        ({"separator": ";"}, "its levels and classes do not agree"),
-        ({"separator": "1"}, "its levels: The label '1.1.1' has an empty part"),
-        ({"back_off": 0.5}, "its levels and classes do not agree"),
-        ({"thresholds": [0.8, 0.9, 0.9]}, "thresholds of its levels are out of range"),
-        ({"thresholds": [0.9, 0.99, 0.95]}, "thresholds of its levels are out of range"),
-        ({"thresholds": [0.9, 0.9, 2.0]}, "thresholds of its levels are out of range"),
-        ({"thresholds": [0.9, 0.9, float("nan")]}, "thresholds of its levels are out of range"),
-    ],
-)
-def test_levels_that_do_not_fit_are_refused(change, message):
-    header = Levels.of(CLASSES, ".", 0.9).to_header() | change
-    with pytest.raises(ValueError, match=message):
-        Levels.from_header(header, CLASSES)
-
-
 def test_settings():
     assert Levels.of_settings(CLASSES, None) is None
     levels = Levels.of_settings(CLASSES, {"separator": ".", "back_off": 0.9})

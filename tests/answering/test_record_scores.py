@@ -5,7 +5,7 @@ import pytest
 from scipy.special import log_softmax
 
 from answering.cascades import Problem
-from kreinflow.answering.record_scores import Records, logit, nearest_features, pair_features
+from kreinflow.answering.record_scores import logit, nearest_features, pair_features
 from kreinflow.answering.score_cache import NOBODY
 
 
@@ -125,71 +125,6 @@ def test_the_best_record_of_a_class():
                 assert best == max(own, key=lambda j, said=said: (round(said[j], 12), -j))
                 assert score == problem.S[i, best]
     assert none
-
-
-def test_records_are_read_back_as_they_were():
-    records = Problem().cascade.records
-    header, arrays = records.to_parts()
-    sizes = Records.sizes(header, 6)
-    assert {name: (a.dtype.kind, a.shape) for name, a in arrays.items()} == sizes
-    again, same = Records.from_parts(header, arrays, 5, 6).to_parts()
-    assert again == header
-    for name, array in arrays.items():
-        np.testing.assert_array_equal(same[name], array)
-
-
-def _array(name, function):
-    return lambda header, arrays: arrays.__setitem__(name, function(arrays[name]))
-
-
-OWN = ("classes", "rows", "self_scores", "lengths")
-DAMAGE = [
-    *(
-        lambda header, arrays, to=to: header.__setitem__("number", to)
-        for to in (0, -1, 39, 41, "many", None)
-    ),
-    lambda header, arrays: header.__setitem__("index", None),
-    *(
-        _array(name, change)
-        for name in OWN
-        for change in (
-            lambda a: a[:-1],
-            lambda a: a[:, None],
-            lambda a: a.astype("S1"),
-            lambda a: a.astype(float) if a.dtype.kind == "i" else a * np.nan,
-            lambda a: a.astype(complex),
-        )
-    ),
-    *(_array("classes", change) for change in (lambda a: a + 1, lambda a: a - 1)),
-    _array("rows", lambda a: a - 1),
-    _array("lengths", lambda a: a * 0),
-    _array("lengths", lambda a: -a),
-    *(
-        _array("landmarks", change)
-        for change in (
-            lambda a: a[:-1],
-            lambda a: a - 1,
-            lambda a: a + 40,
-            lambda a: a.astype(float),
-            lambda a: a[:, None],
-        )
-    ),
-    _array("index_scores", lambda a: a[:-1]),
-    *(
-        lambda header, arrays, name=name: arrays.pop(name)
-        for name in (*OWN, "landmarks", "index_scores")
-    ),
-    *(lambda header, arrays, name=name: header.pop(name) for name in ("index", "number")),
-]
-
-
-@pytest.mark.parametrize("number", range(len(DAMAGE)))
-def test_damaged_records_are_refused(number):
-    header, arrays = Problem().cascade.records.to_parts()
-    assert Records.from_parts(header, arrays, 5, 6)
-    DAMAGE[number](header, arrays)
-    with pytest.raises((KeyError, TypeError, ValueError)):
-        Records.from_parts(header, arrays, 5, 6)
 
 
 def test_the_nearest_besides_those_of_its_own_code():

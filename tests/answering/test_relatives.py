@@ -13,7 +13,6 @@ from kreinflow.answering.cascade import EVERY_LEVEL, REASONS, Answers
 from kreinflow.answering.relatives import NoRelative, Relatives, overwhelming
 from kreinflow.answering.score_cache import NOBODY
 from kreinflow.answering.unknown_pvalue import Strangeness, strange
-from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import classify_file
 from small_inputs import families, write_fasta
 
@@ -187,38 +186,6 @@ def test_strange_is_what_the_module_says():
     _, n, e = plain(it.problem, 5, NEAR)
     own = strange(n[None], e[None], it.last[5].max(keepdims=True))
     np.testing.assert_allclose(own[0], it.of[NEAR][5], rtol=1e-12)
-
-
-def _header(name, to):
-    return lambda header, arrays: header.__setitem__(name, to)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        *(_header("null", to) for to in ([1.0], [1.0, 2.0, 3.0], ["x", 1], [np.nan, 1.0], 7)),
-        *(_header("sure_threshold", to) for to in (-0.1, 2, "high", np.nan)),
-        _header("evidence", {"name": "log", "constants": {"a": 20.0}}),
-        _header("evidence", None),
-        _header("strangeness", {}),
-        lambda header, arrays: header.pop("null"),
-        lambda header, arrays: header.pop("sure_threshold"),
-        lambda header, arrays: arrays.pop("of_nearest"),
-        *(_header("needed", to) for to in (1, 3, 0, "two", -2)),
-        lambda header, arrays: arrays.pop("needed"),
-        lambda header, arrays: arrays.__setitem__("needed", np.array([1.0, np.nan])),
-        lambda header, arrays: arrays.__setitem__("needed", np.array([1, 2])),
-        _header("strangeness", None),
-    ],
-)
-def test_damaged_relatives_are_refused(change):
-    relatives = made_up(needed=np.array([1.0, np.inf])).relatives
-    header, arrays = relatives.to_parts()
-    assert Relatives.sizes(header).keys() == arrays.keys()
-    assert Relatives.from_parts(header, arrays, relatives.records).to_parts()[0] == header
-    change(header, arrays)
-    with pytest.raises((KeyError, TypeError, ValueError, InputError)):
-        Relatives.from_parts(header, arrays, relatives.records)
 
 
 @pytest.mark.parametrize("cascade", [True, False])

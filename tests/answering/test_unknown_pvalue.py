@@ -123,32 +123,3 @@ def test_means_are_of_those_there_are():
     assert mean_of_largest(np.empty((2, 0)), 3, -1.0).tolist() == [-1.0, -1.0]
     found = strange(values, -values, np.array([0.9, 0.5, 0.1]))
     assert found.tolist() == [[-2.0, 2.0, -0.9], [0.0, 20.0, -0.5], [5.0, -5.0, -0.1]]
-
-
-def test_it_is_read_back_as_it_was():
-    rng = np.random.default_rng(4)
-    header, arrays = Strangeness(*drawn(rng, 20), false_alarms=0.02).to_parts()
-    again = Strangeness.from_parts(header, arrays)
-    assert again.to_parts()[0] == header
-    np.testing.assert_array_equal(again.of_nearest, arrays["of_nearest"])
-
-
-@pytest.mark.parametrize(
-    ("key", "to"),
-    [
-        ("calibrating", 19),
-        ("calibrating", 0),
-        ("calibrating", "many"),
-        ("false_alarms", 0),
-        ("false_alarms", 1),
-        ("false_alarms", float("nan")),
-        ("of_nearest", np.zeros((20, 2))),
-        ("of_nearest", np.zeros((20, 3), dtype=int)),
-        ("of_landmarks", np.full((20, 3), np.nan)),
-    ],
-)
-def test_a_damaged_one_is_refused(key, to):
-    header, arrays = Strangeness(*drawn(np.random.default_rng(5), 20), 0.1).to_parts()
-    (header if key in header else arrays)[key] = to
-    with pytest.raises((KeyError, TypeError, ValueError)):
-        Strangeness.from_parts(header, arrays)

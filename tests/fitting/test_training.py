@@ -30,6 +30,7 @@ from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
 from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.errors import InputError
+from kreinflow.files.state import refusing_damage
 from kreinflow.fitting.inner_folds import InnerFits, inner_partition
 from kreinflow.fitting.training import Training, warn_noted
 from kreinflow.krein.factor import Embedding
@@ -182,8 +183,8 @@ def test_sets_are_calibrated_by_fits_that_have_all_landmarks():
     apart = ~np.isin(part.rows, landmarks.rows)
     assert 0 < apart.sum() == len(part.rows) - M
     p = softmax(held_out / trained.figures["temperature"], axis=1)
-    expected = Calibration.of(p[apart], part.labels[apart]).to_arrays()
-    for name, array in trained.classifier.calibration.to_arrays().items():
+    expected = Calibration.of(p[apart], part.labels[apart]).to_parts()[1]
+    for name, array in trained.classifier.calibration.to_parts()[1].items():
         np.testing.assert_allclose(array, expected[name], rtol=1e-6, atol=1e-12)
 
 
@@ -335,12 +336,12 @@ def test_classes_of_a_tree_are_learned_and_their_model_comes_back(kind, learn, l
     )
     header, arrays = classifier.to_parts()
     header = json.loads(json.dumps(header))
-    allowed = LandmarkClassifier.sizes(header, M, N)
+    allowed = LandmarkClassifier.sizes(header, {"m": M, "s": N})
     for name, array in arrays.items():
         letter, most = allowed[name]
         assert array.dtype.kind == letter
         assert all(size <= limit for size, limit in zip(array.shape, most, strict=True))
-    again = LandmarkClassifier.from_parts(header, arrays, "it")
+    again = LandmarkClassifier.from_parts(header, arrays)
     np.testing.assert_array_equal(asked_for(again, landmarks, new), p)
 
 
@@ -348,8 +349,8 @@ def test_classes_of_a_tree_are_learned_and_their_model_comes_back(kind, learn, l
 def test_leaves_of_a_tree_are_the_classes_but_for_their_temperatures(learner):
     plain, landmarks, new = trained_tree("sequences", learner, None)
     trained, *_ = trained_tree("sequences", learner, "leaves")
-    for name, array in plain.classifier.decision.to_arrays().items():
-        np.testing.assert_array_equal(trained.classifier.decision.to_arrays()[name], array)
+    for name, array in plain.classifier.decision.to_parts()[1].items():
+        np.testing.assert_array_equal(trained.classifier.decision.to_parts()[1][name], array)
     assert "forks" not in plain.classifier.to_parts()[0]
     f = decisions(plain.classifier, landmarks, new)
     log_p = trained.classifier.forks.log_probabilities(f)
@@ -422,5 +423,5 @@ class Crossed:
 )
 def test_forks_that_do_not_fit_a_model_are_refused(other):
     header, arrays = trained_tree("sequences", "ikfd", "leaves")[0].classifier.to_parts()
-    with pytest.raises(InputError, match="^it: not a model that can be used: "):
-        LandmarkClassifier.from_parts(header | other, arrays, "it")
+    with pytest.raises(InputError, match="^it: a part is "), refusing_damage("it", ""):
+        LandmarkClassifier.from_parts(header | other, arrays)

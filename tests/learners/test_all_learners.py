@@ -80,7 +80,7 @@ def test_decisions_come_back_from_arrays_and_do_not_depend_on_other_rows(setting
     decision = learned(settings, Z, signs, y).decision
     new = np.random.default_rng(9).normal(size=(4500, Z.shape[1]))
     together = decision.decide(new)
-    again = type(decision).from_arrays(decision.to_arrays(), Z.shape[1], 3)
+    again = type(decision).from_parts({}, decision.to_parts()[1], {"m": Z.shape[1], "c": 3})
     for rows in (slice(0, 1), slice(77, 80), slice(4200, None)):
         np.testing.assert_array_equal(again.decide(new[rows]), together[rows])
 

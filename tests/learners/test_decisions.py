@@ -1,10 +1,9 @@
 """Decisions: what they compute, row by row, and what of a stranger's file they refuse."""
 
 import numpy as np
-import pytest
 
 from kreinflow.krein.factor import Embedding
-from kreinflow.learners.decisions import KINDS, LinearDecision, NearestDecision
+from kreinflow.learners.decisions import LinearDecision, NearestDecision
 
 
 def scores(n_classes, n=150, m=12, seed=0):
@@ -38,51 +37,3 @@ def test_folded_weights_are_the_decision_of_the_embedded_rows():
     decision = LinearDecision.folded(embedding, coef, intercept)
     expected = embedding.transform(C) @ coef + intercept
     np.testing.assert_allclose(decision.decide(C), expected, atol=1e-12)
-
-
-def test_no_array_of_a_file_breaks_the_reading_of_another_kind_or_shape():
-    """Whatever stands in an array, it is refused by one of the errors that readers expect."""
-    arrays = {
-        "linear": {"weights": np.ones((3, 2)), "intercept": np.ones(2)},
-        "quadratic": {
-            "matrix": np.ones((3, 2)),
-            "axes": np.ones((2, 2, 2)),
-            "centres": np.ones((2, 2)),
-            "scales": np.ones((2, 2)),
-            "constants": np.ones(2),
-        },
-        "elm": {
-            "centre": np.zeros(3),
-            "deviation": np.ones(3),
-            "support": np.ones((4, 3)),
-            "coefficients": np.ones((4, 2)),
-            "intercept": np.ones(2),
-        },
-        "siblings": {
-            "weights": np.ones((3, 2)),
-            "intercept": np.ones(2),
-            "above": -np.ones(2),
-            "leaf": np.array([1.0, 0.0]),
-        },
-    }
-    for kind, parts in arrays.items():
-        KINDS[kind].from_arrays(parts, 3, 2)
-        with pytest.raises(ValueError, match=r"is float64 \(.*, not of shape \("):
-            KINDS[kind].from_arrays(parts, 4, 2)
-        for name, array in parts.items():
-            with pytest.raises(KeyError):
-                KINDS[kind].from_arrays({key: parts[key] for key in parts if key != name}, 3, 2)
-            for other in (
-                np.ones(()),
-                array[:0],
-                array[..., None],
-                array.astype(int),
-                array.astype(complex),
-                np.full_like(array, np.inf),
-            ):
-                with pytest.raises((KeyError, IndexError, ValueError)):
-                    KINDS[kind].from_arrays(parts | {name: other}, 3, 2)
-    for deviation in (0.0, -1.0):
-        elm = arrays["elm"] | {"deviation": np.full(3, deviation)}
-        with pytest.raises(ValueError, match="not positive"):
-            KINDS["elm"].from_arrays(elm, 3, 2)

@@ -109,7 +109,7 @@ def test_decisions_come_back_from_arrays_and_do_not_depend_on_other_rows(setting
     (fitted,) = machine.fit(problem, machine.choices()[:1])
     decision = fitted.decision
     assert KINDS[decision.kind] is type(decision)
-    again = type(decision).from_arrays(decision.to_arrays(), Z.shape[1], 6)
+    again = type(decision).from_parts({}, decision.to_parts()[1], {"m": Z.shape[1], "c": 6})
     new = np.random.default_rng(9).normal(size=(4500, Z.shape[1]))
     together = decision.decide(new)
     for rows in (slice(0, 1), slice(77, 80), slice(4200, None)):
@@ -168,8 +168,8 @@ def test_fits_stand_in_the_order_of_the_choices():
     fits = machine.fit(problem, few)
     for fit, choice in zip(fits, few, strict=True):
         (alone,) = machine.fit(problem, [choice])
-        for name, array in alone.decision.to_arrays().items():
-            np.testing.assert_array_equal(fit.decision.to_arrays()[name], array)
+        for name, array in alone.decision.to_parts()[1].items():
+            np.testing.assert_array_equal(fit.decision.to_parts()[1][name], array)
     (leaf,) = learner.fit(problem, [{"ridge": 0.1}])
     np.testing.assert_array_equal(fits[1].decision.weights, leaf.decision.weights)
 

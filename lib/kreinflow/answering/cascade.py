@@ -23,8 +23,7 @@ The weights of a level are shared by all classes: a conditional logit.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +43,7 @@ from kreinflow.answering.record_scores import (
 )
 from kreinflow.answering.score_cache import NOBODY
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.files.artifacts import Sizes
+from kreinflow.files.state import Array, Number, Part, State, Value
 
 STAGES = ("first", "nearest", "pairs")
 """What may answer, by the number that stands in :attr:`Answers.stage`."""
@@ -60,6 +59,10 @@ EVERY_LEVEL = 1 << 30
 
 MOST_PAIRS = 1 << 21
 """Of objects with the records that they may ask, at once."""
+
+
+TRANSFORM = Value(ScoreTransform.from_dict, ScoreTransform.to_dict)
+"""A score transform in a file."""
 
 
 class Level(NamedTuple):
@@ -139,7 +142,7 @@ def unsure(sureness: FloatArray, threshold: float) -> NDArray[np.str_]:
 
 
 @dataclass(frozen=True, eq=False)
-class Cascade:
+class Cascade(State):
     """The levels above the first stage, and when an object goes up.
 
     Parameters
@@ -267,91 +270,44 @@ class Cascade:
             said.alignments[up[voting]], said.reached[up[voting]] = alignments[voting], True
         return found
 
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return a JSON header and arrays that :meth:`from_parts` reads, without the records."""
-        machines = self.machines
-        header = {
-            "transform": self.transform.to_dict(),
-            "evidence": self.evidence.to_dict(),
-            "steps": list(self.steps),
-            "likeliest": self.likeliest,
-            "threshold": self.threshold,
-            "temperature": self.temperature,
-            "reject_threshold": self.reject_threshold,
-            "about": self.about,
-            "machines": None
-            if machines is None
-            else {"pairs": len(machines.pairs), "weights": len(machines.member_weights)},
-        }
-        arrays = {"level_weights": np.concatenate(self.weights)}
-        return header, arrays | ({} if machines is None else machines.to_arrays())
+    state: ClassVar = {
+        "transform": TRANSFORM,
+        "evidence": TRANSFORM,
+        "steps": Number("i", "steps", least=1),
+        "likeliest": Number("i", least=2),
+        "threshold": Number("f", least=0, most=2),
+        "temperature": Number("f", above=0),
+        "reject_threshold": Number("f", least=0, below=2),
+        "about": Value(dict),
+        "machines": Part(PairMachines),
+        "level_weights": Array("f8", "w"),
+    }
 
-    @staticmethod
-    def sizes(header: Mapping[str, Any], n_landmarks: int) -> Sizes:
-        """Return the arrays that :meth:`from_parts` takes, and the largest shape of each."""
-        machines = header["machines"]
-        return {
-            "level_weights": ("f", (_n_weights(header),)),
-            **(
-                PairMachines.sizes(int(machines["pairs"]), int(machines["weights"]), n_landmarks)
-                if machines
-                else {}
-            ),
-        }
+    def stored(self) -> dict[str, Any]:
+        """Return what is kept: all but the records."""
+        own = {name: getattr(self, name) for name in self.state if name != "level_weights"}
+        return {**own, "level_weights": np.concatenate(self.weights)}
 
     @classmethod
-    def from_parts(
-        cls,
-        header: Mapping[str, Any],
-        arrays: Mapping[str, NDArray[Any]],
-        records: Records,
-        n_classes: int,
-        n_landmarks: int,
-    ) -> "Cascade":
-        """Build a cascade from a header and arrays, which may be anybody's.
+    def dimensions(cls, header: Mapping[str, Any]) -> dict[str, int]:
+        """Return the number of weights too."""
+        pairs = PAIR_WEIGHTS if header.get("machines") is not None else 0
+        return {"w": 1 + NEAREST_WEIGHTS * len(header["steps"]) + pairs}
 
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If they do not fit together.
-        """
-        n, steps = len(records), tuple(int(q) for q in header["steps"])
-        if any(not 1 <= q <= n for q in steps) or any(a >= b for a, b in pairwise(steps)):
+    @classmethod
+    def restored(cls, **values: Any) -> "Cascade":
+        """See :meth:`~kreinflow.files.state.State.restored`."""
+        numbers, steps, machines = values.pop("level_weights"), values["steps"], values["machines"]
+        records: Records = values["records"]
+        if (np.diff(steps) <= 0).any() or max(steps, default=0) > len(records):
             raise ValueError("its steps do not rise, or ask more records than there are")
-        machines = None
-        if header["machines"] is not None:
-            machines = PairMachines.from_arrays(arrays, records.classes, n_classes, n_landmarks)
-        numbers, count = arrays["level_weights"], _n_weights(header)
-        fits = numbers.dtype == np.float64 and numbers.shape == (count,)
-        if not fits or not np.isfinite(numbers).all():
-            raise ValueError("the weights of its levels do not fit")
+        if machines is not None:
+            classes = records.classes
+            if machines.ends(classes)[-1] != len(machines.member_weights):
+                raise ValueError("the weights of its machines do not fit its records")
         ends = np.cumsum([1, *([NEAREST_WEIGHTS] * len(steps))])
-        weights = tuple(np.split(numbers, ends if machines is not None else ends[:-1]))
-        threshold, temperature, reject = (
-            float(header[name]) for name in ("threshold", "temperature", "reject_threshold")
-        )
-        if not (0 <= threshold <= 2 and 0 < temperature < np.inf and 0 <= reject < 2):
-            raise ValueError("a threshold or the temperature of its cascade is out of range")
-        if (likeliest := int(header["likeliest"])) < 2:
-            raise ValueError("its pairs of classes are of fewer than two")
-        return cls(
-            records,
-            ScoreTransform.from_dict(header["transform"]),
-            ScoreTransform.from_dict(header["evidence"]),
-            steps,
-            weights,
-            machines,
-            likeliest,
-            threshold,
-            temperature,
-            reject,
-            dict(header["about"]),
-        )
-
-
-def _n_weights(header: Mapping[str, Any]) -> int:
-    pairs = PAIR_WEIGHTS if header["machines"] is not None else 0
-    return 1 + NEAREST_WEIGHTS * len(header["steps"]) + pairs
+        weights = np.split(numbers, ends if machines is not None else ends[:-1])
+        return cls(**{**values, "steps": tuple(steps.tolist()), "weights": tuple(weights)})
 
 
 class Said(NamedTuple):

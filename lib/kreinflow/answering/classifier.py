@@ -2,25 +2,27 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.cascade import MOST_PAIRS, REASONS, Answers, Cascade
+from kreinflow.answering.cascade import MOST_PAIRS, REASONS, TRANSFORM, Answers, Cascade
 from kreinflow.answering.fork_temperatures import ForkTemperatures
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
 from kreinflow.answering.query import Decided, Query
-from kreinflow.answering.record_scores import Records, starting_with
+from kreinflow.answering.record_scores import Records
 from kreinflow.answering.relatives import Relatives
 from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.answering.several_labels import Several
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import TILE, FloatArray, IntArray
 from kreinflow.files.artifacts import Sizes
+from kreinflow.files.state import Array, Number, Part, Parts, State, Value
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.learners.decisions import KINDS, Decision
 from kreinflow.views.lift import SCORES, Lift
@@ -28,8 +30,14 @@ from kreinflow.views.lift import SCORES, Lift
 _LIFTED_ROWS = TILE // 4  # at once: the kernel of a lift may have forty times the columns
 
 
+def _names(given: object) -> tuple[str, ...]:
+    if not isinstance(given, list):
+        raise ValueError("its classes are no list")
+    return tuple(map(str, given))
+
+
 @dataclass(frozen=True)
-class LandmarkClassifier:
+class LandmarkClassifier(State):
     """Class probabilities from the scores with m landmarks.
 
     A decision f of the transformed scores k(x) with the landmarks (see
@@ -229,205 +237,114 @@ class LandmarkClassifier:
                 answers = part.answer(query, answers)
         return replace(answers, alignments=aligned)
 
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return a JSON header and arrays that :meth:`from_parts` reads."""
-        header = {
-            "classes": list(self.classes),
-            "kind": self.decision.kind,
-            "transform": self.transform.to_dict(),
-            "centred": self.centring is not None,
-            "temperature": self.temperature,
-            "reject_threshold": self.reject_threshold,
-            "about": self.about,
-        }
-        arrays: dict[str, NDArray[Any]] = {
-            **self.decision.to_arrays(),
-            "landmark_classes": self.landmark_classes,
-            "landmark_self_scores": self.landmark_self_scores,
-            "landmark_lengths": self.landmark_lengths,
-        }
-        if self.lift is not None:
-            lift_header, lift_arrays = self.lift.to_parts()
-            header["lift"] = lift_header
-            arrays |= {f"lift_{name}": array for name, array in lift_arrays.items()}
-            assert self.inducing_rows is not None, "inducing points that nobody knows"
-            assert self.inducing_classes is not None, "inducing points without classes"
-            arrays["inducing_rows"] = self.inducing_rows
-            arrays["inducing_classes"] = self.inducing_classes
-        asking = {"records": self.records, "cascade": self.cascade, "relatives": self.relatives}
-        for name, own in asking.items():
-            if own is not None:
-                header[name], parts = own.to_parts()
-                arrays |= {f"{name}_{key}": array for key, array in parts.items()}
-        if self.forks is not None:
-            header["forks"] = self.forks.to_header()
-        if self.levels is not None:
-            header["levels"] = self.levels.to_header()
-        if self.calibration is not None:
-            header["calibration"] = self.calibration.header
-            parts = self.calibration.to_arrays()
-            arrays |= {f"calibration_{name}": array for name, array in parts.items()}
-        if self.several is not None:
-            header["several"] = True
-            parts = self.several.to_arrays()
-            arrays |= {f"several_{name}": array for name, array in parts.items()}
-        if self.centring is not None:
-            arrays["centring_means"] = self.centring.landmark_means
-            arrays["centring_grand_mean"] = np.array([self.centring.grand_mean])
-        return header, arrays
+    state: ClassVar = {
+        "classes": Value(_names, list),
+        "kind": Value(str),
+        "transform": TRANSFORM,
+        "centred": Value(bool),
+        "temperature": Number("f", above=0),
+        "reject_threshold": Number("f", least=0, below=2),
+        "about": Value(dict),
+        "landmark_classes": Array("i", "m", least=0, below="c"),
+        "landmark_self_scores": Array("f", "m"),
+        "landmark_lengths": Array("f", "m"),
+        "centring_means": Array("f", "m", optional=True),
+        "centring_grand_mean": Array("f", "1", optional=True),
+        "lift": Part(Lift, "lift_"),
+        "inducing_rows": Array("i", "p", least=0, optional=True),
+        "inducing_classes": Array("i", "p", least=0, below="c", optional=True),
+        "records": Part(Records, "records_"),
+        "cascade": Part(Cascade, "cascade_", "records"),
+        "relatives": Part(Relatives, "relatives_", "records"),
+        "forks": Part(ForkTemperatures, "forks_"),
+        "levels": Part(Levels, "levels_", "classes"),
+        "calibration": Part(Calibration, "calibration_"),
+        "several": Part(Several, "several_"),
+    }
 
-    @staticmethod
-    def sizes(header: Mapping[str, Any], n_landmarks: int, n_records: int) -> Sizes:
-        """Return the arrays that :meth:`from_parts` takes, and the largest shape of each.
+    def stored(self) -> dict[str, Any]:
+        """See :meth:`~kreinflow.files.state.State.stored`."""
+        centring = self.centring
+        own = {
+            "kind": self.decision.kind,
+            "centred": centring is not None,
+            "lift": self.lift and self.lift.without_unseen(),
+            "centring_means": centring and centring.landmark_means,
+            "centring_grand_mean": centring and np.array([centring.grand_mean]),
+        }
+        return {name: own[name] if name in own else getattr(self, name) for name in self.state}
+
+    def to_parts(self) -> Parts:
+        """Return the header and the arrays of a file, those of the decision among them."""
+        header, arrays = super().to_parts()
+        return header, arrays | self.decision.to_parts()[1]
+
+    @classmethod
+    def dimensions(cls, header: Mapping[str, Any]) -> dict[str, int]:
+        """Return the numbers of classes and inducing points."""
+        classes, lift = {"c": len(header["classes"])}, header.get("lift")
+        return classes if lift is None else {**classes, "p": int(lift["inducing"])}
+
+    @classmethod
+    def sizes(cls, header: Mapping[str, Any], most: Mapping[str, int]) -> Sizes:
+        """Return the arrays that a file may have, and the largest shape of each.
 
         Parameters
         ----------
         header : mapping
-        n_landmarks, n_records : int
-            The ranks of factors are at most the former, the supports of decisions the latter.
+        most : mapping of str to int
+            The numbers m of landmarks and s of training records.
         """
-        m = n_landmarks
         if header.get("cascade") is not None and header.get("records") is None:
             raise InputError(
                 "a model with a cascade that kreinflow 0.7.0 or an earlier version made. Its "
                 "records are kept in another way now. Train it again."
             )
-        shapes: dict[str, tuple[str, tuple[int, ...]]] = {
-            "landmark_classes": ("i", (m,)),
-            "landmark_self_scores": ("f", (m,)),
-            "landmark_lengths": ("f", (m,)),
-        }
-        if header["centred"]:
-            shapes |= {"centring_means": ("f", (m,)), "centring_grand_mean": ("f", (1,))}
-        p = m  # columns that the decision looks at
-        if (lift := header.get("lift")) is not None:
-            p = int(lift["inducing"])
-            shapes |= {f"lift_{name}": size for name, size in Lift.sizes(lift, m).items()}
-            shapes |= {"inducing_rows": ("i", (p,)), "inducing_classes": ("i", (p,))}
-        if (cascade := header.get("cascade")) is not None:
-            own = Cascade.sizes(cascade, m)
-            shapes |= {f"cascade_{name}": size for name, size in own.items()}
-        if (records := header.get("records")) is not None:
-            own = Records.sizes(records, m)
-            shapes |= {f"records_{name}": size for name, size in own.items()}
-        if (relatives := header.get("relatives")) is not None:
-            own = Relatives.sizes(relatives)
-            shapes |= {f"relatives_{name}": size for name, size in own.items()}
-        k = len(header["classes"])
-        if (calibration := header.get("calibration")) is not None:
-            own = Calibration.sizes(calibration, k)
-            shapes |= {f"calibration_{name}": size for name, size in own.items()}
-        if header.get("several"):
-            shapes |= {f"several_{name}": size for name, size in Several.sizes(k).items()}
-        most = {"m": p, "c": k, "r": p, "s": n_records, "b": 2 * k}
-        for name, letters in KINDS[header["kind"]].shapes.items():
-            shapes[name] = ("f", tuple(most[letter] for letter in letters))
-        return shapes
+        known = {**most, **cls.dimensions(header)}
+        columns = known.get("p", known["m"])
+        of_decision = {**known, "m": columns, "r": columns, "b": 2 * known["c"]}
+        return {**super().sizes(header, most), **_kind(header).sizes({}, of_decision)}
 
     @classmethod
     def from_parts(
-        cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], name: str
-    ) -> "LandmarkClassifier":
-        """Build a classifier from a header and arrays, refusing what does not fit together.
+        cls,
+        header: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        sizes: Mapping[str, int] = MappingProxyType({}),
+        **given: Any,
+    ) -> Self:
+        """See :meth:`~kreinflow.files.state.State.from_parts`; the file has all dimensions."""
+        known = cls.dimensions(header)
+        columns = {"m": known.get("p", len(arrays["landmark_classes"])), "c": known["c"]}
+        decision = _kind(header).from_parts({}, arrays, columns)
+        return super().from_parts(header, arrays, known, decision=decision)
 
-        Raises
-        ------
-        InputError
-            Naming the file ``name`` and what is wrong.
-        """
-        try:
-            classes = tuple(str(c) for c in header["classes"])
-            m, k = int(arrays["landmark_classes"].shape[0]), len(classes)
-            shapes = {
-                "landmark_classes": (m,),
-                "landmark_self_scores": (m,),
-                "landmark_lengths": (m,),
-            }
-            if header["centred"]:
-                shapes |= {"centring_means": (m,), "centring_grand_mean": (1,)}
-            for key, shape in shapes.items():
-                array = arrays[key]
-                wanted = "i" if key == "landmark_classes" else "f"
-                if array.shape != shape or array.dtype.kind != wanted:
-                    raise ValueError(f"{key} is {array.dtype} {array.shape}, not of shape {shape}")
-                if not np.isfinite(array).all():
-                    raise ValueError(f"{key} holds numbers that are not finite")
-            codes = arrays["landmark_classes"]
-            if m == 0 or k < 2 or len(set(classes)) != k or codes.min() < 0 or codes.max() >= k:
-                raise ValueError("its classes and landmarks do not agree")
-            if header["kind"] not in KINDS:
-                raise ValueError(f"its kind {header['kind']!r} is unknown")
-            lift, inducing = None, {}
-            if header.get("lift") is not None:
-                lift = Lift.from_parts(header["lift"], starting_with("lift_", arrays), m)
-                inducing = {key: arrays[key] for key in ("inducing_rows", "inducing_classes")}
-                for key, limit in zip(inducing, (np.inf, k), strict=True):
-                    own = inducing[key]
-                    if own.shape != (len(lift),) or own.dtype.kind != "i":
-                        raise ValueError(f"{key} is {own.dtype} {own.shape}, not ({len(lift)},)")
-                    if own.min() < 0 or own.max() >= limit:
-                        raise ValueError(f"{key} holds numbers that are out of range")
-            cascade, relatives, asks = None, None, ("cascade", "relatives")
-            parts = {name: starting_with(f"{name}_", arrays) for name in (*asks, "records")}
-            given = {name: header[name] for name in asks if header.get(name) is not None}
-            if given and header.get("records") is None:
-                raise ValueError("it lacks the records that it asks")
-            if not given and header.get("records") is not None:
-                raise ValueError("it has records, and nothing that asks them")
-            if given:
-                records = Records.from_parts(header["records"], parts["records"], k, m)
-            if "cascade" in given:
-                cascade = Cascade.from_parts(given["cascade"], parts["cascade"], records, k, m)
-            if "relatives" in given:
-                relatives = Relatives.from_parts(given["relatives"], parts["relatives"], records)
-            forks = None
-            if header.get("forks") is not None:
-                forks = ForkTemperatures.from_header(header["forks"], k)
-            levels = None
-            if header.get("levels") is not None:
-                levels = Levels.from_header(header["levels"], classes)
-            needed = None if relatives is None else relatives.needed
-            n_levels = 0 if levels is None else len(levels.thresholds)
-            if needed is not None and len(needed) >= n_levels:
-                raise ValueError("its levels and what is unknown at them do not agree")
-            calibration = None
-            if header.get("calibration") is not None:
-                of_sets = starting_with("calibration_", arrays)
-                calibration = Calibration.from_parts(header["calibration"], of_sets, k)
-            several = None
-            if header.get("several"):
-                if cascade is not None:
-                    raise ValueError("it has a cascade and several labels")
-                several = Several.from_arrays(starting_with("several_", arrays), k)
-            decision = KINDS[header["kind"]].from_arrays(arrays, len(lift) if lift else m, k)
-            temperature, threshold = float(header["temperature"]), float(header["reject_threshold"])
-            if not (0 < temperature < np.inf and 0 <= threshold < 2):
-                raise ValueError("its temperature or reject threshold is out of range")
-            return cls(
-                classes=classes,
-                decision=decision,
-                landmark_classes=codes,
-                transform=ScoreTransform.from_dict(header["transform"]),
-                landmark_self_scores=arrays["landmark_self_scores"],
-                landmark_lengths=arrays["landmark_lengths"],
-                centring=LandmarkCentring(
-                    arrays["centring_means"], float(arrays["centring_grand_mean"][0])
-                )
-                if header["centred"]
-                else None,
-                temperature=temperature,
-                reject_threshold=threshold,
-                about=dict(header["about"]),
-                lift=lift,
-                cascade=cascade,
-                forks=forks,
-                levels=levels,
-                calibration=calibration,
-                several=several,
-                relatives=relatives,
-                **inducing,
-            )
-        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise InputError(
-                f"{name}: not a model that can be used: {error}. Give a file that kreinflow wrote."
-            ) from error
+    @classmethod
+    def restored(cls, **values: Any) -> Self:
+        """See :meth:`~kreinflow.files.state.State.restored`."""
+        classes, levels, relatives = values["classes"], values["levels"], values["relatives"]
+        means, grand_mean = values.pop("centring_means"), values.pop("centring_grand_mean")
+        records, centred = values.pop("records"), values.pop("centred")
+        del values["kind"]
+        if not len(values["landmark_classes"]) or len(set(classes)) != len(classes) >= 2:
+            raise ValueError("its classes and landmarks do not agree")
+        if any((values[name] is None) != (values["lift"] is None) for name in _OF_LIFT):
+            raise ValueError("its lift and inducing points do not agree")
+        if (records is None) != (values["cascade"] is None and relatives is None):
+            raise ValueError("it has records, and nothing that asks them")
+        needed = None if relatives is None else relatives.needed
+        if needed is not None and len(needed) >= (0 if levels is None else len(levels.thresholds)):
+            raise ValueError("its levels and what is unknown at them do not agree")
+        if values["cascade"] is not None and values["several"] is not None:
+            raise ValueError("it has a cascade and several labels")
+        centring = LandmarkCentring(means, float(grand_mean[0])) if centred else None
+        return cls(**values, centring=centring)
+
+
+_OF_LIFT = ("inducing_rows", "inducing_classes")
+
+
+def _kind(header: Mapping[str, Any]) -> type[Decision]:
+    if header["kind"] not in KINDS:
+        raise ValueError(f"its kind {header['kind']!r} is unknown")
+    return KINDS[header["kind"]]

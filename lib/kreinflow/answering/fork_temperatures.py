@@ -1,8 +1,7 @@
 """From decisions to log probabilities along a tree of classes: a temperature for each fork."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
@@ -10,10 +9,11 @@ from scipy.special import log_softmax
 from kreinflow.answering.calibration import TemperatureCalibrator
 from kreinflow.base.hierarchy import Forks
 from kreinflow.base.numerics import FloatArray, IntArray, tiles
+from kreinflow.files.state import Number, State
 
 
 @dataclass(frozen=True, eq=False)
-class ForkTemperatures:
+class ForkTemperatures(State):
     r"""Temperature scaling of the conditional probabilities at each fork of a tree.
 
     One temperature for all classes is that of the hardest choice. Where classes are hard to tell
@@ -106,31 +106,23 @@ class ForkTemperatures:
         scaled = np.ascontiguousarray(decisions / self.temperature)
         return self.forks.branch_log_probabilities(log_softmax(scaled, axis=1))
 
-    def to_header(self) -> dict[str, Any]:
-        """Return what :meth:`from_header` reads."""
-        return {
-            "above": self.forks.above.tolist(),
-            "leaf": self.forks.leaf.tolist(),
-            "temperature": self.temperature,
-            "temperatures": self.of_forks.tolist(),
-        }
+    state: ClassVar = {
+        "above": Number("i", "b"),
+        "leaf": Number("i", "c"),
+        "temperature": Number("f", above=0),
+        "temperatures": Number("f", "forks", above=0),
+    }
+
+    def stored(self) -> dict[str, Any]:
+        """See :meth:`~kreinflow.files.state.State.stored`."""
+        forks = {"above": self.forks.above, "leaf": self.forks.leaf}
+        return {**forks, "temperature": self.temperature, "temperatures": self.of_forks}
 
     @classmethod
-    def from_header(cls, header: Mapping[str, Any], n_classes: int) -> "ForkTemperatures":
-        """Build the temperatures from a header, which may be anybody's.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If they do not fit together, or to the number of classes.
-        """
-        above, leaf = (np.array(header[key], dtype=np.float64) for key in ("above", "leaf"))
-        forks = Forks.checked(above, leaf, n_classes)
-        temperature = float(header["temperature"])
-        of_forks = np.array(header["temperatures"], dtype=np.float64)
-        if of_forks.shape != (len(forks.branches),):
+    def restored(cls, **values: Any) -> "ForkTemperatures":
+        """See :meth:`~kreinflow.files.state.State.restored`."""
+        above, leaf = values["above"], values["leaf"]
+        forks, temperatures = Forks.checked(above, leaf, len(leaf)), values["temperatures"]
+        if len(temperatures) != len(forks.branches):
             raise ValueError("its forks and their temperatures do not agree")
-        every = np.append(of_forks, temperature)
-        if not (np.isfinite(every).all() and (every > 0).all()):
-            raise ValueError("a temperature of its forks is out of range")
-        return cls(forks, temperature, of_forks)
+        return cls(forks, values["temperature"], temperatures)

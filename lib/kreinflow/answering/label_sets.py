@@ -6,9 +6,8 @@ as like the final one as can be had (see
 these records, the promises hold whatever the probabilities are worth.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, tile_map
-from kreinflow.files.artifacts import Sizes
+from kreinflow.files.state import Array, State
 
 CONFIDENCES = (0.9, 0.95, 0.99)
 """Of the sets that are made for the records of outer folds."""
@@ -104,7 +103,7 @@ def accepted(p: FloatArray, share: float) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration:
+class Calibration(State):
     """What sets and p-values look at: the records that were held out once.
 
     Parameters
@@ -254,47 +253,22 @@ class Calibration:
                 "errors."
             )
 
-    @property
-    def header(self) -> dict[str, int]:
-        """The numbers of records, and of those predicted wrong."""
-        return {"records": len(self.conformity), "wrong": len(self.wrong)}
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what :meth:`from_parts` reads beside :attr:`header`."""
-        return {"counts": self.counts, "conformity": self.conformity, "wrong": self.wrong}
-
-    @staticmethod
-    def sizes(header: Mapping[str, Any], n_classes: int) -> Sizes:
-        """Return the arrays that :meth:`from_parts` takes, and the largest shape of each."""
-        return {
-            "counts": ("i", (n_classes,)),
-            "conformity": ("f", (int(header["records"]),)),
-            "wrong": ("f", (int(header["wrong"]),)),
-        }
+    state: ClassVar = {
+        "counts": Array("i", "c", least=0),
+        "conformity": Array("f", "records", least=0, most=1),
+        "wrong": Array("f", "wrong", least=0, most=1),
+    }
 
     @classmethod
-    def from_parts(
-        cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_classes: int
-    ) -> "Calibration":
-        """Build it from a header and arrays, which may be anybody's.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If they do not fit together.
-        """
-        for name, (kind, shape) in cls.sizes(header, n_classes).items():
-            array = arrays[name]
-            if array.shape != shape or array.dtype.kind != kind:
-                raise ValueError(f"calibration_{name} is {array.dtype} {array.shape}, not {shape}")
-        counts, scores, wrong = arrays["counts"], arrays["conformity"], arrays["wrong"]
+    def restored(cls, **values: Any) -> "Calibration":
+        """See :meth:`~kreinflow.files.state.State.restored`."""
+        counts, scores, wrong = values["counts"], values["conformity"], values["wrong"]
         n = len(scores)
-        if (counts < 0).any() or (counts > n).any() or counts.sum() != n or len(wrong) > n:
+        if (counts > n).any() or counts.sum() != n or len(wrong) > n:
             raise ValueError("the numbers of its calibrating records do not agree")
-        same = np.diff(np.repeat(np.arange(n_classes), counts)) == 0
-        unsorted = (np.diff(scores) < 0)[same].any() or (np.diff(wrong) < 0).any()
-        if unsorted or not all(((part >= 0) & (part <= 1)).all() for part in (scores, wrong)):
-            raise ValueError("its calibrating records are out of order or range")
+        same = np.diff(np.repeat(np.arange(len(counts)), counts)) == 0
+        if (np.diff(scores) < 0)[same].any() or (np.diff(wrong) < 0).any():
+            raise ValueError("its calibrating records are out of order")
         return cls(counts, scores, wrong)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED, reject_thresh
 from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import Tree
 from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.files.state import Number, State, Value
 
 CONFIDENCE = 0.9
 """With which the thresholds are found where the reject threshold is found by a coverage."""
@@ -30,7 +31,7 @@ class Nodes(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
+class Levels(State):
     r"""The tree of the classes of a model, and how sure it has to be at each level.
 
     The probability of a node v is that of the classes c that end at it or below it,
@@ -211,31 +212,23 @@ class Levels:
             part = slice(start, min(start + step, len(probabilities)))
             yield part, self.node_probabilities(probabilities[part])
 
-    def to_header(self) -> dict[str, Any]:
-        """Return what :meth:`from_header` reads, beside the classes."""
-        return {
-            "separator": self.separator,
-            "back_off": self.back_off,
-            "thresholds": self.thresholds.tolist(),
-        }
+    state: ClassVar = {
+        "separator": Value(str),
+        "back_off": Number("f", above=0.5, below=1),
+        "thresholds": Number("f", "levels", most=NOTHING_ACCEPTED),
+    }
 
     @classmethod
-    def from_header(cls, header: Mapping[str, Any], classes: Sequence[str]) -> "Levels":
-        """Build the levels of classes, refusing what does not fit them.
-
-        Raises
-        ------
-        ValueError
-        """
+    def restored(cls, **values: Any) -> "Levels":
+        """Return the levels of ``classes``, refusing what does not fit them."""
         try:
-            levels = cls.of(classes, str(header["separator"]), float(header["back_off"]))
+            levels = cls.of(values["classes"], values["separator"], values["back_off"])
         except InputError as error:
             raise ValueError(f"its levels: {error}") from error
-        thresholds = np.array(header["thresholds"], dtype=np.float64)
-        if thresholds.shape != levels.thresholds.shape or not 0.5 < levels.back_off < 1:
+        thresholds = values["thresholds"]
+        if thresholds.shape != levels.thresholds.shape:
             raise ValueError("its levels and classes do not agree")
-        rising = np.diff(thresholds, prepend=levels.back_off) >= 0
-        if not (rising.all() and thresholds.max() <= NOTHING_ACCEPTED):
+        if (np.diff(thresholds, prepend=levels.back_off) < 0).any():
             raise ValueError("the thresholds of its levels are out of range")
         return replace(levels, thresholds=thresholds)
 

@@ -1,15 +1,14 @@
 """Linear machines of two classes each, which tell siblings apart by their own members."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.files.artifacts import Sizes
+from kreinflow.files.state import Array, State
 from kreinflow.views.objects import square_norms
 
 RIDGE = 0.1
@@ -45,7 +44,7 @@ def fit_machine(rows: FloatArray, first: NDArray[np.bool_]) -> tuple[FloatArray,
 
 
 @dataclass(frozen=True, eq=False)
-class PairMachines:
+class PairMachines(State):
     """The machines of the pairs of classes that a first stage confuses.
 
     A machine sees the transformed scores of an object with all members of its two classes, and
@@ -119,58 +118,24 @@ class PairMachines:
         decisions += (np.ascontiguousarray(landmarks) * self.landmark_weights[pair]).sum(axis=1)
         return np.asarray(decisions + self.intercepts[pair])
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that :meth:`from_arrays` reads."""
-        return {
-            "pairs": self.pairs,
-            "pair_member_weights": self.member_weights,
-            "pair_landmark_weights": self.landmark_weights,
-            "pair_intercepts": self.intercepts,
-        }
+    state: ClassVar = {
+        "pairs": Array("i", "pairs 2", least=0, below="c"),
+        "pair_member_weights": Array("f8", "weights"),
+        "pair_landmark_weights": Array("f8", "pairs m"),
+        "pair_intercepts": Array("f8", "pairs"),
+    }
 
-    @staticmethod
-    def sizes(n_pairs: int, n_weights: int, n_landmarks: int) -> Sizes:
-        """Return the arrays that :meth:`from_arrays` takes, and the shape of each."""
-        return {
-            "pairs": ("i", (n_pairs, 2)),
-            "pair_member_weights": ("f", (n_weights,)),
-            "pair_landmark_weights": ("f", (n_pairs, n_landmarks)),
-            "pair_intercepts": ("f", (n_pairs,)),
-        }
+    def stored(self) -> dict[str, Any]:
+        """See :meth:`~kreinflow.files.state.State.stored`."""
+        own = self.pairs, self.member_weights, self.landmark_weights, self.intercepts
+        return dict(zip(self.state, own, strict=True))
 
     @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], classes: IntArray, n_classes: int, m: int
-    ) -> "PairMachines":
-        """Build machines from arrays, which may be anybody's.
-
-        Raises
-        ------
-        KeyError, ValueError
-            If they do not fit together, or to the classes of the records.
-        """
-        pairs = arrays["pairs"]
-        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind != "i" or not len(pairs):
-            raise ValueError("its pairs of classes are none")
-        low, high = pairs.T
-        order = low.astype(np.int64) * n_classes + high
-        if low.min() < 0 or (low >= high).any() or high.max() >= n_classes:
-            raise ValueError("its pairs of classes are out of range")
-        if (np.diff(order) <= 0).any():
-            raise ValueError("its pairs of classes are not in order")
-        made = cls(
-            pairs.astype(np.int64),
-            arrays["pair_member_weights"],
-            arrays["pair_landmark_weights"],
-            arrays["pair_intercepts"],
-        )
-        wanted = {
-            "pair_member_weights": (int(made.ends(classes)[-1]),),
-            "pair_landmark_weights": (len(pairs), m),
-            "pair_intercepts": (len(pairs),),
-        }
-        for name, shape in wanted.items():
-            array = arrays[name]
-            if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-                raise ValueError(f"{name} does not fit its pairs of classes")
-        return made
+    def restored(cls, **values: Any) -> "PairMachines":
+        """See :meth:`~kreinflow.files.state.State.restored`."""
+        pairs, *weights = (values[name] for name in cls.state)
+        pairs = pairs.astype(np.int64)
+        order = pairs[:, 0] * (pairs.max(initial=0) + 1) + pairs[:, 1]
+        if not len(pairs) or (np.diff(order) <= 0).any() or (pairs[:, 0] >= pairs[:, 1]).any():
+            raise ValueError("its pairs of classes are none, or not in order")
+        return cls(pairs, *weights)

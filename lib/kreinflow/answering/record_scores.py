@@ -1,8 +1,7 @@
 """Objects in front of the training records: what is asked, and what comes back."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from kreinflow.answering.pair_machines import PairMachines
 from kreinflow.answering.query import Decided, Query
 from kreinflow.answering.score_cache import NOBODY, ScoreCache
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.files.artifacts import Sizes
+from kreinflow.files.state import Array, Part, State
 from kreinflow.views.lift import Lift
 
 NEAREST_WEIGHTS, PAIR_WEIGHTS = 4, 2
@@ -26,7 +25,7 @@ SMALLEST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class Records(State):
     """The training records that an object may be aligned with.
 
     Parameters
@@ -53,67 +52,19 @@ class Records:
         """Return the number of records."""
         return len(self.classes)
 
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return a JSON header and arrays that :meth:`from_parts` reads."""
-        index, arrays = self.index.to_parts(whole=True)
-        arrays = {f"index_{name}": array for name, array in arrays.items()}
-        arrays |= {name: getattr(self, name) for name in (*_OF_RECORDS, "landmarks")}
-        return {"index": index, "number": len(self)}, arrays
-
-    @staticmethod
-    def sizes(header: Mapping[str, Any], n_landmarks: int) -> Sizes:
-        """Return the arrays that :meth:`from_parts` takes, and the largest shape of each."""
-        n, index = int(header["number"]), Lift.sizes(header["index"], n_landmarks)
-        return {
-            **{f"index_{name}": size for name, size in index.items()},
-            **{name: (kind, (n,)) for name, kind in _OF_RECORDS.items()},
-            "landmarks": ("i", (n_landmarks,)),
-        }
-
-    @classmethod
-    def from_parts(
-        cls,
-        header: Mapping[str, Any],
-        arrays: Mapping[str, NDArray[Any]],
-        n_classes: int,
-        n_landmarks: int,
-    ) -> "Records":
-        """Build them from a header and arrays, which may be anybody's.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If they do not fit together.
-        """
-        n, landmarks = int(header["number"]), arrays["landmarks"]
-        index = Lift.from_parts(header["index"], starting_with("index_", arrays), n_landmarks)
-        own = {name: arrays[name] for name in _OF_RECORDS}
-        for name, kind in _OF_RECORDS.items():
-            array = own[name]
-            if array.shape != (n,) or array.dtype.kind != kind or not np.isfinite(array).all():
-                raise ValueError(f"records_{name} is {array.dtype} {array.shape}, not ({n},)")
-        codes = own["classes"]
-        if len(index) != n or n < 1 or codes.min() < 0 or codes.max() >= n_classes:
-            raise ValueError("its records and classes do not agree")
-        if own["rows"].min() < 0 or own["lengths"].min() < 1:
-            raise ValueError("the rows or lengths of its records are out of range")
-        if landmarks.shape != (n_landmarks,) or landmarks.dtype.kind != "i":
-            raise ValueError("records_landmarks does not fit the landmarks")
-        if landmarks.min() < NOBODY or landmarks.max() >= n:
-            raise ValueError("records_landmarks holds numbers that are out of range")
-        return cls(index, landmarks=landmarks, **own)
-
-
-_OF_RECORDS = {"classes": "i", "rows": "i", "self_scores": "f", "lengths": "f"}
-
-
-def starting_with(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a part, by their names in it."""
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
+    state: ClassVar = {
+        "index": Part(Lift, "index_"),
+        "classes": Array("i", "number", least=0, below="c"),
+        "rows": Array("i", "number", least=0),
+        "self_scores": Array("f", "number"),
+        "lengths": Array("f", "number", least=1),
+        "landmarks": Array("i", "m", least=NOBODY, below="number"),
     }
+
+    def __post_init__(self) -> None:
+        """Refuse an index of other records."""
+        if not len(self.index) == len(self) >= 1:
+            raise ValueError("its records and classes do not agree")
 
 
 def cached(query: Query, records: Records) -> ScoreCache:

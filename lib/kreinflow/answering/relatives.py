@@ -20,7 +20,7 @@ A prediction is not unsure, whatever its probability, if the best E of its class
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ from kreinflow.answering.record_scores import Records, RecordScores
 from kreinflow.answering.score_cache import NOBODY
 from kreinflow.answering.unknown_pvalue import Strangeness, mean_of_largest, strange
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.files.artifacts import Sizes
+from kreinflow.files.state import Array, Number, Part, State, Value
 
 NEAREST, MORE = 20, 100
 """Nearest records that are asked, and by those that seem to have no relative."""
@@ -60,8 +60,15 @@ class NoRelative:
     far: float
 
 
+def _evidence(content: Mapping[str, Any]) -> ScoreTransform:
+    evidence = ScoreTransform.from_dict(content)
+    if evidence.name != "evalue":
+        raise ValueError("its relatives are not weighed by E-values")
+    return evidence
+
+
 @dataclass(frozen=True, eq=False)
-class Relatives:
+class Relatives(State):
     """The training records that tell whether an object is like any of them.
 
     Parameters
@@ -162,67 +169,26 @@ class Relatives:
         """Return the scores of a query with the records."""
         return RecordScores(self.records, query, self.evidence, self.evidence)
 
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return a JSON header and arrays that :meth:`from_parts` reads, without the records."""
-        null = self.null
-        arrays: dict[str, NDArray[Any]] = {}
-        header: dict[str, Any] = {
-            "evidence": self.evidence.to_dict(),
-            "null": None if null is None else [null.near, null.far],
-            "strangeness": None,
-            "sure_threshold": self.sure_threshold,
-        }
-        if self.strangeness is not None:
-            header["strangeness"], arrays = self.strangeness.to_parts()
-        if self.needed is not None:
-            arrays = {**arrays, "needed": self.needed}
-            header["needed"] = len(self.needed)
-        return header, arrays
+    state: ClassVar = {
+        "evidence": Value(_evidence, ScoreTransform.to_dict),
+        "null": Number("f", "2", optional=True),
+        "strangeness": Part(Strangeness),
+        "sure_threshold": Number("f", least=0, below=2, optional=True),
+        "needed": Array("f8", "needed", finite=False, optional=True),
+    }
 
-    @staticmethod
-    def sizes(header: Mapping[str, Any]) -> Sizes:
-        """Return the arrays that :meth:`from_parts` takes, and the largest shape of each."""
-        if (own := header["strangeness"]) is None:
-            return {}
-        shape = int(own["calibrating"]), 3
-        sizes: dict[str, tuple[str, tuple[int, ...]]]
-        sizes = {"of_landmarks": ("f", shape), "of_nearest": ("f", shape)}
-        if (levels := header.get("needed")) is not None:
-            sizes["needed"] = ("f", (int(levels),))
-        return sizes
+    def stored(self) -> dict[str, Any]:
+        """Return what is kept: all but the records."""
+        null = self.null and (self.null.near, self.null.far)
+        return {**super().stored(), "null": null}
 
     @classmethod
-    def from_parts(
-        cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], records: Records
-    ) -> "Relatives":
-        """Build it from a header and arrays, which may be anybody's.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If they do not fit together.
-        """
-        null, strangeness, sure, needed = None, None, header["sure_threshold"], None
-        if header["null"] is not None:
-            null = NoRelative(*map(float, header["null"]))
-            if not np.isfinite([null.near, null.far]).all():
-                raise ValueError("its thresholds of a relative are not finite")
-        if header["strangeness"] is not None:
-            strangeness = Strangeness.from_parts(header["strangeness"], arrays)
-        if header.get("needed") is not None:
-            needed = arrays["needed"]
-            shape = (int(header["needed"]),)
-            if needed.dtype != np.float64 or needed.shape != shape or np.isnan(needed).any():
-                raise ValueError("what is needed to be answered at a level does not fit")
-            if strangeness is None or not len(needed):
-                raise ValueError("it answers what is unknown, and tells nobody of it")
-        if sure is not None and not 0 <= float(sure) < 2:
-            raise ValueError("its threshold of sureness is out of range")
-        evidence = ScoreTransform.from_dict(header["evidence"])
-        if evidence.name != "evalue":
-            raise ValueError("its relatives are not weighed by E-values")
-        sure = None if sure is None else float(sure)
-        return cls(records, evidence, null, strangeness, sure, needed)
+    def restored(cls, **values: Any) -> "Relatives":
+        """See :meth:`~kreinflow.files.state.State.restored`."""
+        null, needed = values["null"], values["needed"]
+        if needed is not None and (values["strangeness"] is None or not len(needed)):
+            raise ValueError("it answers what is unknown, and tells nobody of it")
+        return cls(**{**values, "null": None if null is None else NoRelative(*null.tolist())})
 
 
 def overwhelming(

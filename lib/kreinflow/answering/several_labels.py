@@ -1,8 +1,8 @@
 """Records with several labels: a probability and a threshold of each label."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +10,12 @@ from scipy.special import expit, logit
 
 from kreinflow.answering.calibration import PlattCalibrator
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.files.artifacts import Sizes
+from kreinflow.files.state import Array, State
 from kreinflow.sequences.labels import SEPARATOR
 
 
 @dataclass(frozen=True, eq=False)
-class Several:
+class Several(State):
     r"""What makes labels of the decisions for each: p = expit(a f + b), and p at least t.
 
     Parameters
@@ -71,38 +71,11 @@ class Several:
         chosen = self.chosen(probabilities)
         return [c for c in np.argsort(-probabilities, kind="stable").tolist() if chosen[c]]
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that :meth:`from_arrays` reads."""
-        return {key: getattr(self, key) for key in _KEYS}
-
-    @staticmethod
-    def sizes(n_labels: int) -> Sizes:
-        """Return the arrays that :meth:`from_arrays` takes, and the shape of each."""
-        return {key: ("f", (n_labels,)) for key in _KEYS}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_labels: int) -> "Several":
-        """Build it from arrays of a file, which may be anybody's.
-
-        Raises
-        ------
-        KeyError, ValueError
-            If an array is missing, of a wrong shape or type, or out of range.
-        """
-        for key in _KEYS:
-            array = arrays[key]
-            if array.shape != (n_labels,) or array.dtype.kind != "f":
-                raise ValueError(f"{key} is {array.dtype} {array.shape}, not ({n_labels},)")
-            if not np.isfinite(array).all():
-                raise ValueError(f"{key} holds numbers that are not finite")
-        several = cls(*(arrays[key] for key in _KEYS))
-        t = several.thresholds
-        if not ((several.slopes > 0) & (t > 0) & (t < 1)).all():
-            raise ValueError("a slope or a threshold is out of range")
-        return several
-
-
-_KEYS = ("slopes", "intercepts", "thresholds")
+    state: ClassVar = {
+        "slopes": Array("f", "c", above=0),
+        "intercepts": Array("f", "c"),
+        "thresholds": Array("f", "c", above=0, below=1),
+    }
 
 
 def f1_threshold(logits: FloatArray, having: NDArray[np.bool_]) -> float:

@@ -17,14 +17,14 @@ p-value is below :math:`\alpha` with a probability of at most :math:`\alpha`, wh
 (V. Vovk, A. Gammerman, G. Shafer: Algorithmic learning in a random world, Springer 2005).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.files.state import Array, Number, State
 
 GATE = 0.3
 """An object asks its nearest records if its p-value by the landmarks alone is at most this."""
@@ -61,7 +61,7 @@ def strange(normalised: FloatArray, gains: FloatArray, probability: FloatArray) 
 
 
 @dataclass(frozen=True, eq=False)
-class Strangeness:
+class Strangeness(State):
     """What p-values are made of, and the largest one that is rejected.
 
     Parameters
@@ -119,30 +119,16 @@ class Strangeness:
         asking = int(GATE * bag.shape[1])
         return np.asarray(np.partition(bag, asking, axis=1)[:, asking])
 
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return a JSON header and arrays that :meth:`from_parts` reads."""
-        arrays = {"of_landmarks": self.of_landmarks, "of_nearest": self.of_nearest}
-        return {"calibrating": len(self), "false_alarms": self.false_alarms}, arrays
+    state: ClassVar = {
+        "false_alarms": Number("f", above=0, below=1),
+        "of_landmarks": Array("f8", "calibrating 3"),
+        "of_nearest": Array("f8", "calibrating 3"),
+    }
 
-    @classmethod
-    def from_parts(
-        cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
-    ) -> "Strangeness":
-        """Build it from a header and arrays, which may be anybody's.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If they do not fit together.
-        """
-        n, false_alarms = int(header["calibrating"]), float(header["false_alarms"])
-        both = arrays["of_landmarks"], arrays["of_nearest"]
-        for array in both:
-            if array.dtype != np.float64 or array.shape != (n, 3) or not np.isfinite(array).all():
-                raise ValueError("the records that calibrate its p-values do not fit")
-        if n < 1 or not 0 < false_alarms < 1:
-            raise ValueError("its share of false alarms is out of range")
-        return cls(*both, false_alarms)
+    def __post_init__(self) -> None:
+        """Refuse p-values without records."""
+        if not len(self):
+            raise ValueError("no records calibrate its p-values")
 
 
 def evidence_needed(evidence: FloatArray, error: float) -> float:

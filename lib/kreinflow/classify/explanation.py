@@ -173,7 +173,7 @@ def explain(
         near = near_by_view(lift, transformed, batch.objects)
         table = _records(model, lift.columns(transformed, batch.objects)[0], near)
         if lift.form == "linear" and decision.kind == LinearDecision.kind:
-            weights = decision.to_arrays()["weights"]
+            weights = decision.to_parts()[1]["weights"]
             of_views = {
                 view: (float(own @ weights[:, first]), float(own @ weights[:, second]))
                 for view, own in near.items()

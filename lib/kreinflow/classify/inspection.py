@@ -60,7 +60,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         "transform": classifier.transform.to_dict(),
         "lift": _describe_lift(classifier.lift, worth),
         "cascade": _describe_cascade(model),
-        "levels": None if classifier.levels is None else classifier.levels.to_header(),
+        "levels": None if classifier.levels is None else classifier.levels.to_parts()[0],
         "several": _describe_several(model),
         "unknown": _describe_unknown(classifier),
         "recipe": _describe_recipe(classifier.about.get("recipe")),

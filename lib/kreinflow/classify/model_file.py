@@ -21,6 +21,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.files.artifacts import Sizes, read_arrays, write_arrays
 from kreinflow.files.provenance import package_versions
+from kreinflow.files.state import refusing_damage
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import known_kernel
 from kreinflow.sequences.dataset import Dataset
@@ -211,16 +212,8 @@ class Model:
     @classmethod
     def _read(cls, path: str | os.PathLike[str]) -> "Model":
         header, arrays = read_arrays(path, KIND, _ADVICE, _UNSEALED, _sizes)
-        try:
-            return _of_parts(header, arrays, str(path))
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise InputError(
-                f"{path}: a part is missing or damaged ({error!r}). {_ADVICE}"
-            ) from error
-        except InputError as error:
-            if str(error).startswith(str(path)):
-                raise
-            raise InputError(f"{path}: {error}") from error
+        with refusing_damage(path, _ADVICE):
+            return _of_parts(header, arrays)
 
 
 def _with_residues(
@@ -239,7 +232,7 @@ def _sizes(header: Mapping[str, Any]) -> Sizes:
     m = len(header["landmark_ids"])
     records = header["about"].get("records")  # for people, who may have changed it
     most = records if isinstance(records, int) else _MOST
-    sizes = dict(LandmarkClassifier.sizes(header["classifier"], m, most))
+    sizes = dict(LandmarkClassifier.sizes(header["classifier"], {"m": m, "s": most}))
     if header["scheme"] is not None or header["kernel"] is not None:
         sizes["landmark_residues"] = ("u", (m * max(LONGEST, _MOST),))
         sizes["landmark_ends"] = ("i", (m,))
@@ -250,9 +243,9 @@ def _sizes(header: Mapping[str, Any]) -> Sizes:
     return sizes
 
 
-def _of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], name: str) -> Model:
+def _of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Model:
     """Build a model from a file's parts, which may be anybody's."""
-    classifier = LandmarkClassifier.from_parts(header["classifier"], arrays, name)
+    classifier = LandmarkClassifier.from_parts(header["classifier"], arrays)
     ids = tuple(str(i) for i in header["landmark_ids"])
     if len(ids) != classifier.n_landmarks:
         raise _refusal("ids and landmarks differ in number")

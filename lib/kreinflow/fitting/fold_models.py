@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.answering.classifier import LandmarkClassifier
-from kreinflow.answering.record_scores import starting_with
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import IntArray
 from kreinflow.files.artifacts import read_arrays, write_arrays
+from kreinflow.files.state import refusing_damage, starting_with
 
 FOLD_KIND = "kreinflow fold models 1"
 
@@ -46,7 +46,8 @@ def save_fold_models(
 def load_fold_model(path: str | os.PathLike[str], recipe: str) -> LandmarkClassifier:
     """Read the classifier of one recipe from a file of :func:`save_fold_models`."""
     header, parts = _read(path, recipe)
-    return LandmarkClassifier.from_parts(header, parts, str(path))
+    with refusing_damage(path, "Delete it and run again."):
+        return LandmarkClassifier.from_parts(header, parts)
 
 
 def load_held_out(path: str | os.PathLike[str], recipe: str) -> IntArray:

@@ -7,16 +7,15 @@ A decision sees rows of one of two spaces:
 * ``nearness``: k(x), or the negative squared dissimilarities themselves.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kreinflow.base.hierarchy import Forks
 from kreinflow.base.numerics import FloatArray, single_threaded, tiled_product, tiles
+from kreinflow.files.state import Array, State
 from kreinflow.kernels.products import elm_expansion
 from kreinflow.krein.factor import Embedding
 
@@ -24,24 +23,15 @@ Space = Literal["kernel", "nearness"]
 
 
 @dataclass(frozen=True, eq=False)
-class Decision:
+class Decision(State):
     """The base of all kinds: named arrays of numbers, and a function of rows.
 
-    A kind is a frozen dataclass whose fields are arrays of floats. It adds
-    ``kind`` (its name in files), ``space``, ``shapes``, :meth:`decide`, and a line in
-    :data:`KINDS`.
-
-    Attributes
-    ----------
-    shapes : mapping of str to str
-        The shape of each field, a letter for each axis: m landmarks, c classes. Other letters are
-        sizes that the first field to have them is free to choose: r, at most the landmarks, s, at
-        most the records of the training, and b, less than twice the classes.
+    A kind is a frozen dataclass whose fields are arrays of floats. It adds ``kind`` (its name in
+    files), ``space``, ``state`` (its arrays), :meth:`decide`, and a line in :data:`KINDS`.
     """
 
     kind: ClassVar[str]
     space: ClassVar[Space] = "kernel"
-    shapes: ClassVar[Mapping[str, str]]
 
     def decide(self, rows: FloatArray) -> FloatArray:
         """Return the decisions (n, n_classes) of rows (n, n_landmarks); the largest wins.
@@ -49,35 +39,6 @@ class Decision:
         Each row of the result depends on its own row alone, bit for bit.
         """
         raise NotImplementedError
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the fields by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
-    ) -> Self:
-        """Build the decision from arrays of a file, which may be anybody's.
-
-        Raises
-        ------
-        KeyError, ValueError, IndexError
-            If an array is missing, of a wrong shape or type, or not finite.
-        """
-        sizes = {"m": n_landmarks, "c": n_classes}
-        for field in fields(cls):
-            array, letters = arrays[field.name], cls.shapes[field.name]
-            for letter, size in zip(letters, array.shape, strict=False):
-                sizes.setdefault(letter, size)
-            shape = tuple(sizes.get(letter) for letter in letters)
-            if array.shape != shape or array.dtype.kind != "f":
-                raise ValueError(
-                    f"{field.name} is {array.dtype} {array.shape}, not of shape {shape}"
-                )
-            if not np.isfinite(array).all():
-                raise ValueError(f"{field.name} holds numbers that are not finite")
-        return cls(**{field.name: arrays[field.name] for field in fields(cls)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +52,7 @@ class LinearDecision(Decision):
     """
 
     kind: ClassVar[str] = "linear"
-    shapes: ClassVar[Mapping[str, str]] = {"weights": "mc", "intercept": "c"}
+    state: ClassVar = {"weights": Array("f", "m c"), "intercept": Array("f", "c")}
     weights: FloatArray
     intercept: FloatArray
 
@@ -136,7 +97,7 @@ class NearestDecision(Decision):
 
     kind: ClassVar[str] = "nearest"
     space: ClassVar[Space] = "nearness"
-    shapes: ClassVar[Mapping[str, str]] = {"members": "mc"}
+    state: ClassVar = {"members": Array("f", "m c")}
     members: FloatArray
 
     def decide(self, rows: FloatArray) -> FloatArray:
@@ -174,12 +135,12 @@ class QuadraticDecision(Decision):
     """
 
     kind: ClassVar[str] = "quadratic"
-    shapes: ClassVar[Mapping[str, str]] = {
-        "matrix": "mr",
-        "axes": "crr",
-        "centres": "cr",
-        "scales": "cr",
-        "constants": "c",
+    state: ClassVar = {
+        "matrix": Array("f", "m r"),
+        "axes": Array("f", "c r r"),
+        "centres": Array("f", "c r"),
+        "scales": Array("f", "c r"),
+        "constants": Array("f", "c"),
     }
     matrix: FloatArray
     axes: FloatArray
@@ -233,12 +194,12 @@ class ELMDecision(Decision):
 
     kind: ClassVar[str] = "elm"
     space: ClassVar[Space] = "nearness"
-    shapes: ClassVar[Mapping[str, str]] = {
-        "centre": "m",
-        "deviation": "m",
-        "support": "sm",
-        "coefficients": "sc",
-        "intercept": "c",
+    state: ClassVar = {
+        "centre": Array("f", "m"),
+        "deviation": Array("f", "m", above=0),
+        "support": Array("f", "s m"),
+        "coefficients": Array("f", "s c"),
+        "intercept": Array("f", "c"),
     }
     centre: FloatArray
     deviation: FloatArray
@@ -254,16 +215,6 @@ class ELMDecision(Decision):
             out[part] = elm_expansion(u, self.support, self.coefficients)
         out += self.intercept
         return out
-
-    @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
-    ) -> Self:
-        """See :meth:`Decision.from_arrays`."""
-        decision = super().from_arrays(arrays, n_landmarks, n_classes)
-        if not (decision.deviation > 0).all():
-            raise ValueError("deviation holds numbers that are not positive")
-        return decision
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,11 +239,11 @@ class SiblingsDecision(Decision):
     """
 
     kind: ClassVar[str] = "siblings"
-    shapes: ClassVar[Mapping[str, str]] = {
-        "weights": "mb",
-        "intercept": "b",
-        "above": "b",
-        "leaf": "c",
+    state: ClassVar = {
+        "weights": Array("f", "m b"),
+        "intercept": Array("f", "b"),
+        "above": Array("f", "b"),
+        "leaf": Array("f", "c"),
     }
     weights: FloatArray
     intercept: FloatArray
@@ -313,13 +264,10 @@ class SiblingsDecision(Decision):
         return out
 
     @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
-    ) -> Self:
-        """See :meth:`Decision.from_arrays`."""
-        decision = super().from_arrays(arrays, n_landmarks, n_classes)
-        Forks.checked(decision.above, decision.leaf, n_classes)
-        return decision
+    def restored(cls, **values: Any) -> Self:
+        """See :meth:`State.restored`."""
+        Forks.checked(values["above"], values["leaf"], len(values["leaf"]))
+        return cls(**values)
 
 
 @dataclass(frozen=True, eq=False)

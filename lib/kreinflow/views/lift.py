@@ -1,14 +1,15 @@
 """The lift: a kernel of scores and views together, with columns that need no alignment."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import PRODUCT_ROWS, FloatArray, IntArray
+from kreinflow.files.state import Array, State, Value
 from kreinflow.views.nearest import Search
 from kreinflow.views.objects import Features, Points, Viewed, cut, joined
 from kreinflow.views.words import Words
@@ -62,8 +63,34 @@ def combined(
     return np.exp(total, out=total)
 
 
+def _form(name: object) -> str:
+    if name not in FORMS:
+        raise ValueError("its lift is unknown")
+    return str(name)
+
+
+def _rates(given: Mapping[str, Any]) -> dict[str, float]:
+    # A file has its keys in the order of the alphabet, and sums round by their order.
+    rates = {view: float(given[view]) for view in VIEWS if view in given}
+    if not rates or len(rates) != len(given):
+        raise ValueError("its lift is unknown")
+    if not all(0 < rate < np.inf for rate in rates.values()):
+        raise ValueError("its rates are out of range")
+    return rates
+
+
+def _words(given: Mapping[str, Any] | None) -> Words | None:
+    if given is None:
+        return None
+    return Words(tuple(map(int, given["lengths"])), str(given["letters"]))
+
+
+def _written(words: Words | None) -> dict[str, Any] | None:
+    return None if words is None else {"lengths": list(words.lengths), "letters": words.letters}
+
+
 @dataclass(frozen=True, eq=False)
-class Lift:
+class Lift(State):
     r"""The kernel of objects with the inducing points, which are training records.
 
     For the landmark scores u(x) and the views of an object it gives
@@ -156,81 +183,49 @@ class Lift:
         """Drop what :meth:`nearest` keeps for the next time; it is made again when needed."""
         self.__dict__.pop("_search", None)
 
-    def to_parts(self, whole: bool = False) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return a JSON header and arrays that :meth:`from_parts` reads.
+    state: ClassVar = {
+        "kernel": Value(_form),
+        "rates": Value(_rates, dict),
+        "words": Value(_words, _written),
+        "scores": Array("f4", "inducing m"),
+        "residues": Array("u1", "residues", optional=True),
+        "ends": Array("i8", "inducing", optional=True),
+        "vectors": Array("f8", "inducing vectors", optional=True),
+    }
 
-        Parameters
-        ----------
-        whole : bool
-            Keep the residues of the inducing points even if no view looks at them.
-        """
-        header: dict[str, Any] = {
+    def without_unseen(self) -> "Lift":
+        """Return the lift without residues if no view looks at them."""
+        if "words" in self.rates:
+            return self
+        return replace(self, objects=Viewed(None, self.objects.vectors))
+
+    def stored(self) -> dict[str, Any]:
+        """Return what is kept; words and vectors only if the lift looks at them."""
+        sequences, vectors = self.objects.sequences, self.objects.vectors
+        return {
             "kernel": self.form,
-            "rates": dict(self.rates),
-            "inducing": len(self),
-            "words": None,
+            "rates": self.rates,
+            "words": self.words if "words" in self.rates else None,
+            "scores": self.scores,
+            "vectors": vectors
+            if vectors is None
+            else np.asarray(vectors, dtype=np.float64)
+            if "vectors" in self.rates
+            else None,
+            **({"residues": None, "ends": None} if sequences is None else joined(sequences)),
         }
-        arrays: dict[str, NDArray[Any]] = {"scores": self.scores}
-        of_words = "words" in self.rates and self.words is not None
-        if of_words and self.words is not None:
-            header["words"] = {"lengths": list(self.words.lengths), "letters": self.words.letters}
-        if (of_words or whole) and self.objects.sequences is not None:
-            header["residues"] = sum(map(len, self.objects.sequences))
-            arrays |= joined(self.objects.sequences)
-        if "vectors" in self.rates and self.objects.vectors is not None:
-            header["vectors"] = int(self.objects.vectors.shape[1])
-            arrays["vectors"] = np.asarray(self.objects.vectors, dtype=np.float64)
-        return header, arrays
-
-    @staticmethod
-    def sizes(header: Mapping[str, Any], n_landmarks: int) -> dict[str, Any]:
-        """Return the arrays that :meth:`from_parts` takes, and the largest shape of each."""
-        p = int(header["inducing"])
-        found: dict[str, tuple[str, tuple[int, ...]]] = {"scores": ("f", (p, n_landmarks))}
-        if "residues" in header:
-            found |= {"residues": ("u", (int(header["residues"]),)), "ends": ("i", (p,))}
-        if "vectors" in header:
-            found["vectors"] = ("f", (p, int(header["vectors"])))
-        return found
 
     @classmethod
-    def from_parts(
-        cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_landmarks: int
-    ) -> "Lift":
-        """Build a lift from a header and arrays, which may be anybody's.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If they do not fit together.
-        """
-        form, scores = header["kernel"], arrays["scores"]
-        # A file has its keys in the order of the alphabet, and sums round by their order.
-        rates = {view: float(header["rates"][view]) for view in VIEWS if view in header["rates"]}
-        p = int(header["inducing"])
-        if form not in FORMS or not rates or len(rates) != len(header["rates"]):
-            raise ValueError("its lift is unknown")
-        if not all(0 < rate < np.inf for rate in rates.values()):
-            raise ValueError("its rates are out of range")
-        if scores.dtype != np.float32 or scores.shape != (p, n_landmarks) or p < 1:
-            raise ValueError("the scores of its inducing points do not fit")
-        words, sequences, vectors = None, None, None
-        if header["words"] is not None:
-            given = header["words"]
-            words = Words(tuple(int(k) for k in given["lengths"]), str(given["letters"]))
-        if "residues" in header:
-            sequences = cut(arrays["residues"], arrays["ends"])
+    def restored(cls, **values: Any) -> "Lift":
+        """See :meth:`~kreinflow.files.state.State.restored`."""
+        rates, words, vectors = values["rates"], values["words"], values["vectors"]
+        sequences = None
+        if values["residues"] is not None:
+            sequences = cut(values["residues"], values["ends"])
         if words is not None:
             words.check(sequences or ())
-        if "vectors" in header:
-            vectors = arrays["vectors"]
-            if vectors.dtype != np.float64 or vectors.shape != (p, int(header["vectors"])):
-                raise ValueError("the vectors of its inducing points do not fit")
-        if not all(np.isfinite(a).all() for a in (scores, vectors) if a is not None):
-            raise ValueError("numbers of its inducing points are not finite")
-        if any(len(own) != p for own in (sequences, vectors) if own is not None):
-            raise ValueError("its inducing points differ in number")
-        lift = cls(form, rates, words, scores, Viewed(sequences, vectors))
-        if ("words" in rates) > (words is not None) or ("vectors" in rates) > (vectors is not None):
+        lacking = ("words" in rates) > (words is not None)
+        if lacking or ("vectors" in rates) > (vectors is not None) or not len(values["scores"]):
             raise ValueError("its inducing points lack what a view is made of")
-        return lift
+        objects = Viewed(sequences, vectors)
+        return cls(values["kernel"], rates, words, values["scores"], objects)

@@ -1,0 +1,194 @@
+"""What classes keep in files comes back bit for bit, and what is damaged is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from answering.cascades import Problem
+from answering.test_fork_temperatures import FORKS
+from answering.test_label_sets import draw
+from answering.test_levels import CLASSES
+from answering.test_relatives import made_up
+from kreinflow.answering.fork_temperatures import ForkTemperatures
+from kreinflow.answering.label_sets import Calibration
+from kreinflow.answering.levels import Levels
+from kreinflow.answering.several_labels import Several
+from kreinflow.base.errors import InputError
+from kreinflow.files.state import Array, Number, refusing_damage
+from kreinflow.learners.decisions import KINDS
+from views.test_lift import lift_and_objects
+
+PROBLEM = Problem()
+RELATIVES = made_up(needed=np.array([1.0, np.inf])).relatives
+RECORDS = {"records": PROBLEM.cascade.records}
+SIZES = {"m": 6, "c": 5}
+DECISIONS = {
+    "linear": {"weights": (6, 5), "intercept": 5},
+    "nearest": {"members": (6, 5)},
+    "quadratic": {
+        "matrix": (6, 2),
+        "axes": (5, 2, 2),
+        "centres": (5, 2),
+        "scales": (5, 2),
+        "constants": 5,
+    },
+    "elm": {
+        "centre": 6,
+        "deviation": 6,
+        "support": (4, 6),
+        "coefficients": (4, 5),
+        "intercept": 5,
+    },
+}
+SIBLINGS = {
+    "weights": np.ones((6, 2)),
+    "intercept": np.ones(2),
+    "above": -np.ones(2),
+    "leaf": np.array([1.0, 0.0]),
+}
+STATES = {
+    **{
+        kind: (KINDS[kind](**{name: np.ones(shape) for name, shape in shapes.items()}), SIZES, {})
+        for kind, shapes in DECISIONS.items()
+    },
+    "siblings": (KINDS["siblings"](**SIBLINGS), {"m": 6, "c": 2}, {}),
+    "lift": (lift_and_objects()[0], {"m": 5}, {}),
+    "records": (PROBLEM.cascade.records, SIZES, {}),
+    "cascade": (PROBLEM.cascade, SIZES, RECORDS),
+    "machines": (PROBLEM.cascade.machines, SIZES, {}),
+    "relatives": (RELATIVES, SIZES, RECORDS),
+    "strangeness": (RELATIVES.strangeness, {}, {}),
+    "forks": (ForkTemperatures(FORKS, 1.5, np.array([1.0, 2.0, 0.5])), {"c": 6}, {}),
+    "levels": (Levels.of(CLASSES, ".", 0.9), {}, {"classes": CLASSES}),
+    "calibration": (Calibration.of(*draw(np.random.default_rng(8), 30)), {"c": 4}, {}),
+    "several": (Several(*np.full((3, 4), 0.5)), {"c": 4}, {}),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_state_comes_back_bit_for_bit_and_is_as_large_as_its_header_says(name):
+    state, sizes, given = STATES[name]
+    header, arrays = state.to_parts()
+    again = type(state).from_parts(json.loads(json.dumps(header)), arrays, sizes, **given)
+    header_again, same = again.to_parts()
+    assert header_again == header
+    for key, array in arrays.items():
+        np.testing.assert_array_equal(same[key], array)
+        assert same[key].dtype == array.dtype
+    most = {**sizes, "r": 2, "s": 4, "b": 2}
+    found = type(state).sizes(header, most)
+    for key, array in arrays.items():
+        assert found[key] == (array.dtype.kind, array.shape)
+    assert found.keys() - arrays.keys() <= {"index_ends"}, "of records without residues"
+
+
+def damaged(header, arrays, declared):
+    """Yield what differs from a header and arrays by one thing that is against the declaration."""
+    for name, array in arrays.items():
+        yield header, {key: value for key, value in arrays.items() if key != name}
+        others = [array[:-1], array[..., None], array[0], array.astype(complex)]
+        others.append((array * 0).astype("f4" if array.dtype.kind != "f" else "i4"))
+        own = declared.get(name, Array(array.dtype.kind))
+        if array.dtype.kind == "f":
+            others += [array * np.nan, *([np.full_like(array, -np.inf)] if own.finite else [])]
+        bounds = (own.least, -1), (own.most, 1), (own.above, 0), (own.below, 0)
+        others += [
+            np.full_like(array, limit + step)
+            for limit, step in bounds
+            if not isinstance(limit, str) and np.isfinite(limit)
+        ]
+        others += [np.full_like(array, 99)] if isinstance(own.below, str) else []
+        yield from ((header, arrays | {name: other}) for other in others)
+    for name, item in declared.items():
+        if not isinstance(item, Number):
+            continue
+        yield {key: value for key, value in header.items() if key != name}, arrays
+        value = header[name]
+        others = ["two", {}, [[1.0]], float("nan"), True, *([] if item.optional else [None])]
+        others += [value[:-1], [], 1.0] if item.shape else [[1.0]]
+        bounds = (item.least, -1), (item.most, 1), (item.above, 0), (item.below, 0)
+        for limit, step in bounds:
+            if np.isfinite(limit):
+                others.append([limit + step] * len(value) if item.shape else limit + step)
+        yield from ((header | {name: other}, arrays) for other in others)
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_damaged_state_is_refused(name):
+    state, sizes, given = STATES[name]
+    header, arrays = state.to_parts()
+    if name in ("cascade", "records"):  # of the parts of these see their own names
+        arrays = {key: array for key, array in arrays.items() if key in type(state).state}
+        whole = state.to_parts()[1]
+    else:
+        whole = arrays
+    for other, changed in damaged(header, arrays, type(state).state):
+        missing = arrays.keys() - changed.keys()
+        given_arrays = {key: array for key, array in whole.items() if key not in missing} | changed
+        with pytest.raises(InputError, match="^it: a part is"), refusing_damage("it", "So."):
+            type(state).from_parts(other, given_arrays, sizes, **given)
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "to"),
+    [
+        *(("lift", "kernel", to) for to in ("cubic", None)),
+        *(("lift", "rates", to) for to in ({}, {"colour": 1.0}, {"scores": 0.0}, None)),
+        ("lift", "rates", {"scores": float("nan")}),
+        *(("lift", "inducing", to) for to in (11, 13, "many", None)),
+        *(("lift", "residues", to) for to in (0, 10, "many")),
+        *(("lift", "vectors", to) for to in (0, 4, "many")),
+        ("lift", "words", None),
+        ("lift", "words", {"lengths": [1, 9], "letters": "ACGT"}),
+        ("lift", "words", {"lengths": [1, 1], "letters": "ACGT"}),
+        ("lift", "words", {"lengths": [1], "letters": "AC"}),
+        *(("records", "number", to) for to in (0, -1, 39, 41, "many", None)),
+        ("records", "index", None),
+        *(("cascade", "steps", to) for to in ([6, 2], [2, 2], [2, 41], [2], [2, 6, 9])),
+        ("cascade", "machines", None),
+        ("cascade", "about", 7),
+        *((part, "evidence", {"name": "magic", "constants": {}}) for part in ("cascade",)),
+        ("cascade", "transform", None),
+        ("machines", "pairs", 1),
+        ("relatives", "evidence", {"name": "log", "constants": {"a": 20.0}}),
+        *(("relatives", "strangeness", to) for to in ({}, None)),
+        *(("relatives", "needed", to) for to in (1, 3, 0, "two", -2)),
+        ("strangeness", "calibrating", 39),
+        ("forks", "above", [-1, -1, 0, 0, 1, 2]),
+        ("forks", "leaf", [3, 4, 5, 6, 7, 7]),
+        ("levels", "separator", ";"),
+        ("levels", "separator", "1"),
+        ("levels", "thresholds", [0.8, 0.9, 0.9]),
+        ("levels", "thresholds", [0.9, 0.99, 0.95]),
+        ("calibration", "records", 29),
+        ("calibration", "wrong", 10**12),
+    ],
+)
+def test_headers_that_do_not_fit_are_refused(name, key, to):
+    state, sizes, given = STATES[name]
+    header, arrays = state.to_parts()
+    with pytest.raises(InputError, match=r"^it: "), refusing_damage("it", "So."):
+        type(state).from_parts(header | {key: to}, arrays, sizes, **given)
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "change"),
+    [
+        ("machines", "pairs", lambda a: a[::-1]),
+        ("machines", "pairs", lambda a: a[:, ::-1]),
+        ("machines", "pairs", lambda a: a * 0),
+        ("calibration", "counts", lambda a: a + 1),
+        ("calibration", "counts", lambda a: np.array([2**62, 2**62, 2**62, 2**62 + 30])),
+        ("calibration", "conformity", lambda a: np.linspace(1, 0, 30)),
+        ("calibration", "wrong", lambda a: a[::-1]),
+        ("siblings", "above", lambda a: a + 0.5),
+        ("lift", "ends", lambda a: a[::-1]),
+        ("lift", "residues", lambda a: a * 0 + ord("1")),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(name, key, change):
+    state, sizes, given = STATES[name]
+    header, arrays = state.to_parts()
+    with pytest.raises(InputError, match=r"^it: a part is"), refusing_damage("it", "So."):
+        type(state).from_parts(header, arrays | {key: change(arrays[key])}, sizes, **given)
