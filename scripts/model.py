@@ -39,7 +39,7 @@ from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.learners.registry import factored
 from kreinflow.sequences.partition import fold_numbers
-from kreinflow.sequences.scores import evidence_of, read_scheme, transforms_of
+from kreinflow.sequences.scores import evidence_of, open_scores, read_scheme, transforms_of
 
 memory_mb = snakemake.resources.learning_memory_mb
 with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
@@ -61,15 +61,12 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         console.say("\n" + table.to_string())
     selector = make_selector(params.selector)
     stage = LandmarkStage.of_fold(
-        Path(files.records).parent.parent,
         run.dataset,
+        open_scores(run.dataset, scheme, Path(files.records).parent.parent / "scores"),
+        transforms_of([selector.settings.get("transform", "raw")], params.transforms, scheme),
+        params.seed,
         run.partition,
         fold,
-        selector,
-        constants=params.transforms,
-        scoring=params.scoring,
-        data=params.data,
-        seed=params.seed,
     )
     fits = InnerFits(
         inner_partition(part, params.inner_folds, params.seed, fold),

@@ -8,6 +8,6 @@ from threads import one_thread  # noqa: F401
 @pytest.fixture
 def many_draws(monkeypatch):
     """Thousands of calls: to hold the threads anew takes longer than a call."""
-    from kreinflow.landmarks import cholesky
+    from kreinflow.landmarks import pivoting
 
-    monkeypatch.setattr(cholesky, "single_threaded", nullcontext)
+    monkeypatch.setattr(pivoting, "single_threaded", nullcontext)

@@ -3,9 +3,8 @@
 import numpy as np
 
 from kreinflow.base.random_streams import hash_keys
-from kreinflow.landmarks.features import ClassScores
+from kreinflow.landmarks.sampled_scores import ClassScores, Sketch
 from kreinflow.landmarks.selector import SelectionProblem
-from kreinflow.landmarks.sketch import Sketch
 
 
 def indefinite_kernel(n, p, q, seed=0, decay=1.0):

@@ -3,9 +3,9 @@ import pytest
 
 from kreinflow.landmarks import meb
 from kreinflow.landmarks.balls import EnclosingBalls, fit_budget
-from kreinflow.landmarks.features import ClassScores
 from kreinflow.landmarks.meb import minimum_enclosing_ball
-from kreinflow.landmarks.selector import SelectionProblem, in_words
+from kreinflow.landmarks.sampled_scores import ClassScores
+from kreinflow.landmarks.selector import SelectionProblem, describe_landmarks
 from landmarks.made_up import digests_of, indefinite_kernel, problem_of
 
 N = 90
@@ -63,10 +63,13 @@ def test_the_log_says_what_the_balls_need_and_what_a_budget_added():
     natural = select()
     n, of_classes = len(natural), "landmarks of 4 classes"
     need = "that enclosing balls need"
-    assert in_words(natural) == f"{n} {of_classes}: {n} {need}, 0 added to fill a budget"
-    assert in_words(select(80)) == f"80 {of_classes}: {n} {need}, {80 - n} added to fill a budget"
+    assert describe_landmarks(natural) == f"{n} {of_classes}: {n} {need}, 0 added to fill a budget"
+    assert (
+        describe_landmarks(select(80))
+        == f"80 {of_classes}: {n} {need}, {80 - n} added to fill a budget"
+    )
     drawn = natural.assign(weight=np.nan, radius=np.nan)
-    assert in_words(drawn) == f"{n} {of_classes}"
+    assert describe_landmarks(drawn) == f"{n} {of_classes}"
 
 
 def test_larger_budgets_contain_smaller_ones_and_all_are_met():

@@ -1,12 +1,70 @@
-"""Against the determinants of all subsets."""
+"""Pivots against dense Schur complements and the determinants of all subsets."""
 
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from kreinflow.landmarks.pivoting import AdaptivePivoting
-from landmarks.made_up import indefinite_kernel, keys_of, sketch_of
+from kreinflow.landmarks import pivoting
+from kreinflow.landmarks.pivoting import AdaptivePivoting, PivotedCholesky, random_pivots
+from landmarks.made_up import flip, indefinite_kernel, keys_of, sketch_of
+
+
+def test_pivots_follow_the_diagonal_of_the_dense_schur_complement(monkeypatch):
+    """The residuals of each step, against K - K_S K_SS^-1 K_S'."""
+
+    K = flip(indefinite_kernel(30, 8, 4, seed=2))
+    seen = []
+
+    def watched(rates, free, keys, draw):
+        seen.append(rates.copy())
+        return original(rates, free, keys, draw)
+
+    original = pivoting.draw_row
+    monkeypatch.setattr(pivoting, "draw_row", watched)
+    F = sketch_of(K).flipped
+    pivots = random_pivots(F, 12, keys_of(30))
+    for step, residuals in enumerate(seen):
+        S = pivots[:step]
+        schur = K - K[:, S] @ np.linalg.pinv(K[np.ix_(S, S)]) @ K[S]
+        np.testing.assert_allclose(residuals, np.diag(schur), atol=1e-9 * K.max())
+
+
+def test_nearly_dependent_rows_are_told_apart_from_noise():
+    """Eigenvalues over eight decades: the pivots still span what they can."""
+    rng = np.random.default_rng(5)
+    F = np.linalg.qr(rng.standard_normal((60, 9)))[0] * 10.0 ** -np.arange(0.0, 4.5, 0.5)
+    pivots = random_pivots(F, 9, keys_of(60))
+    assert np.linalg.matrix_rank(F[pivots] / np.linalg.norm(F, axis=0)) == 9
+
+
+@pytest.mark.usefixtures("many_draws")
+def test_beyond_the_rank_rows_are_drawn_uniformly():
+    F = np.zeros((6, 2))
+    F[1], F[4] = [1.0, 0.0], [0.0, 1.0]
+    thirds = []
+    for seed in range(3000):
+        pivots = random_pivots(F, 6, keys_of(6, seed=seed))
+        assert set(pivots[:2].tolist()) == {1, 4}
+        assert sorted(pivots.tolist()) == list(range(6))
+        thirds.append(pivots[2])
+    shares = np.bincount(thirds, minlength=6)[[0, 2, 3, 5]] / 3000
+    np.testing.assert_allclose(shares, 0.25, atol=4 * np.sqrt(0.25 / 3000))
+
+
+@pytest.mark.parametrize("k", [5, 10])
+def test_the_expected_trace_error_is_near_the_best(k):
+    """Of twice as many pivots as the rank that it is compared with."""
+    K = indefinite_kernel(80, 40, 20, seed=3, decay=0.8)
+    sketch = sketch_of(K)
+    H = flip(K)
+    errors = []
+    for seed in range(40):
+        S = PivotedCholesky({"budget": 2 * k}).choose(sketch, 2 * k, keys_of(80, seed=seed))
+        errors.append(np.trace(H - H[:, S] @ np.linalg.pinv(H[np.ix_(S, S)]) @ H[S]))
+    best = np.sort(np.linalg.eigvalsh(H))[:-k].sum()
+    assert np.mean(errors) < best
+
 
 K = indefinite_kernel(8, 5, 3, seed=7, decay=0.8)
 SETS = list(combinations(range(8), 3))

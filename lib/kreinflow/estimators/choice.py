@@ -36,8 +36,8 @@ from kreinflow.fitting.run import Run
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import KERNELS
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
-from kreinflow.landmarks.given import Given
 from kreinflow.landmarks.registry import SELECTORS
+from kreinflow.landmarks.score_free import NamedLandmarks
 from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix
@@ -52,7 +52,7 @@ PRECOMPUTED = "precomputed"
 COMPARED: Mapping[str, type[Kernel]] = {**KERNELS, AlignmentKernel.name: AlignmentKernel}
 """The kernels that estimators can compute, by name."""
 
-CHOSEN = {name: kind for name, kind in SELECTORS.items() if kind is not Given}
+CHOSEN = {name: kind for name, kind in SELECTORS.items() if kind is not NamedLandmarks}
 """The selectors that choose, by name."""
 
 

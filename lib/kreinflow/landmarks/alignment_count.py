@@ -35,11 +35,10 @@ def alignment_account(
             continue
         size = int(np.sum(labels == label))
         # Pairs of a class with a candidate in them, less those that are counted already.
-        asked = np.zeros(n, dtype=bool)
-        asked[picked] = True
-        both = int(np.sum(asked & everywhere))
-        only_candidate = int(asked.sum()) - both
-        plain = size - int(np.sum((asked | everywhere) & (labels == label)))
+        candidate = np.zeros(n, dtype=bool)
+        candidate[picked] = True
+        only_candidate = int(np.sum(candidate & ~everywhere))
+        plain = size - int(np.sum((candidate | everywhere) & (labels == label)))
         pairs += only_candidate * plain + only_candidate * (only_candidate - 1) // 2
     return {
         "aligned": pairs if scheme else 0,

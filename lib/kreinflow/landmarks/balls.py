@@ -1,7 +1,7 @@
 """Class-wise minimum enclosing balls: their support, or as many landmarks as are asked for."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from kreinflow.base.numerics import FloatArray
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.landmarks.budgets import BUDGET, how_many
-from kreinflow.landmarks.features import class_features
 from kreinflow.landmarks.meb import Ball, minimum_enclosing_ball
+from kreinflow.landmarks.sampled_scores import class_features
 from kreinflow.landmarks.selector import (
     CANDIDATES,
     TRANSFORM,
@@ -30,38 +30,32 @@ def fit_budget(
 ) -> list[Positions]:
     r"""Choose a given number of points by the need of the classes.
 
-    Of each class the points have an order, and the classes compete for the budget:
+    The classes compete for the budget with their points, in this order:
 
     1. the support of its ball, in the order in which the points joined the core set, by their
        excess (how far outside the points before left them): a smaller budget is what a larger
        epsilon would have left;
     2. what the ball of epsilon = 0 adds to the support, by excess too;
-    3. the points that are worst represented, each time the one with the largest
+    3. the points that are worst represented (Gonzalez, Theoretical Computer Science 38, 293-306,
+       1985), each time the one with the largest
 
        .. math:: \min_{s \text{ chosen}} \| f_i - f_s \|^2 / R_j^2 .
 
-    All of the first kind come before any of the second, and so on. So a budget equal to the
-    number that the balls find themselves changes nothing, and larger budgets contain smaller
-    ones. But the first point of each class comes before all second ones, and these before all
-    others.
+    All of the first kind come before any of the second, and so on: a budget equal to the number
+    that the balls find changes nothing, and larger budgets contain smaller ones. But the first
+    point of each class comes before all second ones, and these before all others.
 
     Parameters
     ----------
     features : sequence of ndarray of shape (n_j, d_j)
     balls : sequence of Ball
-        One for each class.
     budget : int
         From the number of classes to that of all points.
 
     Returns
     -------
     list of ndarray of int
-        Positions in each class, in no particular order.
-
-    References
-    ----------
-    .. [1] Gonzalez, T. F.: Clustering to minimize the maximum intercluster distance. Theoretical
-       Computer Science 38, 293-306 (1985). doi:10.1016/0304-3975(85)90224-5
+        Positions in each class.
     """
     pairs = list(zip(features, balls, strict=True))
     queues = [_queue(F, ball, rest=False) for F, ball in pairs]
@@ -81,14 +75,11 @@ def fit_budget(
 
 
 def _queue(F: FloatArray, ball: Ball, rest: bool) -> tuple[Positions, Positions, FloatArray]:
-    """Return the points of a class that its balls name, in order, with their kind and excess.
-
-    They are the support of the ball and, if ``rest``, that of the ball of epsilon = 0.
-    """
-    points, excess = _joined(ball)
+    """Return the support of a ball (and of the exact one, if ``rest``), with kind and excess."""
+    points, excess = _ordered_support(ball)
     kinds = np.zeros(len(points), dtype=np.intp)
     if rest:
-        more, their_excess = _joined(minimum_enclosing_ball(F, epsilon=0.0))
+        more, their_excess = _ordered_support(minimum_enclosing_ball(F, epsilon=0.0))
         new = ~np.isin(more, points)
         points = np.concatenate([points, more[new]])
         excess = np.concatenate([excess, their_excess[new]])
@@ -96,7 +87,7 @@ def _queue(F: FloatArray, ball: Ball, rest: bool) -> tuple[Positions, Positions,
     return points, kinds, excess
 
 
-def _joined(ball: Ball) -> tuple[Positions, FloatArray]:
+def _ordered_support(ball: Ball) -> tuple[Positions, FloatArray]:
     """Return the support in the order of joining, and an excess that falls along it."""
     member = np.isin(ball.core, ball.support)
     points, excess = ball.core[member], np.minimum.accumulate(ball.excess)[member]
@@ -130,7 +121,6 @@ def _add_worst_represented(
 
 
 def _narrow(gap: FloatArray, F: FloatArray, point: int) -> None:
-    """Lower the squared distances to the nearest chosen point in place."""
     differences = F - F[point]
     np.minimum(gap, np.einsum("ij,ij->i", differences, differences), out=gap)
 
@@ -166,13 +156,11 @@ class EnclosingBalls(Selector):
     references = ("schleif2018", "badoiu2008")
 
     def describe(self, unit: str) -> str:
-        """Return what the methods paragraph says of it."""
-        count: Any = self.settings["candidates"]
-        block = (
-            f"from the {unit} with {count} candidates of each class"
-            if count
-            else f"from all {unit} inside each class"
-        )
+        """See :meth:`Selector.describe`."""
+        count = self.settings["candidates"]
+        block = f"from all {unit} inside each class"
+        if count:
+            block = f"from the {unit} with {count} candidates of each class"
         text = (
             "the support of the minimum enclosing ball of each class with epsilon = "
             f"{self.settings['epsilon']}, {block}"
@@ -184,24 +172,22 @@ class EnclosingBalls(Selector):
         return f"{text}, {how} {how_many(budget, unit)}"
 
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
-        """Choose the support; see :func:`fit_budget` for what a budget makes of it."""
-        import pandas as pd  # slow to import
-
+        """See :meth:`Selector.select`, and :func:`fit_budget` for what a budget makes of it."""
         features = class_features(problem.classes)
         balls = [minimum_enclosing_ball(F, self.settings["epsilon"]) for F in features]
         chosen = [ball.support for ball in balls]
         found = sum(map(len, chosen))
         if problem.budget is not None and (self.settings["grow"] or found > problem.budget):
             chosen = fit_budget(features, balls, problem.wanted_of_classes)
-        parts = []
-        for scores, ball, points in zip(problem.classes, balls, chosen, strict=True):
-            supports = np.isin(points, ball.support)
-            part = {
-                "row": scores.rows[points],
-                "weight": np.where(supports, ball.weights[points], np.nan),
-                "radius": ball.radius,
-                "reached": ball.reached,
-            }
-            parts.append(pd.DataFrame(part))
-        table = pd.concat(parts).sort_values("row", ignore_index=True)
-        return problem.table(table["row"].to_numpy()).assign(**table)
+        sizes = list(map(len, chosen))
+        weights = [
+            np.where(np.isin(points, ball.support), ball.weights[points], np.nan)
+            for points, ball in zip(chosen, balls, strict=True)
+        ]
+        rows = [part.rows[points] for part, points in zip(problem.classes, chosen, strict=True)]
+        return problem.table(
+            np.concatenate(rows),
+            weight=np.concatenate(weights),
+            radius=np.repeat([ball.radius for ball in balls], sizes),
+            reached=np.repeat([ball.reached for ball in balls], sizes),
+        )

@@ -58,22 +58,16 @@ def landmarks_wanted(
     budget : int, str, mapping or None
         A number; the name of another selector; a mapping, of which the smallest number counts,
         but one of each class: ``rank``, the K ln n landmarks from which the one-shot Nyström
-        method makes an approximation of rank K; ``share`` of n; ``most``. They are never more
-        than ``alignments`` pay for, see :func:`paid_landmarks`, nor than n. None leaves it to
-        the selector.
+        method makes an approximation of rank K (oglic2019, section 3); ``share`` of n; ``most``.
+        They are never more than ``alignments`` pay for, see :func:`paid_landmarks`, nor than n.
+        None leaves it to the selector.
     n : int
         Distinct rows that the fold trains on.
     matched : int, optional
-        The number of landmarks of the selector that is named.
+        Landmarks of the selector that is named.
     classes : int
-        The number of classes.
     objects, parts : int
         Distinct rows of the whole data set, and its training parts.
-
-    References
-    ----------
-    .. [1] Oglic, D., Gärtner, T.: Scalable learning in reproducing kernel Krein spaces.
-       ICML 2019, PMLR 97, section 3.
 
     Examples
     --------
@@ -108,17 +102,9 @@ def pairs_with(landmarks: int, objects: int) -> int:
 def paid_landmarks(alignments: int, objects: int, parts: int) -> int:
     """Return the landmarks that each training part may have.
 
-    Parts that share no landmark have u = m ``parts`` together, whose :func:`pairs_with` all n
-    objects are paid for: m is the largest such number. Where all n (n - 1) / 2 pairs are paid for,
-    all objects may be landmarks of all parts.
-
-    Parameters
-    ----------
-    alignments : int
-    objects : int
-        n, distinct rows of the data set.
-    parts : int
-        Training parts: the folds' and the final model's.
+    Parts (folds and the final model) that share no landmark have u = m ``parts`` together, whose
+    :func:`pairs_with` all n objects are paid for: m is the largest such number. Where all
+    n (n - 1) / 2 pairs are paid for, all objects may be landmarks of all parts.
 
     Examples
     --------

@@ -14,18 +14,7 @@ SKETCH = ""
 def candidate_order(digests: Sequence[str], seed: int, name: str = "candidates") -> IntArray:
     """Return the rows in a random order in which added rows leave the others as they were.
 
-    Parameters
-    ----------
-    digests : sequence of str of length n
-        One digest for each distinct row.
-    seed : int
-    name : str
-        "candidates" or "sketch": their orders are independent.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Row numbers, the first candidate first.
+    The orders of the names "candidates" and "sketch" are independent.
     """
     return np.argsort(hash_keys(seed, name, digests), kind="stable")
 
@@ -33,23 +22,16 @@ def candidate_order(digests: Sequence[str], seed: int, name: str = "candidates")
 def first_candidates(
     order: IntArray, labels: Sequence[str], training_rows: IntArray, count: int | None
 ) -> dict[str, IntArray]:
-    """Return the candidates of one fold: of each class, the first rows it trains on.
+    """Return the candidates of one fold: of each class, the first rows that it trains on.
 
     Parameters
     ----------
     order : ndarray of shape (n,)
-        See :func:`candidate_order`.
-    labels : sequence of str of length n
-        The class of each row.
+        See :func:`candidate_order`; ``labels`` are the class of each row, in their own order.
     training_rows : ndarray of int
-        The rows that the fold trains on; no other row is looked at.
+        No other row is used.
     count : int or None
         Candidates a class; None takes all members (the exact mode).
-
-    Returns
-    -------
-    dict of str to ndarray
-        Row numbers in candidate order; the classes are sorted.
 
     Examples
     --------
@@ -67,20 +49,7 @@ def first_candidates(
 def all_candidates(
     order: IntArray, labels: Sequence[str], folds: Iterable[IntArray], count: int | None
 ) -> dict[str, IntArray]:
-    """Return the union of the folds' candidates: what the class scores are computed against.
-
-    Parameters
-    ----------
-    order, labels, count
-        See :func:`first_candidates`.
-    folds : iterable of ndarray
-        The training rows of each fold.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Row numbers in candidate order; the classes are sorted.
-    """
+    """Return the union of the candidates of folds, given by their training rows, in order."""
     wanted: dict[str, set[int]] = {}
     for training_rows in folds:
         for label, rows in first_candidates(order, labels, training_rows, count).items():

@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.base.random_streams import row_uniforms
+from kreinflow.landmarks.sampled_scores import Sketch
 from kreinflow.landmarks.selector import SketchSelector
-from kreinflow.landmarks.sketch import Sketch
 
 PASSES = 20
 """How often each candidate is tried at most."""
@@ -26,15 +26,13 @@ def swap_for_entropy(
 
     The search starts at the first rows. One after the other the rows outside are tried in the
     place of a random member, and a swap that raises the entropy is kept, until a pass over all
-    rows keeps none, or :data:`PASSES` are done.
+    rows keeps none, or :data:`PASSES` are done. De Brabanter et al., Computational Statistics &
+    Data Analysis 54, 1484-1504 (2010), doi:10.1016/j.csda.2010.01.024.
 
     Parameters
     ----------
     K : ndarray of shape (n, n)
         Positive semi-definite, or no sum would bound the entropy.
-    count : int
-    keys : ndarray of shape (n,), uint64
-        One for each row, from its digest.
 
     Returns
     -------
@@ -42,12 +40,6 @@ def swap_for_entropy(
         Distinct row numbers.
     list of float
         The entropy of the start, and after each swap.
-
-    References
-    ----------
-    .. [1] De Brabanter, K., De Brabanter, J., Suykens, J. A. K., De Moor, B.: Optimized
-       fixed-size kernel models for large data sets. Computational Statistics & Data Analysis 54,
-       1484-1504 (2010). doi:10.1016/j.csda.2010.01.024
     """
     members = np.arange(count)
     outside = np.ones(len(K), dtype=bool)
@@ -76,12 +68,11 @@ def swap_for_entropy(
 class RenyiEntropy(SketchSelector):
     r"""Rows of the sketch of large entropy in the flipped kernel.
 
-    The entropy is that of a density estimate, so its sum must be positive; an indefinite kernel
-    may sum to less. In the flipped kernel the sum is :math:`\| \sum_i z^*_i \|^2`, and where the
-    kernel is positive semi-definite it is the kernel's own. Only rows of the sketch are swapped:
-    rows that the sketch describes badly have small :math:`z^*`, and would be taken for
-    informative. If more landmarks are wanted than the sketch has rows, all of these are taken and
-    the next ones in the same random order. See :func:`swap_for_entropy`.
+    The sum of the kernel must be positive. In the flipped kernel it is
+    :math:`\| \sum_i z^*_i \|^2`, and where the kernel is positive semi-definite it is the kernel's
+    own. Only rows of the sketch are swapped: rows that the sketch describes badly have small
+    :math:`z^*`, and would be taken for informative. If more landmarks are wanted than the sketch
+    has rows, all of these are taken and the next ones in the same random order.
     """
 
     method = "entropy"
@@ -89,7 +80,7 @@ class RenyiEntropy(SketchSelector):
     phrase = "a set of large quadratic Rényi entropy in the flipped kernel, found by random swaps"
 
     def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> IntArray:
-        """Search among the rows of the sketch; see :func:`swap_for_entropy`."""
+        """See :meth:`SketchSelector.choose`."""
         drawn = sketch.drawn
         if count >= len(drawn):
             return sketch.order[:count]

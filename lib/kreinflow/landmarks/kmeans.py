@@ -1,59 +1,48 @@
-"""Kernel k-means++ seeding inside each class, and the sharing of a budget among classes."""
+"""Selectors by k-means: kernel k-means++ seeds, in classes or in all, and clusters of columns."""
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.base.numerics import FloatArray, tiles
+from kreinflow.base.numerics import FloatArray, single_threaded, tiles
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.landmarks.budgets import BUDGET, how_many
-from kreinflow.landmarks.features import class_features
+from kreinflow.landmarks.sampled_scores import Sketch, class_features
 from kreinflow.landmarks.selector import (
     CANDIDATES,
     TRANSFORM,
     Needs,
     SelectionProblem,
     Selector,
+    SketchSelector,
 )
 from kreinflow.landmarks.weighted_draw import draw_row
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_MAX_ITERATIONS = 100  # of Lloyd's algorithm
+_TIE = 1e-9
+
 
 def kmeans_plus_plus(F: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
-    r"""Return rows of F, each drawn with probability proportional to D^2.
+    r"""Return rows of F in the order of draws, each with probability proportional to D^2.
 
     .. math:: D_i^2 = \min_{j \text{ chosen}} \| f_i - f_j \|^2
 
-    The first is drawn uniformly, and so are those left when all distances are zero. The random
-    numbers belong to rows, see :mod:`kreinflow.landmarks.weighted_draw`: two folds that share most
-    rows draw mostly the same ones, and their landmarks need to be aligned once.
+    The first is drawn uniformly, and so are those left when all distances are zero. Arthur &
+    Vassilvitskii, SODA 2007, 1027-1035.
 
     Parameters
     ----------
     F : ndarray of shape (n, d)
     count : int
-        At most n.
+        From 1 to n, or a ValueError.
     keys : ndarray of shape (n,), uint64
-        One for each row, from its digest.
-
-    Returns
-    -------
-    ndarray of shape (count,)
-        Distinct row numbers, in the order of the draws.
-
-    Raises
-    ------
-    ValueError
-        If ``count`` is not in 1, ..., n, or not every row has its key.
-
-    References
-    ----------
-    .. [1] Arthur, D., Vassilvitskii, S.: k-means++: the advantages of careful seeding.
-       SODA 2007, 1027-1035.
+        One for each row, see :mod:`kreinflow.landmarks.weighted_draw`.
     """
     n = len(keys)
     if F.shape[0] != n or not 1 <= count <= n:
@@ -77,14 +66,13 @@ def kmeans_plus_plus(F: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDA
 def share_budget(class_sizes: Sequence[int], budget: int) -> NDArray[np.intp]:
     r"""Share a number of landmarks among classes by the square root of their sizes.
 
-    The landmarks are given out one by one. Each class gets its first one, then each its second
-    one, then always the class with the largest
+    Each class gets its first landmark, then each its second, then always the class with the largest
 
     .. math:: \frac{\sqrt{n_i}}{b_i + 1/2}, \qquad b_i < n_i ,
 
     for the b_i that it has (the method of Webster and Sainte-Laguë; of equal classes the first).
     So a larger budget takes no landmark from any class, as rounding by the largest remainder
-    would.
+    would. Balinski & Young, Fair representation, Yale University Press, 1982.
 
     Parameters
     ----------
@@ -92,16 +80,6 @@ def share_budget(class_sizes: Sequence[int], budget: int) -> NDArray[np.intp]:
         n_i, each at least 1.
     budget : int
         From the number of classes to that of all their members.
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-        Whole numbers that sum to the budget, from 1 to n_i each.
-
-    References
-    ----------
-    .. [1] Balinski, M. L., Young, H. P.: Fair representation: meeting the ideal of one man, one
-       vote. Yale University Press, 1982.
 
     Examples
     --------
@@ -117,7 +95,7 @@ def share_budget(class_sizes: Sequence[int], budget: int) -> NDArray[np.intp]:
 
 
 class ClassKMeansPlusPlus(Selector):
-    """Kernel k-means++ seeds of each class, the budget shared by the root of the class sizes."""
+    """Kernel k-means++ seeds of each class, the budget shared by :func:`share_budget`."""
 
     method = "kmeans++"
     needs: ClassVar[Needs] = "class_scores"
@@ -129,7 +107,7 @@ class ClassKMeansPlusPlus(Selector):
     references = ("arthur2007",)
 
     def describe(self, unit: str) -> str:
-        """Return what the methods paragraph says of it."""
+        """See :meth:`Selector.describe`."""
         budget = how_many(self.settings["budget"], unit)
         return (
             f"kernel k-means++ in each class, {budget}, shared out by the square root of class "
@@ -137,7 +115,7 @@ class ClassKMeansPlusPlus(Selector):
         )
 
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
-        """Draw the seeds; see :func:`kmeans_plus_plus` and :func:`share_budget`."""
+        """See :meth:`Selector.select`."""
         sizes = [len(scores.rows) for scores in problem.classes]
         shares = share_budget(sizes, problem.wanted_of_classes)
         features = class_features(problem.classes)
@@ -146,3 +124,64 @@ class ClassKMeansPlusPlus(Selector):
             keys = problem.keys(self.method, scores.rows)
             parts.append(scores.rows[kmeans_plus_plus(F, int(share), keys)])
         return problem.table(np.concatenate(parts))
+
+
+class KernelKMeansPlusPlus(SketchSelector):
+    r"""Rows drawn by k-means++ with the distances of the flipped kernel (oglic2019, section 2.3).
+
+    .. math:: \| z^*_i - z^*_j \|^2 = |\tilde K|_{ii} + |\tilde K|_{jj} - 2 |\tilde K|_{ij}
+    """
+
+    method = "kernel_kmeans++"
+    references = ("oglic2019", "arthur2007")
+    phrase = "approximate kernel k-means++ on the flipped kernel"
+
+    def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+        """See :meth:`SketchSelector.choose`."""
+        return kmeans_plus_plus(sketch.flipped, count, keys)
+
+
+def central_rows(C: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+    r"""Cluster the rows of C by k-means and return the row nearest to each centre.
+
+    .. math:: \min_{\mu, S} \sum_k \sum_{i \in S_k} \| c_i - \mu_k \|^2, \qquad
+              j_k = \arg\min_{i \in S_k} \| c_i - \mu_k \|
+
+    Lloyd's algorithm starts at k-means++ seeds. If fewer than ``count`` rows differ, seeds make up
+    for the clusters that are missing.
+    """
+    from sklearn.cluster import KMeans  # heavy
+    from sklearn.exceptions import ConvergenceWarning
+
+    seeds = kmeans_plus_plus(C, count, keys)
+    with single_threaded(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer clusters, made up for below
+        means = KMeans(count, init=C[seeds], n_init=1, max_iter=_MAX_ITERATIONS).fit(C)
+    differences = C - means.cluster_centers_[means.labels_]
+    distances = np.einsum("ij,ij->i", differences, differences)
+    least = np.full(count, np.inf)
+    np.minimum.at(least, means.labels_, distances)
+    # The two rows of a pair are equally near but for rounding: their keys decide.
+    nearest = distances <= (1 + _TIE) * least[means.labels_]
+    order = np.lexsort((keys, ~nearest, means.labels_))
+    _, first = np.unique(means.labels_[order], return_index=True)
+    central = order[first]
+    more = seeds[~np.isin(seeds, central)][: count - len(central)]
+    return np.concatenate([central, more])
+
+
+class ColumnClusters(SketchSelector):
+    """The rows nearest to the centres of k-means clusters of the sketch's columns.
+
+    The Euclidean distance of two rows of K is their distance in the kernel K K', which is positive
+    semi-definite (schleif2018, section 4.2). The landmarks of zhang2010 are the means of clusters
+    in an input space; scores have none, so the nearest training row stands for the mean.
+    """
+
+    method = "kmeans"
+    references = ("zhang2010",)
+    phrase = "the rows nearest to the centres of k-means clusters of the columns"
+
+    def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+        """See :meth:`SketchSelector.choose`."""
+        return central_rows(sketch.columns, count, keys)

@@ -1,25 +1,27 @@
 """Approximate ridge leverage scores."""
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import FloatArray
+from kreinflow.landmarks.sampled_scores import Sketch
 from kreinflow.landmarks.selector import SketchSelector
-from kreinflow.landmarks.sketch import Sketch
 from kreinflow.landmarks.weighted_draw import arrivals
 
 
 def ridge_leverage_scores(
     eigenvectors: FloatArray, eigenvalues: FloatArray, count: int
 ) -> FloatArray:
-    r"""Return the leverage scores of the flipped kernel at an effective dimension.
+    r"""Return the leverage scores of the flipped kernel at an effective dimension, shape (n,).
 
     .. math:: \ell_i = \left( |K| (|K| + \lambda I)^{-1} \right)_{ii}
               = \sum_j u_{ij}^2 \frac{|a_j|}{|a_j| + \lambda}
 
-    with the ridge \lambda for which the scores, the effective dimension, sum to ``count``; none,
-    if the rank is not larger: then they are the squared norms of the rows of U, as in [1]_. Of a
-    sketch of higher rank the ridge keeps small eigenvalues from counting like the dominant ones.
+    with the ridge \lambda for which the scores, the effective dimension, sum to ``count``
+    (alaoui2015, definition 1); none, if the rank is not larger: then they are the squared norms of
+    the rows of U (oglic2019, section 2.3). The ridge keeps small eigenvalues from counting like
+    the dominant ones.
 
     Parameters
     ----------
@@ -28,30 +30,16 @@ def ridge_leverage_scores(
     eigenvalues : ndarray of shape (rank,)
         a, none of them zero.
     count : int
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    References
-    ----------
-    .. [1] Oglic, D., Gärtner, T.: Scalable learning in reproducing kernel Krein spaces.
-       ICML 2019, PMLR 97, section 2.3.
-    .. [2] Alaoui, A., Mahoney, M. W.: Fast randomized kernel ridge regression with statistical
-       guarantees. NIPS 2015, definition 1.
     """
-    from scipy.optimize import brentq  # slow to import
-
     magnitudes = np.abs(eigenvalues) / np.abs(eigenvalues).max()
     ridge = 0.0
     if count < len(magnitudes):
-        ridge = brentq(
+        ridge = scipy.optimize.brentq(
             lambda ridge: np.sum(magnitudes / (magnitudes + ridge)) - count,
             0.0,
             magnitudes.sum() / count,
         )
-    weights = np.sqrt(magnitudes / (magnitudes + ridge))
-    weighted = eigenvectors * weights
+    weighted = eigenvectors * np.sqrt(magnitudes / (magnitudes + ridge))
     scores: FloatArray = np.einsum("ij,ij->i", weighted, weighted)
     return scores
 
@@ -64,7 +52,7 @@ class LeverageScores(SketchSelector):
     phrase = "drawn by approximate ridge leverage scores"
 
     def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """Draw the rows; see :func:`ridge_leverage_scores`."""
+        """See :meth:`SketchSelector.choose`."""
         scores = ridge_leverage_scores(sketch.eigenvectors, sketch.eigenvalues, count)
         # Rows that the sketch does not see have score 0, and come last in a random order.
         return np.lexsort((keys, arrivals(scores, keys, 0)))[:count]

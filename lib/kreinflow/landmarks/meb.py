@@ -22,23 +22,19 @@ _SLACK = 1e-11  # both in units of the largest squared distance from the start
 class Ball:
     """A ball around points, in the coordinates of the points.
 
-    Parameters
+    Attributes
     ----------
     weights : ndarray of shape (n,)
         The dual weights a on the simplex; the centre is F'a.
     support : ndarray of int
         The points with a above :data:`SUPPORT_THRESHOLD`, in order; at least two, if there are
         two points (where all coincide, the second has weight 0).
-    centre : ndarray of shape (d,)
     radius : float
         R, the radius of the core set's own ball, which no enclosing ball can go below.
     reached : bool
         Whether all points lie within R (1 + epsilon).
-    core : ndarray of shape (n_core,)
-        The core set, in the order of joining.
-    excess : ndarray of shape (n_core,)
-        By what fraction of the radius each lay outside the ball of those before it; infinite
-        where that ball was a point.
+    core, excess : ndarray of shape (n_core,)
+        See :class:`CoreSet`.
     """
 
     weights: FloatArray
@@ -59,30 +55,20 @@ class CoreSet:
     centre does not have (the centre-constrained ball of [1]_). The farthest points join until all
     lie within R (1 + epsilon). Who calls :meth:`grow` then finds the weights a of the larger set.
 
-    Parameters
+    Attributes
     ----------
     lengths : ndarray of shape (n,)
         l.
-    members : sequence of int
-        Points to begin with.
-    epsilon : float
-        By what fraction a point may lie outside.
-    limit : int
-        Points at which the core set stops to grow.
-    slack : float
-        Squared distance that counts as rounding.
-
-    Attributes
-    ----------
     members : list of int
         The core set, in the order of joining.
     excess : list of float
         By what fraction of the radius each lay outside the ball that it joined; infinite where
         that ball was a point, and for those to begin with.
-    squared_radius : float
-        R^2, of the ball that was measured last.
-    reached : bool
-        Whether that ball, widened by epsilon, covered all points.
+    epsilon, limit, slack
+        By what fraction of the radius a point may lie outside, points at which the core set stops
+        to grow, and the squared distance that counts as rounding.
+    squared_radius, reached
+        R^2 of the ball that was measured last, and whether it, widened by epsilon, covered all.
 
     References
     ----------
@@ -108,24 +94,11 @@ class CoreSet:
         self.reached = False
 
     def grow(self, products: FloatArray, square: float, weights: FloatArray, most: int = 1) -> bool:
-        """Measure all points from the centre and let the farthest ones join.
+        """Measure all points from the centre c and let at most ``most`` farthest ones join.
 
-        Parameters
-        ----------
-        products : ndarray of shape (n,)
-            x'c of each point with the centre.
-        square : float
-            c'c.
-        weights : ndarray of shape (n_members,)
-            a.
-        most : int
-            How many points may join, the farthest first (of points equally far, the first).
-
-        Returns
-        -------
-        bool
-            Whether any did: else all are covered, or the core set is full, or only rounding is
-            left.
+        ``products`` are x'c, ``square`` is c'c, ``weights`` are a of the members. Returns whether
+        any joined: else all are covered, or the core set is full, or only rounding is left. Of
+        points equally far the first joins.
         """
         distances = self.lengths - 2 * products + square
         self.squared_radius = max(0.0, float(weights @ distances[self.members]))
@@ -156,25 +129,18 @@ def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01) -> Ball:
     .. math:: R^2 = \max_a \sum_i a_i k_{ii} - a' K a, \qquad \sum_i a_i = 1, \; a_i \ge 0, \;
               K = F F'.
 
-    (schleif2018 prints K_ii^2; its centre covers with 4 R^2.) Of points equally far the first
-    is taken.
+    (schleif2018 prints K_ii^2; its centre covers with 4 R^2.)
 
     Parameters
     ----------
     F : ndarray of shape (n, d)
         The points, as rows.
     epsilon : float
-        By what fraction a point may lie outside.
 
     Raises
     ------
     ValueError
         If there is no point, or epsilon is negative.
-
-    References
-    ----------
-    .. [1] Badoiu, M., Clarkson, K. L.: Optimal core-sets for balls.
-       Computational Geometry 40, 14-22 (2008). doi:10.1016/j.comgeo.2007.04.002
 
     Examples
     --------

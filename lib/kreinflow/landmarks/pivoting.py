@@ -1,35 +1,78 @@
-"""Adaptive randomized pivoting on the dominant eigenvectors."""
+"""Randomly pivoted Cholesky, on the flipped kernel or on its dominant eigenvectors."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.landmarks.cholesky import random_pivots
+from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, single_threaded
+from kreinflow.landmarks.sampled_scores import Sketch
 from kreinflow.landmarks.selector import SketchSelector
-from kreinflow.landmarks.sketch import Sketch
+from kreinflow.landmarks.weighted_draw import draw_row
+
+
+def random_pivots(F: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+    r"""Draw pivots of K = F F' with probability proportional to the residual diagonal.
+
+    With S the pivots so far and q an orthonormal basis of their rows of F,
+
+    .. math:: d_i = k_{ii} - k_{iS} K_{SS}^{-1} k_{Si} = \|f_i\|^2 - \sum_t (f_i' q_t)^2,
+              \qquad p_i = d_i / \sum_j d_j .
+
+    Residuals below :data:`~kreinflow.base.numerics.RANK_TOLERANCE` of the largest diagonal entry
+    are zero; where all are, the pivots have the rank of F, and further rows are drawn uniformly.
+    Chen, Epperly, Tropp & Webber, Communications on Pure and Applied Mathematics 78, 995-1041
+    (2025), doi:10.1002/cpa.22234.
+
+    Returns
+    -------
+    ndarray of shape (count,)
+        Distinct row numbers, in the order of the draws.
+    """
+    residuals = np.einsum("ij,ij->i", F, F)
+    threshold = RANK_TOLERANCE * residuals.max()
+    basis = np.empty((0, F.shape[1]))
+    free = np.ones(len(F), dtype=bool)
+    chosen = np.empty(count, dtype=np.intp)
+    with single_threaded():
+        for step in range(count):
+            residuals[residuals <= threshold] = 0.0
+            chosen[step] = drawn = draw_row(residuals, free, keys, step)
+            free[drawn] = False
+            if residuals[drawn] > 0:
+                direction = F[drawn]
+                for _ in range(2):  # once leaves what rounding makes of nearly dependent rows
+                    direction = direction - (basis @ direction) @ basis
+                direction /= np.linalg.norm(direction)
+                basis = np.vstack([basis, direction])
+                residuals -= (F @ direction) ** 2
+    return chosen
+
+
+class PivotedCholesky(SketchSelector):
+    """Randomly pivoted Cholesky on the flipped kernel of the sketch."""
+
+    method = "cholesky"
+    references = ("chen2025", "oglic2019")
+    phrase = "pivots of randomly pivoted Cholesky on the flipped kernel"
+
+    def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+        """See :meth:`SketchSelector.choose`."""
+        return random_pivots(sketch.flipped, count, keys)
 
 
 class AdaptivePivoting(SketchSelector):
-    r"""Rows drawn by their leverage in what the rows before leave of the dominant eigenvectors.
+    r"""Adaptive randomized pivoting on the dominant eigenvectors.
 
-    V (n x k) are the orthonormal eigenvectors of the k largest \|a\|. Row i is drawn with
-    probability proportional to its squared norm, all rows are projected onto the orthogonal
-    complement of that row, and so on: the pivots of randomly pivoted Cholesky on the projector
-    V V'. A set J of k rows has the probability
+    V (n x k) are the orthonormal eigenvectors of the k largest \|a\|; the rows are the pivots of
+    the projector V V'. A set J of k rows has the probability
 
     .. math:: P(J) = \det(V_J)^2, \qquad
               E \| A - A V_J^{-\prime} V' \|_F^2 = (k + 1) \| A - A V V' \|_F^2
 
-    for every A of n columns, A_J those in J. If V are the dominant singular vectors of A, as the
-    eigenvectors are of K, this is k + 1 times the error of the best approximation of rank k, which
-    is the best guarantee that k columns can have.
-
-    k is the number of landmarks, or the rank of the sketch if that is smaller; further rows are
-    then drawn uniformly.
-
-    References
-    ----------
-    .. [1] Cortinovis, A., Kressner, D.: Adaptive randomized pivoting for column subset selection,
-       DEIM, and low-rank approximation. arXiv:2412.13992 (2024).
+    for every A of n columns, A_J those in J: k + 1 times the error of the best approximation of
+    rank k, if V are the dominant singular vectors of A, as the eigenvectors are of K. That is the
+    best guarantee that k columns can have. k is the number of landmarks, or the rank of the sketch
+    if that is smaller; further rows are then drawn uniformly. Cortinovis & Kressner,
+    arXiv:2412.13992 (2024).
     """
 
     method = "pivoting"
@@ -37,5 +80,5 @@ class AdaptivePivoting(SketchSelector):
     phrase = "adaptive randomized pivoting on the dominant eigenvectors"
 
     def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """Draw the rows; see :func:`~kreinflow.landmarks.cholesky.random_pivots`."""
+        """See :meth:`SketchSelector.choose`."""
         return random_pivots(sketch.eigenvectors[:, :count], count, keys)

@@ -1,20 +1,15 @@
-"""The selectors that the config can name. A new one is its own file and its line here."""
+"""The selectors that the config can name. A new one is its class and its line here."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from kreinflow.landmarks.balls import EnclosingBalls
-from kreinflow.landmarks.cholesky import PivotedCholesky
-from kreinflow.landmarks.clustering import ColumnClusters
 from kreinflow.landmarks.entropy import RenyiEntropy
-from kreinflow.landmarks.everything import Everything
-from kreinflow.landmarks.given import Given
-from kreinflow.landmarks.kernel_kmeans import KernelKMeansPlusPlus
-from kreinflow.landmarks.kmeans import ClassKMeansPlusPlus
+from kreinflow.landmarks.kmeans import ClassKMeansPlusPlus, ColumnClusters, KernelKMeansPlusPlus
 from kreinflow.landmarks.leverage import LeverageScores
-from kreinflow.landmarks.pivoting import AdaptivePivoting
+from kreinflow.landmarks.pivoting import AdaptivePivoting, PivotedCholesky
+from kreinflow.landmarks.score_free import Everything, NamedLandmarks, Uniform
 from kreinflow.landmarks.selector import Selector
-from kreinflow.landmarks.uniform import Uniform
 
 SELECTORS: dict[str, type[Selector]] = {
     selector.method: selector
@@ -29,7 +24,7 @@ SELECTORS: dict[str, type[Selector]] = {
         AdaptivePivoting,
         PivotedCholesky,
         Everything,
-        Given,
+        NamedLandmarks,
     )
 }
 """By the method that the config names."""

@@ -1,4 +1,4 @@
-"""What a landmark selector is given, what it returns, and how the workflow asks for it."""
+"""The interface of landmark selectors: what they are given, and what they return."""
 
 import os
 from abc import ABC, abstractmethod
@@ -16,8 +16,7 @@ from kreinflow.base.numerics import IntArray
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.base.settings import Configured, SettingsSchema
 from kreinflow.landmarks.budgets import BUDGET, how_many
-from kreinflow.landmarks.features import ClassScores
-from kreinflow.landmarks.sketch import Sketch
+from kreinflow.landmarks.sampled_scores import ClassScores, Sketch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,22 +46,18 @@ def count_landmarks(path: str | os.PathLike[str]) -> int:
         return sum(1 for line in table) - 1
 
 
-def in_words(table: "pd.DataFrame") -> str:
-    """Return what the log says of the landmarks of a fold; see :meth:`Selector.select`.
-
-    Of enclosing balls it tells how many landmarks these needed, and how many a budget added. (Of a
-    budget smaller than that the rest is not in the table.)
-    """
-    said = f"{len(table)} landmarks of {table['class'].nunique()} classes"
+def describe_landmarks(table: "pd.DataFrame") -> str:
+    """Return a table of landmarks in words; of enclosing balls, how many they needed."""
+    text = f"{len(table)} landmarks of {table['class'].nunique()} classes"
     if table["radius"].isna().all():
-        return said
+        return text
     need = int(table["weight"].notna().sum())
-    return f"{said}: {need} that enclosing balls need, {len(table) - need} added to fill a budget"
+    return f"{text}: {need} that enclosing balls need, {len(table) - need} added to fill a budget"
 
 
 @dataclass(frozen=True, eq=False)
 class SelectionProblem:
-    """What a selector may look at: the training rows of one fold, and no other.
+    """What a selector may use: the training rows of one fold, and no other.
 
     Parameters
     ----------
@@ -73,13 +68,12 @@ class SelectionProblem:
         seed, none from the fold, so that the landmarks of folds overlap.
     seed : int
     fold : str
-        For messages.
+        Named in messages.
     budget : int, optional
         Landmarks in all.
     sketch : Sketch, optional
-        For selectors that need one.
     given : ndarray of int, optional
-        Rows of the data set that the user names, for the selector that takes them.
+        Rows of the data set that the user names.
     """
 
     classes: Sequence[ClassScores]
@@ -97,15 +91,7 @@ class SelectionProblem:
 
     @property
     def wanted(self) -> int:
-        """The budget.
-
-        Raises
-        ------
-        InputError
-            If the training rows are fewer.
-        ValueError
-            If there is none.
-        """
+        """The budget; an InputError if the training rows are fewer."""
         if self.budget is None:
             raise ValueError("this selector needs a budget.")
         if not 1 <= self.budget <= len(self.rows):
@@ -117,13 +103,7 @@ class SelectionProblem:
 
     @property
     def wanted_of_classes(self) -> int:
-        """The budget, of which each class has a landmark at least.
-
-        Raises
-        ------
-        InputError
-            As :attr:`wanted`, or if the classes are more.
-        """
+        """The budget, of which each class has a landmark; an InputError if the classes are more."""
         if self.wanted < len(self.classes):
             raise InputError(
                 f"fold {self.fold}: a budget of {self.budget} landmarks is smaller than the number "
@@ -135,40 +115,34 @@ class SelectionProblem:
         """Return the keys of the random numbers of some rows, for the draws of that name."""
         return hash_keys(self.seed, name, (self.digests[row] for row in rows))
 
-    def table(self, rows: IntArray) -> "pd.DataFrame":
-        """Return the table of landmarks without balls, see :meth:`Selector.select`."""
-        import pandas as pd  # slow to import
+    def table(self, rows: IntArray, **columns: NDArray[Any]) -> "pd.DataFrame":
+        """Return the table of :meth:`Selector.select` for rows, and columns of theirs if any."""
+        import pandas as pd  # heavy, and the config names selectors without it
 
         labels = {row: scores.label for scores in self.classes for row in scores.rows.tolist()}
-        rows = np.sort(rows)
-        return pd.DataFrame(
-            {
-                "row": rows,
-                "class": [labels[row] for row in rows.tolist()],
-                "weight": np.nan,
-                "radius": np.nan,
-                "reached": True,
-            }
-        )
+        order = np.argsort(rows)
+        table = {
+            "row": rows[order],
+            "class": [labels[row] for row in rows[order].tolist()],
+            "weight": np.nan,
+            "radius": np.nan,
+            "reached": True,
+        }
+        own = {name: values[order] for name, values in columns.items()}
+        return pd.DataFrame({**table, **own})
 
 
 class Selector(Configured, ABC):
     """A way to choose landmarks that the config can name: one subclass, one line in the registry.
-
-    Parameters
-    ----------
-    settings : mapping
-        As in the config, checked and complete: a value for each key of :attr:`settings_schema`.
 
     Attributes
     ----------
     method : str
         Its name in the config.
     needs : {"nothing", "class_scores", "sketch", "table"}
-        The scores it looks at: none; those inside each class, with the candidates that the
-        setting ``candidates`` asks for; or those of all rows with the ``sketch`` first ones of a
-        random order. With "table" it looks at none, but at the rows that the table of the setting
-        ``table`` names.
+        No score; those inside each class with the candidates of the setting ``candidates``; those
+        of all rows with the ``sketch`` first ones of a random order; or no score, but the rows
+        that the table of the setting ``table`` names.
     references : tuple of str
         Keys of :data:`kreinflow.base.references.REFERENCES`.
     """
@@ -179,21 +153,14 @@ class Selector(Configured, ABC):
 
     @abstractmethod
     def describe(self, unit: str) -> str:
-        """Return what the methods paragraph says of it, without reference and full stop.
+        """Return the selector in words, without reference and full stop, for the methods text.
 
-        Parameters
-        ----------
-        unit : str
-            What a score costs: "alignments", or "scores" if they were given.
+        ``unit`` is what a score costs: "alignments", or "scores" if they were given.
         """
 
     @abstractmethod
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
         """Choose the landmarks of one fold.
-
-        Parameters
-        ----------
-        problem : SelectionProblem
 
         Returns
         -------
@@ -214,12 +181,9 @@ class Selector(Configured, ABC):
 
 
 class SketchSelector(Selector):
-    """A selector that looks at a sketch: scores of all rows with some drawn uniformly.
+    """A selector by a sketch: scores of all rows with some drawn uniformly.
 
-    Attributes
-    ----------
-    phrase : str
-        What it does, for the methods paragraph.
+    ``phrase`` says what it does, for the methods text.
     """
 
     needs = "sketch"
@@ -237,14 +201,14 @@ class SketchSelector(Selector):
     phrase: ClassVar[str]
 
     def describe(self, unit: str) -> str:
-        """Return what the methods paragraph says of it."""
+        """See :meth:`Selector.describe`."""
         count = self.settings["sketch"]
         drawn = f" with {count} training objects drawn uniformly" if count else ""
         budget = how_many(self.settings["budget"], unit)
         return f"{self.phrase}, {budget}, from {'the' if count else 'all'} {unit}{drawn}"
 
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
-        """Choose the landmarks of one fold; see :meth:`Selector.select`."""
+        """See :meth:`Selector.select`."""
         if problem.sketch is None:
             raise ValueError(f"landmarks {self.method!r} need a sketch.")
         rows = problem.sketch.rows
@@ -253,17 +217,7 @@ class SketchSelector(Selector):
 
     @abstractmethod
     def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> IntArray:
-        """Return the landmarks as distinct positions among the rows of the sketch.
+        """Return ``count`` distinct positions among the rows of the sketch.
 
-        Parameters
-        ----------
-        sketch : Sketch
-        count : int
-            From 1 to the number of rows.
-        keys : ndarray of shape (n,), uint64
-            The keys of the random numbers of the rows.
-
-        Returns
-        -------
-        ndarray of shape (count,)
+        ``keys`` are those of the random numbers of the rows.
         """

@@ -19,15 +19,13 @@ from kreinflow.landmarks.candidates import (
     candidate_order,
     first_candidates,
 )
-from kreinflow.landmarks.features import ClassScores
-from kreinflow.landmarks.sampled import Kind
+from kreinflow.landmarks.sampled_scores import ClassScores, Kind, Sketch
 from kreinflow.landmarks.selector import SelectionProblem, Selector
-from kreinflow.landmarks.sketch import Sketch
 from kreinflow.sequences.dataset import Dataset, read_rows
 from kreinflow.sequences.files import first_few
 from kreinflow.sequences.labels import read_columns
 from kreinflow.sequences.partition import ALL, Partition
-from kreinflow.sequences.scores import Scores, open_scores, read_scheme, transforms_of
+from kreinflow.sequences.scores import Scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,13 +37,7 @@ def training_parts(partition: Partition) -> int:
 
 
 def given_landmarks(dataset: Dataset, selector: Mapping[str, Any], data: Path) -> IntArray | None:
-    """Return the rows that the table of a selector names, or None if it has no table.
-
-    Raises
-    ------
-    InputError
-        If the table cannot be read, or names what the data set does not hold.
-    """
+    """Return the rows that the table of a selector names, or None if it has no table."""
     if "table" not in selector:
         return None
     path = Path(data) / selector["table"]
@@ -69,19 +61,8 @@ def list_candidates(
 ) -> dict[str, IntArray]:
     """Return the rows that class scores and sketches of any fold are computed against.
 
-    Parameters
-    ----------
-    dataset, partition, seed
-        Of the run.
-    candidates : int or None
-        Candidates of a class and fold; None takes all members, 0 none.
-    sketch : int or None
-        Rows of a fold's sketch; None takes all, 0 none. They stand under :data:`SKETCH`.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Distinct rows of each class, in candidate order.
+    ``candidates`` of a class and fold, and rows of its ``sketch``, which stand under
+    :data:`SKETCH`; None takes all, 0 none. Rows are in candidate order.
     """
     folds = [np.unique(dataset.rows[partition.training(f)]) for f in [*partition.names, ALL]]
     chosen: dict[str, IntArray] = {}
@@ -130,7 +111,7 @@ class LandmarkStage:
     training : ndarray of shape (n_records,), bool, optional
         The records that the fold trains on; all of them, if it is not given.
     fold : str
-        For messages.
+        Named in messages.
     parts : int
         Training parts that a budget of alignments has to suffice for; see :func:`training_parts`.
 
@@ -156,41 +137,16 @@ class LandmarkStage:
     @classmethod
     def of_fold(
         cls,
-        folder: Path,
         dataset: Dataset,
+        scores: Scores,
+        transforms: Mapping[str, ScoreTransform],
+        seed: int,
         partition: Partition,
         fold: str,
-        selector: Selector,
-        *,
-        constants: Mapping[str, Any],
-        scoring: Mapping[str, Any],
-        data: Path,
-        seed: int,
     ) -> "LandmarkStage":
-        """Return the stage of a fold of a run, for a selector and others of its transform.
-
-        Parameters
-        ----------
-        folder : Path
-            Of the data set's results, where its score stores are.
-        dataset, partition, fold, seed
-            Of the run.
-        selector : Selector
-        constants, scoring : mapping
-            Of the config: constants of transforms by name, and how sequences are aligned.
-        data : Path
-            Where relative paths start.
-        """
-        scheme = read_scheme(dataset, scoring, data)
-        return cls(
-            dataset,
-            open_scores(dataset, scheme, folder / "scores"),
-            transforms_of([selector.settings.get("transform", "raw")], constants, scheme),
-            seed,
-            partition.training(fold),
-            fold,
-            training_parts(partition),
-        )
+        """Return the stage of a fold of a partition."""
+        training = partition.training(fold)
+        return cls(dataset, scores, transforms, seed, training, fold, training_parts(partition))
 
     def without(self, records: IntArray) -> "LandmarkStage":
         """Return the stage of a training part that lacks some records, given by their places."""
@@ -202,21 +158,10 @@ class LandmarkStage:
     def select(
         self, selector: Selector, matched: int | None = None, given: IntArray | None = None
     ) -> "pd.DataFrame":
-        """Return the landmarks that a selector chooses.
+        """Return the landmarks that a selector chooses, see :meth:`Selector.select`.
 
-        Parameters
-        ----------
-        selector : Selector
-            It says which scores it needs, and how many landmarks are wanted.
-        matched : int, optional
-            The number of landmarks of the selector that the budget names.
-        given : ndarray of int, optional
-            See :func:`given_landmarks`.
-
-        Returns
-        -------
-        DataFrame
-            See :meth:`~kreinflow.landmarks.selector.Selector.select`.
+        ``matched`` is the number of landmarks of the selector that the budget names, and ``given``
+        the rows of :func:`given_landmarks`.
         """
         settings = selector.settings
         name = settings.get("transform", "raw")
@@ -298,5 +243,4 @@ class LandmarkStage:
 
     @cached_property
     def _own(self) -> tuple[FloatArray, NDArray[np.int64]]:
-        """Self-scores and lengths of all distinct rows of the data set."""
         return self.scores.self_scores(), self.dataset.lengths

@@ -14,16 +14,8 @@ def arrivals(rates: FloatArray, keys: NDArray[np.uint64], draw: int) -> FloatArr
 
     The first to arrive is row i with probability :math:`rate_i / \sum_j rate_j`, and the first k
     are k draws without replacement. The numbers u belong to rows
-    (:func:`~kreinflow.base.random_streams.row_uniforms`).
-
-    Parameters
-    ----------
-    rates : ndarray of shape (n,)
-        Not negative.
-    keys : ndarray of shape (n,), uint64
-        One for each row, from its digest.
-    draw : int
-        Draws of different numbers are independent.
+    (:func:`~kreinflow.base.random_streams.row_uniforms`), by a key for each row, from its digest;
+    draws of different numbers are independent. So folds that share rows draw mostly the same ones.
     """
     times = np.full(len(rates), np.inf)
     scaled = rates / (rates.max(initial=0.0) or 1.0)
@@ -36,16 +28,7 @@ def arrivals(rates: FloatArray, keys: NDArray[np.uint64], draw: int) -> FloatArr
 def draw_row(
     rates: FloatArray, free: NDArray[np.bool_], keys: NDArray[np.uint64], draw: int
 ) -> int:
-    """Draw one of the free rows by its rate; uniformly, where all of them have rate zero.
-
-    Parameters
-    ----------
-    rates : ndarray of shape (n,)
-    free : ndarray of shape (n,), bool
-        At least one is.
-    keys, draw
-        See :func:`arrivals`.
-    """
+    """Draw one of the free rows by its rate; uniformly, where all of them have rate zero."""
     left = np.where(free, rates, 0.0)
     if not left.any():
         left = free.astype(np.float64)

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from kreinflow.base.errors import InputError
-from kreinflow.landmarks.features import ClassScores
-from kreinflow.landmarks.given import Given
+from kreinflow.landmarks.sampled_scores import ClassScores
+from kreinflow.landmarks.score_free import NamedLandmarks
 from kreinflow.landmarks.selector import SelectionProblem
 from landmarks.made_up import digests_of
 
@@ -11,7 +11,7 @@ from landmarks.made_up import digests_of
 def select(members, given):
     classes = [ClassScores.without_scores(label, np.array(rows)) for label, rows in members.items()]
     problem = SelectionProblem(classes, digests_of(9), 1, "r0f1", given=given)
-    return Given({"table": "x.tsv"}).select(problem)
+    return NamedLandmarks({"table": "x.tsv"}).select(problem)
 
 
 def test_those_in_the_training_part_are_taken():

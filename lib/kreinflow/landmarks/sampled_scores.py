@@ -1,0 +1,181 @@
+"""The scores of rows with a sample of them: all that selectors see of a kernel."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import scipy
+
+from kreinflow.base.numerics import (
+    RANK_TOLERANCE,
+    FloatArray,
+    IntArray,
+    single_threaded,
+    tiled_product,
+)
+from kreinflow.krein.double_centring import LandmarkCentring
+from kreinflow.krein.eigen import eigenpairs, triangular_factor
+from kreinflow.krein.factor import KreinFactor
+
+Kind = Literal["similarity", "squared_dissimilarity"]
+
+
+@dataclass(frozen=True, eq=False)
+class SampledScores:
+    """The scores of rows with some of them, and the similarities that they are or become.
+
+    Dissimilarities are centred on the mean of the sample.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n,)
+        Distinct rows that the fold trains on, all or of one class.
+    order : ndarray of int
+        Positions among the rows; the first c are the sample.
+    scores : ndarray of shape (n, c)
+        Transformed.
+    self_similarities : ndarray of shape (n,)
+        Not used for dissimilarities.
+    kind : {"similarity", "squared_dissimilarity"}
+    """
+
+    rows: IntArray
+    order: IntArray
+    scores: FloatArray
+    self_similarities: FloatArray
+    kind: Kind = "similarity"
+
+    def __post_init__(self) -> None:
+        n, of = len(self.rows), self.scores.shape
+        if n == 0 or of[0] != n or not of[1] <= len(self.order) <= n:
+            raise ValueError(
+                f"{n} rows, {len(self.order)} of them in order, do not match scores of shape {of}."
+            )
+        if self.kind == "similarity" and self.self_similarities.shape != (n,):
+            raise ValueError(f"{n} rows need as many self-similarities.")
+
+    @property
+    def drawn(self) -> IntArray:
+        """Positions of the sample among the rows, of shape (c,)."""
+        return self.order[: self.scores.shape[1]]
+
+    @cached_property
+    def _centring(self) -> LandmarkCentring | None:
+        return None if self.kind == "similarity" else LandmarkCentring.fit(self.scores[self.drawn])
+
+    @property
+    def columns(self) -> FloatArray:
+        """Similarities of the rows with the sample, of shape (n, c)."""
+        return self._centring.columns(self.scores) if self._centring else self.scores
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """Similarities of the rows with themselves, of shape (n,)."""
+        if self._centring:
+            return self._centring.self_similarities(self.scores)
+        return self.self_similarities
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch(SampledScores):
+    r"""The scores of all training rows of a fold with the first of them in a random order.
+
+    Selectors see the columns, and the eigenpairs of the kernel that these approximate, of
+    dissimilarities with the origin at the mean of the training rows:
+
+    .. math:: \tilde K = C_e \, diag(a) \, C_e', \qquad
+              Z^* = C_e |a|^{1/2}, \quad Z^* Z^{*\prime} = |\tilde K| .
+
+    The flipped kernel :math:`|\tilde K|` is positive semi-definite, so that it has distances and
+    leverage scores (oglic2019, sections 2.2 and 2.3).
+    """
+
+    @cached_property
+    def _eigenpairs(self) -> tuple[FloatArray, FloatArray]:
+        columns, centred = self.columns, self.kind != "similarity"
+        factor = KreinFactor.fit(columns, columns[self.drawn], self.diagonal, centre=centred)
+        Z = factor.transform(columns)
+        pairs = eigenpairs(Z, factor.signs)
+        order = np.argsort(-np.abs(pairs.values), kind="stable")
+        return pairs.values[order], tiled_product(Z, np.ascontiguousarray(pairs.map[:, order]))
+
+    @property
+    def eigenvalues(self) -> FloatArray:
+        """The eigenvalues a other than zero, by falling magnitude, of shape (rank,)."""
+        return self._eigenpairs[0]
+
+    @property
+    def eigenvectors(self) -> FloatArray:
+        """Their orthonormal eigenvectors C_e, of shape (n, rank)."""
+        return self._eigenpairs[1]
+
+    @cached_property
+    def flipped(self) -> FloatArray:
+        """The factor Z* of the flipped kernel, of shape (n, rank)."""
+        factor: FloatArray = self.eigenvectors * np.sqrt(np.abs(self.eigenvalues))
+        return factor
+
+
+@dataclass(frozen=True, eq=False)
+class ClassScores(SampledScores):
+    """The scores of the members of one class with its candidates; exact if all are candidates."""
+
+    label: str = field(kw_only=True)
+
+    @classmethod
+    def without_scores(cls, label: str, rows: IntArray) -> "ClassScores":
+        """Return the members alone, for selectors that need no score."""
+        n = len(rows)
+        return cls(rows, np.empty(0, np.intp), np.empty((n, 0)), np.empty(n), label=label)
+
+
+def class_features(classes: Sequence[ClassScores]) -> list[FloatArray]:
+    r"""Return features of each class whose inner products are K_j, or K_j K_j' if indefinite.
+
+    Each class has a Krein factor :math:`K_j \approx Z_j \, diag(s_j) \, Z_j'`. If all classes are
+    known to be positive semi-definite, F = Z_j; a class of which only some members are candidates
+    is not. The dual of the enclosing ball is not concave on an indefinite kernel. So if one class
+    is indefinite, *all* use the kernel K_j K_j' (schleif2018, section 4.2):
+
+    .. math:: F = Z_j \, diag(s_j) \, R_j', \qquad Z_j = Q_j R_j .
+
+    Returns
+    -------
+    list of ndarray of shape (n_j, d_j)
+        All zero for a class whose kernel is.
+
+    Raises
+    ------
+    ValueError
+        If a class has no candidates.
+    """
+    with single_threaded():
+        factors = [_class_factor(scores) for scores in classes]
+        if not any(indefinite for _, _, indefinite in factors):
+            return [Z for Z, _, _ in factors]
+        return [(Z * signs) @ triangular_factor(Z).T for Z, signs, _ in factors]
+
+
+def _class_factor(scores: ClassScores) -> tuple[FloatArray, FloatArray, bool]:
+    """Return Z_j, s_j, and whether K_j has a negative eigenvalue, truncated or not."""
+    n, c = scores.scores.shape
+    if c == 0:
+        raise ValueError(f"class {scores.label!r} has no candidates, so it has no features.")
+    columns = scores.columns
+    landmark_matrix = columns[scores.drawn]
+    if not landmark_matrix.any():
+        return np.zeros((n, 1)), np.ones(1), False
+    if c < n:
+        factor = KreinFactor.fit(columns, landmark_matrix, scores.diagonal)
+        # Some candidates without a negative eigenvalue do not make a class definite: take it for
+        # indefinite, or which of the two kernels is used would hang on their number.
+        return factor.transform(columns), factor.signs, True
+    kernel = np.empty_like(columns)
+    kernel[:, scores.drawn] = columns
+    values, V = scipy.linalg.eigh((kernel + kernel.T) / 2, driver="evd")
+    kept = np.abs(values) > RANK_TOLERANCE * np.abs(values).max()
+    Z = V[:, kept] * np.sqrt(np.abs(values[kept]))
+    indefinite = bool(values.min() < -RANK_TOLERANCE * np.abs(values).max())
+    return Z, np.sign(values[kept]), indefinite

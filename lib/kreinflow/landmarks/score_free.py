@@ -1,0 +1,82 @@
+"""Selectors that need no score: uniform, all training rows, and those that the user names."""
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from kreinflow.base.errors import InputError
+from kreinflow.base.settings import SettingsSchema
+from kreinflow.landmarks.budgets import BUDGET, how_many
+from kreinflow.landmarks.selector import SelectionProblem, Selector
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Uniform(Selector):
+    """The first training rows in the order of hash(seed, digest).
+
+    The folds' landmarks overlap as much as they can, and sequences that are added later displace
+    few of them.
+    """
+
+    method = "uniform"
+    settings_schema: ClassVar[SettingsSchema] = {"budget": BUDGET}
+
+    def describe(self, unit: str) -> str:
+        """See :meth:`Selector.describe`."""
+        return f"drawn uniformly at random, {how_many(self.settings['budget'], unit)}"
+
+    def select(self, problem: SelectionProblem) -> "pd.DataFrame":
+        """See :meth:`Selector.select`."""
+        order = np.argsort(problem.keys(self.method, problem.rows), kind="stable")
+        return problem.table(problem.rows[order[: problem.wanted]])
+
+
+class Everything(Selector):
+    """All distinct training rows: the factor is the full kernel's, without approximation."""
+
+    method = "all"
+
+    def describe(self, unit: str) -> str:
+        """See :meth:`Selector.describe`."""
+        return f"all training objects, which takes all {unit}"
+
+    def select(self, problem: SelectionProblem) -> "pd.DataFrame":
+        """See :meth:`Selector.select`."""
+        return problem.table(problem.rows)
+
+
+class NamedLandmarks(Selector):
+    """The rows of a given table that the fold trains on, such as those of an earlier run.
+
+    Nothing is aligned to choose them, so n added distinct sequences cost n alignments for each
+    landmark. But they may have been chosen with records that a fold tests: figures of recipes with
+    these landmarks can be optimistic, and the report says so.
+    """
+
+    method = "given"
+    needs = "table"
+    settings_schema: ClassVar[SettingsSchema] = {
+        "table": {
+            "description": "TSV or CSV whose column id names the landmarks",
+            "type": "string",
+            "minLength": 1,
+        }
+    }
+
+    def describe(self, unit: str) -> str:
+        """See :meth:`Selector.describe`."""
+        return "named in advance, of which each fold takes those that it trains on"
+
+    def select(self, problem: SelectionProblem) -> "pd.DataFrame":
+        """See :meth:`Selector.select`."""
+        if problem.given is None:
+            raise ValueError("landmarks 'given' need their rows.")
+        rows = np.intersect1d(problem.given, problem.rows)
+        if len(rows) < 2:
+            raise InputError(
+                f"fold {problem.fold}: trains on {len(rows)} of the given landmarks. Name more of "
+                "them: at least 2 have to be left in each training part."
+            )
+        return problem.table(rows)
