@@ -1,7 +1,7 @@
 """From the records of a source to a data set: identical ones once, small classes dropped."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ SMALL = "small class"
 """Why records of classes smaller than min_class_size are dropped."""
 
 EXAMPLES = 20
-"""Ids examples for each reason why records were dropped."""
+"""Ids that are listed for each reason why records were dropped."""
 
 
 class Drops:
@@ -49,20 +49,29 @@ def examples(ids: Sequence[str]) -> dict[str, Any]:
 
 @dataclass
 class Records:
-    """The records that a source read, clean and labelled."""
+    """The records that a source read, clean and labelled.
+
+    Attributes
+    ----------
+    labels : sequence of str
+        Of each record one, or all joined by :func:`~kreinflow.sequences.labels.join_labels`.
+    payload : Payload
+        A row for each record.
+    read : int
+        Records of the input, those that were dropped too.
+    files : sequence of Path
+        Of the input.
+    substitutions : Counter
+        Residues that were rewritten, by kind.
+    """
 
     ids: Sequence[str]
     labels: Sequence[str]
-    """Of each record one, or all joined by :func:`~kreinflow.sequences.labels.join_labels`."""
     payload: Payload
-    """A row for each record."""
     read: int
-    """Records of the input, those that were dropped too."""
     files: Sequence[Path] = ()
-    """That they come from."""
     drops: Drops = field(default_factory=Drops)
     substitutions: Counter[str] = field(default_factory=Counter)
-    """Residues that were rewritten, by kind."""
 
 
 def collapse(
@@ -70,16 +79,17 @@ def collapse(
 ) -> Dataset:
     """Return the data set of some records: each distinct object once.
 
+    What is dropped is added to their ``drops``.
+
     Parameters
     ----------
     records : Records
-        What is dropped here is added to their ``drops``.
     conflicting : {"drop", "refuse"}
         What to do with an object that two classes have.
     min_class_size : int
-        Classes with fewer distinct objects are dropped: identical ones teach nothing new.
+        Classes with fewer distinct objects are dropped.
     unknown : sequence of str
-        Classes that are to be held out. An object that one of them has and another class too stays
+        Classes that are to be held out. An object that one of them shares with another class stays
         in the other alone.
 
     Raises
@@ -123,15 +133,15 @@ def collapse_several(records: Records, conflicting: str, min_class_size: int) ->
     conflicting : {"drop", "refuse"}
         ``refuse`` refuses identical objects with other labels.
     min_class_size : int
-        A label that fewer distinct objects have, or lack, is removed from its records: there is
-        too little to tell it from the rest by. A record that has no label then is dropped.
+        A label that fewer distinct objects have, or lack, is removed from its records. A record
+        that has no label then is dropped.
 
     Returns
     -------
     Dataset
-        Its statistics have three keys more: ``several`` (True), ``labels_per_record`` (how many
-        records have one, two and so on) and ``labels_removed`` (``count`` and ``examples``). Its
-        ``class_sizes`` count a record for each of its labels.
+        Its statistics also have ``several`` (True), ``labels_per_record`` (how many records have
+        one, two and so on) and ``labels_removed``. Its ``class_sizes`` count a record for each
+        label.
 
     Raises
     ------
@@ -154,7 +164,11 @@ def collapse_several(records: Records, conflicting: str, min_class_size: int) ->
     sizes = Counter(label for labels in alike.values() for label in labels)
     refuse_lookalikes(sorted(sizes))
     removed: set[str] = set()
-    while few := _few(sizes, removed, len({name_of[content] for content in own}), min_class_size):
+    while True:
+        objects = len({name_of[content] for content in own})
+        few = {name for name, n in sizes.items() if min(n, objects - n) < min_class_size} - removed
+        if not few:
+            break
         removed |= few
         own = {content: left for content, labels in own.items() if (left := labels - removed)}
     places = [i for i, content in enumerate(contents) if content in own]
@@ -177,15 +191,6 @@ def collapse_several(records: Records, conflicting: str, min_class_size: int) ->
     )
 
 
-def _few(sizes: Mapping[str, int], removed: set[str], objects: int, least: int) -> set[str]:
-    """Return the labels not yet removed that too few of so many objects have or lack."""
-    return {
-        label
-        for label, size in sizes.items()
-        if label not in removed and min(size, objects - size) < least
-    }
-
-
 def _dataset(
     records: Records,
     contents: Sequence[bytes],
@@ -194,15 +199,14 @@ def _dataset(
     labels: Sequence[str],
     classes: tuple[str, ...],
 ) -> Dataset:
-    """Return the data set of the records at some places, which have these labels."""
-    ids, drops = records.ids, records.drops
+    """Return the data set of the records at some places, with these labels."""
     code = {label: i for i, label in enumerate(classes)}
     row_of: dict[bytes, int] = {}
     rows = np.array([row_of.setdefault(contents[i], len(row_of)) for i in places], dtype=np.int64)
     first = np.unique(rows, return_index=True)[1]
     payload = records.payload.take([places[record] for record in first])
     return Dataset(
-        ids=tuple(ids[i] for i in places),
+        ids=tuple(records.ids[i] for i in places),
         labels=np.array([code[label] for label in labels], dtype=np.intp),
         classes=classes,
         rows=rows,
@@ -212,14 +216,14 @@ def _dataset(
             "records_read": records.read,
             "records_kept": len(places),
             "distinct": len(payload),
-            "dropped": drops.statistics(),
+            "dropped": records.drops.statistics(),
             "substitutions": dict(sorted(records.substitutions.items())),
             "class_sizes": dict(sorted(Counter(labels).items())),
             "lengths": payload.length_quantiles(),
             "asymmetry": None,
-            "files": _checksums(records.files),
+            "files": {_shown(path, records.files): file_sha256(path) for path in records.files},
         },
-        dropped=drops.ids(),
+        dropped=records.drops.ids(),
     )
 
 
@@ -261,23 +265,20 @@ def _refuse_one_class(
     drops: Drops,
     rule: str = "as smaller than min_class_size",
 ) -> None:
-    if len(classes) < 2:
-        why = [f"{len(ids)} {reason}" for reason, ids in drops.by_reason.items() if not small]
-        if small:
-            why = [f"{rule}: {first_few(sorted(small))}"]
-        dropped = f"; dropped {', '.join(why)}" if why else ""
-        left = counted(len(classes), "class", "classes")
-        raise InputError(
-            f"the data have {left} left ({', '.join(classes) or 'none'}{dropped}). "
-            "At least two are needed."
-        )
+    if len(classes) >= 2:
+        return
+    why = [f"{len(ids)} {reason}" for reason, ids in drops.by_reason.items()]
+    if small:
+        why = [f"{rule}: {first_few(sorted(small))}"]
+    dropped = f"; dropped {', '.join(why)}" if why else ""
+    left = counted(len(classes), "class", "classes")
+    raise InputError(
+        f"the data have {left} left ({', '.join(classes) or 'none'}{dropped}). "
+        "At least two are needed."
+    )
 
 
-def _checksums(paths: Sequence[Path]) -> dict[str, str]:
-    names = [path.name for path in paths]
-    return {
-        path.name if names.count(path.name) == 1 else f"{path.parent.name}/{path.name}": (
-            file_sha256(path)
-        )
-        for path in paths
-    }
+def _shown(path: Path, others: Sequence[Path]) -> str:
+    """Return the name of a file, with its folder if another one has the same name."""
+    single = sum(other.name == path.name for other in others) == 1
+    return path.name if single else f"{path.parent.name}/{path.name}"

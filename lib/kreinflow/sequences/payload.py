@@ -1,4 +1,4 @@
-"""What the distinct rows of a data set hold: sequences, a matrix, or objects with a kernel."""
+"""Payload of a data set: sequences, a matrix, or objects with the kernel that compares them."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.files.artifacts import open_array, read_plain_columns, read_table
+from kreinflow.files.arrays import open_array
+from kreinflow.files.tables import read_plain_columns, read_table
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
 
@@ -27,14 +28,9 @@ def digest(content: bytes) -> str:
 def row_digests(rows: Iterable[NDArray[np.floating]], largest: float) -> tuple[str, ...]:
     """Return names of the rows of a matrix that no order of rows and columns and no unit changes.
 
-    A name is the digest of the sorted numbers of the row. Rows that are the same but for rounding
-    share it. Other rows with these numbers are told apart by the order in which they come.
-
-    Parameters
-    ----------
-    rows : iterable of ndarray
-    largest : float
-        The size of the largest number of all.
+    A name is the digest of the sorted numbers of the row, rounded; ``largest`` is the size of the
+    largest number of all. Other rows with these numbers are told apart by the order in which they
+    come.
     """
     names = []
     found: dict[str, dict[str, int]] = {}
@@ -50,8 +46,8 @@ def row_digests(rows: Iterable[NDArray[np.floating]], largest: float) -> tuple[s
 def _rounded(row: NDArray[np.floating], largest: float) -> FloatArray:
     """Return a row as shares of its largest number, and last that number as a share of all.
 
-    They have six decimals. That a number written with few decimals stays on one side, whatever its
-    unit, twelve decimals are taken before.
+    They have six decimals; twelve are taken before, so that a number written with few decimals
+    stays on one side, whatever its unit.
     """
     numbers = np.asarray(row, dtype=np.float64)
     own = float(np.abs(numbers).max(initial=0.0))
@@ -66,13 +62,20 @@ def _bytes(numbers: FloatArray) -> bytes:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Payload(ABC):
-    """What the distinct rows hold, how they are told apart, and the files that keep them."""
+    """The objects of the distinct rows, how they are told apart, and the files that keep them.
+
+    Attributes
+    ----------
+    kind : {"sequences", "similarity", "asymmetric", "squared_dissimilarity"}
+    free : bool
+        Whether the score of any two rows costs next to nothing.
+    what : str
+        What messages call an object.
+    """
 
     kind: str
-    """``sequences``, ``similarity``, ``asymmetric`` or ``squared_dissimilarity``."""
-
     free: ClassVar[bool] = False
-    """Whether the score of any two rows can be had at next to no cost."""
+    what: ClassVar[str] = "object"
 
     @abstractmethod
     def __len__(self) -> int:
@@ -84,21 +87,16 @@ class Payload(ABC):
 
     @abstractmethod
     def contents(self, ids: Sequence[str]) -> list[bytes]:
-        """Return what makes rows the same, and their digests, of rows with these ids."""
+        """Return the bytes that tell rows apart, of rows with these ids."""
 
     def digests(self, contents: Sequence[bytes]) -> tuple[str, ...]:
-        """Return the names of the rows, of which these are the contents."""
+        """Return the names of the rows with these contents."""
         return tuple(map(digest, contents))
 
     @classmethod
     @abstractmethod
     def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
-        """Return the digests of the rows and what they hold, from the files of a data set."""
-
-    @property
-    def what(self) -> str:
-        """What messages call the content of a row."""
-        return "object"
+        """Return the digests of the rows and the payload, from the files of a data set."""
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -133,6 +131,7 @@ class Sequences(Payload):
 
     residues: tuple[bytes, ...]
     kind: str = field(default="sequences", kw_only=True)
+    what = "sequence"
 
     def __len__(self) -> int:
         return len(self.residues)
@@ -147,17 +146,17 @@ class Sequences(Payload):
 
     @classmethod
     def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
-        """See :meth:`Payload.read`; digests and sequences belong together, or it is refused."""
+        """See :meth:`Payload.read`; a sequence with another digest is refused."""
         path = folder / DISTINCT_FILE
         names, texts = read_plain_columns(path, ("digest", "sequence"))
         digests = tuple(name.decode("ascii", "replace") for name in names)
-        _check_digests(path, digests, texts)
+        for line, (name, text) in enumerate(zip(digests, texts, strict=True), start=2):
+            if name != digest(text):  # scores would get the wrong names
+                raise InputError(
+                    f"{path}, line {line}: {name} is not the digest of the sequence beside it. "
+                    "Delete it and run again."
+                )
         return digests, cls(tuple(texts))
-
-    @property
-    def what(self) -> str:
-        """See :attr:`Payload.what`."""
-        return "sequence"
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -179,19 +178,20 @@ class Sequences(Payload):
 
 @dataclass(frozen=True, eq=False)
 class Matrix(Payload):
-    """All scores, as given: a row is told by its id."""
+    """All scores, as given, symmetric unless the kind is ``asymmetric``: a row is told by its id.
+
+    ``numbered`` tells that the rows have no ids but their numbers, which follow their order.
+    """
 
     values: NDArray[np.floating]
-    """Of shape (rows, rows), symmetric unless the kind is ``asymmetric``."""
     free = True
     numbered: bool = False
-    """Whether the rows have no ids but their numbers, which the order of the rows may change."""
 
     def __len__(self) -> int:
         return len(self.values)
 
     def take(self, rows: Sequence[int] | IntArray) -> Self:
-        """See :meth:`Payload.take`; of all rows nothing is copied."""
+        """See :meth:`Payload.take`; all rows are not copied."""
         if np.array_equal(rows, np.arange(len(self))):
             return self
         places = np.asarray(rows)
@@ -204,7 +204,7 @@ class Matrix(Payload):
     def digests(self, contents: Sequence[bytes]) -> tuple[str, ...]:
         """See :meth:`Payload.digests`; identical rows have the name of the least of their ids.
 
-        Rows without ids are named by what they hold, see :func:`row_digests`.
+        Rows without ids are named by :func:`row_digests`.
         """
         objects: Iterable[NDArray[np.floating]] = self.values
         if self.kind == "asymmetric":
@@ -242,7 +242,7 @@ class Compared(Payload):
 
     @property
     def free(self) -> bool:  # type: ignore[override]
-        """See :class:`Payload`. Strings are not: to compare them costs what alignments cost."""
+        """See :class:`Payload`. To compare strings costs as much as alignments."""
         return not self.kernel.strings
 
     def __len__(self) -> int:
@@ -265,8 +265,8 @@ class Compared(Payload):
         return digests, cls(objects, kernel, kind=summary["kind"])
 
     @property
-    def what(self) -> str:
-        """See :attr:`Payload.what`."""
+    def what(self) -> str:  # type: ignore[override]
+        """See :class:`Payload`."""
         return "string" if self.kernel.strings else "vector"
 
     @property
@@ -290,26 +290,13 @@ def payload_type(summary: dict[str, Any]) -> type[Payload]:
     return Matrix if summary["kernel"] is None else Compared
 
 
-def _check_digests(path: Path, digests: Sequence[str], texts: Sequence[bytes]) -> None:
-    """Refuse other digests than those of the sequences: scores would get the wrong names."""
-    for line, (name, text) in enumerate(zip(digests, texts, strict=True), start=2):
-        if name != digest(text):
-            raise InputError(
-                f"{path}, line {line}: {name} is not the digest of the sequence beside it. "
-                "Delete it and run again."
-            )
-
-
 def _numbers(path: Path) -> NDArray[Any]:
-    """Return a matrix or vectors. Jobs wait for the tables beside them, not for them."""
+    """Return a matrix or vectors, which belong to the tables beside them."""
     return open_array(path, 2, f"Delete the folder {path.parent} and run again.")
 
 
 def _distinct(folder: Path) -> tuple[tuple[str, ...], Objects]:
     """Return digests and texts."""
-    table = read_table(
-        folder / DISTINCT_FILE,
-        ("digest", "length", "sequence"),
-        text=("digest", "sequence"),
-    )
+    needed = ("digest", "length", "sequence")
+    table = read_table(folder / DISTINCT_FILE, needed, text=("digest", "sequence"))
     return tuple(table["digest"].tolist()), table["sequence"].to_numpy(dtype=object)
