@@ -25,19 +25,11 @@ _UNSEEN = re.compile(
 
 
 def has_control(text: str) -> bool:
-    r"""Return whether a text has control characters, or others that are not shown.
+    """Return whether a text has control characters, or others that are not shown.
 
     A terminal obeys the former and tables lose them. The latter turn the direction of what stands
-    around them, or are spaces without a width: two texts look alike and differ. Parts of names of
-    files that are no UTF-8, ends of lines of Unicode, and the two characters that XML lacks count
-    too. Characters without a width that letters need (Persian, Sinhala, Devanagari) do not.
-
-    Examples
-    --------
-    >>> has_control("sp|P12345|AATM_RABIT"), has_control("a\0b"), has_control("a\u202eb")
-    (False, True, True)
-    >>> has_control("\u0646\u06cc\u200c\u0645")
-    False
+    around them, or are spaces without a width: two texts look alike and differ. Characters without
+    a width that letters need (Persian, Sinhala, Devanagari) do not count.
     """
     return not text.isprintable() and _UNSEEN.search(text) is not None
 
@@ -45,17 +37,7 @@ def has_control(text: str) -> bool:
 def refuse_control(what: str, texts: Iterable[str], places: Iterable[str]) -> None:
     """Refuse characters that are obeyed or not shown, in texts for tables and figures.
 
-    Parameters
-    ----------
-    what : str
-        What the texts are, for the message.
-    texts, places : iterable of str
-        Each text, and where it stands.
-
-    Raises
-    ------
-    InputError
-        Naming the first.
+    ``what`` and ``places`` say what the texts are and where each stands; the first is named.
     """
     for text, place in zip(texts, places, strict=True):
         if has_control(text):
@@ -76,12 +58,7 @@ writes them for its records, a third longer, it stays below the 4,096 of a syste
 
 
 def check_results(folder: Path) -> None:
-    """Refuse a folder of results that cannot be made or written.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a folder of results that cannot be made or written."""
     if len(os.fsencode(folder.absolute())) > _LONGEST:
         raise InputError(
             f"results: {folder}: is a path of more than {_LONGEST} bytes. Set other 'results'."
@@ -101,12 +78,7 @@ def check_results(folder: Path) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Refuse a file that is missing, a folder, unreadable or empty.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a file that is missing, a folder, unreadable or empty."""
     try:
         if path.is_dir():
             raise InputError(f"{path}: is a folder where a file is expected. Name the file.")
@@ -128,17 +100,13 @@ STANDARD_INPUT = Path("-")
 
 
 _OTHERS = {
-    b"\xff\xfe": "is UTF-16 text. Save it as UTF-8 and give it again.",
-    b"\xfe\xff": "is UTF-16 text. Save it as UTF-8 and give it again.",
-    **{
-        b"BZh%d1AY" % level: "is packed with bzip2. Unpack it, or pack it with gzip."
-        for level in range(1, 10)
-    },
-    b"\xfd7zXZ": "is packed with xz. Unpack it, or pack it with gzip.",
-    b"\x28\xb5\x2f\xfd": "is packed with zstd. Unpack it, or pack it with gzip.",
-    b"PK\x03\x04": "is a zip archive, as spreadsheets are. Give text, plain or packed with gzip.",
+    rb"\xff\xfe|\xfe\xff": "is UTF-16 text. Save it as UTF-8 and give it again.",
+    rb"BZh[1-9]1AY": "is packed with bzip2. Unpack it, or pack it with gzip.",
+    rb"\xfd7zXZ": "is packed with xz. Unpack it, or pack it with gzip.",
+    rb"\x28\xb5\x2f\xfd": "is packed with zstd. Unpack it, or pack it with gzip.",
+    rb"PK\x03\x04": "is a zip archive, as spreadsheets are. Give text, plain or packed with gzip.",
 }
-"""What is told by its first bytes, and refused by name."""
+"""Other formats by their first bytes."""
 
 
 def shown_name(path: Path) -> str:
@@ -150,14 +118,8 @@ def shown_name(path: Path) -> str:
 def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
     """Open a text file, plain or gzip (told by its first bytes), as UTF-8 with any line ends.
 
-    A byte order mark is skipped.
-
-    Parameters
-    ----------
-    path : Path
-        :data:`STANDARD_INPUT` for standard input; it is read once and to its end.
-    errors : str
-        What to do with bytes that are not UTF-8, as in :func:`open`.
+    A byte order mark is skipped. :data:`STANDARD_INPUT` is read once and to its end. ``errors`` is
+    as in :func:`open`.
 
     Raises
     ------
@@ -167,11 +129,15 @@ def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
     name = shown_name(path)
     if path != STANDARD_INPUT:
         check_file(path)
+    elif sys.stdin is None:
+        raise InputError("standard input: is closed. Name a file.")
     try:
-        with _binary(path) as raw:
+        standard = path == STANDARD_INPUT
+        with open(sys.stdin.fileno() if standard else path, "rb", closefd=not standard) as raw:
             begin = raw.peek(8)
-            if (other := next((o for o in _OTHERS if begin.startswith(o)), None)) is not None:
-                raise InputError(f"{name}: {_OTHERS[other]}")
+            for other, fault in _OTHERS.items():
+                if re.match(other, begin):
+                    raise InputError(f"{name}: {fault}")
             packed = begin.startswith(b"\x1f\x8b")
             binary: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
             with io.TextIOWrapper(binary, encoding="utf-8-sig", errors=errors) as text:
@@ -201,21 +167,7 @@ DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon"}
 
 
 def bounded_lines(file: TextIO, place: str, longest: int = LONGEST_LINE) -> Iterator[str]:
-    """Yield the lines of an open file, holding no more of one than may be.
-
-    Parameters
-    ----------
-    file : text stream
-    place : str
-        What messages call it.
-    longest : int
-        Characters of the longest line, its end included.
-
-    Raises
-    ------
-    InputError
-        If a line is longer. It is not read to its end.
-    """
+    """Yield the lines of an open file, which messages call ``place``; refuse a longer one."""
     for number, line in enumerate(iter(partial(file.readline, longest + 1), ""), start=1):
         if len(line) > longest:
             raise too_long(f"{place}, line {number}", longest)
@@ -236,16 +188,9 @@ def table_rows(
     """Return the delimiter of a table, and an iterator over its rows.
 
     Each row is the number of its (last) line and its fields. It has at most :data:`LONGEST_ROW`
-    characters, in several lines if a field is quoted.
-
-    Parameters
-    ----------
-    file : text stream
-    place : str
-        What messages call it.
-    delimiter : str
-        That of the file's ending. A comma becomes a semicolon if the first line has semicolons and
-        no comma outside quotation marks: spreadsheets write such a CSV in many countries.
+    characters, in several lines if a field is quoted. The delimiter given is that of the file's
+    ending. A comma becomes a semicolon if the first line has semicolons and no comma outside
+    quotation marks: spreadsheets write such a CSV in many countries.
 
     Raises
     ------
@@ -282,14 +227,6 @@ def table_rows(
     return delimiter, rows()
 
 
-def _binary(path: Path) -> io.BufferedReader:
-    if path != STANDARD_INPUT:
-        return path.open("rb")
-    if sys.stdin is None:
-        raise InputError("standard input: is closed. Name a file.")
-    return open(sys.stdin.fileno(), "rb", closefd=False)
-
-
 def name_endings(path: Path) -> tuple[str, str]:
     """Return the name without endings, and the ending without ``.gz``, in lower case.
 
@@ -314,12 +251,6 @@ def counted(n: int, one: str, many: str | None = None) -> str:
 
 
 def first_few(items: list[str], limit: int = 5) -> str:
-    """Return the first few items as text, and how many more there are.
-
-    Examples
-    --------
-    >>> first_few(["a", "b", "c"], limit=2)
-    'a, b and 1 more'
-    """
+    """Return the first few items as text, and how many more there are."""
     shown = ", ".join(items[:limit])
     return f"{shown} and {len(items) - limit} more" if len(items) > limit else shown

@@ -26,41 +26,21 @@ SEPARATOR = ";"
 _ENDINGS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
 
 
-def table_delimiter(path: Path) -> str:
-    """Return the delimiter that the ending of a table's name stands for.
-
-    In a CSV it may be a semicolon, see :func:`~kreinflow.sequences.files.table_rows`.
-
-    Raises
-    ------
-    InputError
-        If the ending is not known.
-    """
-    _, ending = name_endings(path)
-    if ending not in _ENDINGS:
-        raise InputError(
-            f"{path}: the ending {ending!r} is not one of a table. "
-            f"Name it {', '.join(_ENDINGS)} (or these with .gz)."
-        )
-    return _ENDINGS[ending]
-
-
 def read_columns(
     path: Path, columns: Sequence[str], skip_empty: bool = False, separator: str = ""
 ) -> Iterator[tuple[int, str, str]]:
-    """Yield line number and text of two named columns of a TSV or CSV file.
+    """Yield line number and text of two named columns of a TSV or CSV file, as the texts they are.
 
-    Nothing is guessed: ``NA`` and ``007`` stay the text they are. With ``skip_empty`` a line whose
-    second column is empty is left out. More columns than two are the levels of a path, which
-    stands for the second one: their texts with the separator between them. Empty ones at the end
-    of a path are left out.
+    With ``skip_empty`` a line whose second column is empty is left out. More columns than two are
+    the levels of a path, which stands for the second one: their texts with the separator between
+    them. Empty ones at the end of a path are left out.
 
     Raises
     ------
     InputError
-        If the file cannot be read, a column is missing, or a line has fewer fields than the
-        header, more (empty ones at its end are harmless), an empty one, characters that are
-        not shown, or a separator in a part of a path.
+        If the file cannot be read, a column is missing, or a line has fewer fields than the header,
+        more (empty ones at its end are harmless), an empty one, characters that are not shown, or a
+        separator in a part of a path.
     """
     with _table(path) as (delimiter, names, rows):
         places = [_find(path, names, column, delimiter) for column in columns]
@@ -87,13 +67,7 @@ def read_columns(
 
 
 def read_table(path: Path) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Return the names of all columns of a TSV or CSV file, and its rows, as the texts they are.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a line has fewer or more fields than the header.
-    """
+    """Return the names of all columns of a TSV or CSV file, and its rows, as the texts they are."""
     with _table(path) as (_, names, rows):
         width = len(names)
         return names, [tuple(map(str.strip, fields[:width])) for _, fields in rows]
@@ -102,19 +76,24 @@ def read_table(path: Path) -> tuple[list[str], list[tuple[str, ...]]]:
 @contextmanager
 def _table(path: Path) -> Iterator[tuple[str, list[str], Iterator[tuple[int, list[str]]]]]:
     """Open a table: its delimiter, its names, and an iterator over line numbers and fields."""
+    ending = name_endings(path)[1]
+    if ending not in _ENDINGS:
+        raise InputError(
+            f"{path}: the ending {ending!r} is not one of a table. "
+            f"Name it {', '.join(_ENDINGS)} (or these with .gz)."
+        )
     with open_text(path) as file:
-        delimiter, rows = table_rows(file, str(path), table_delimiter(path))
-        names = _names(next(rows, (1, []))[1])
+        delimiter, rows = table_rows(file, str(path), _ENDINGS[ending])
+        names = [name.strip() for name in next(rows, (1, []))[1]]
+        while names and not names[-1]:
+            names.pop()
         yield delimiter, names, _whole_rows(path, rows, len(names), DELIMITERS[delimiter])
 
 
 def _whole_rows(
     path: Path, rows: Iterable[tuple[int, list[str]]], width: int, delimiter: str
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not empty, and refuse one that has not as many fields as there are.
-
-    Empty ones at its end are harmless.
-    """
+    """Yield the rows that are not empty; refuse more or fewer fields than the header has."""
     for line, fields in rows:
         if not any(field.strip() for field in fields):
             continue
@@ -131,21 +110,8 @@ def _whole_rows(
         raise InputError(f"{path}, line {line}: has {has}, the header {width}. {advice}")
 
 
-def _names(header: list[str]) -> list[str]:
-    """Return the names of columns; empty ones at the end are none."""
-    names = [name.strip() for name in header]
-    while names and not names[-1]:
-        names.pop()
-    return names
-
-
 def check_columns(path: Path, *columns: str) -> None:
-    """Refuse a table that cannot be read or lacks a column, by its first line alone.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a table that cannot be read or lacks a column, by its first line alone."""
     with _table(path) as (delimiter, names, _):
         pass
     for column in columns:
@@ -172,22 +138,10 @@ def _find(path: Path, names: list[str], column: str, delimiter: str) -> int:
 
 
 def refuse_lookalikes(labels: Iterable[str]) -> None:
-    """Refuse labels that nobody can tell apart: they would be classes of their own.
+    """Refuse labels that cannot be told apart by eye: they would be classes of their own.
 
     Such differ in white space, in characters that are not shown, or in whether an accent is stored
     with its letter or behind it (Unicode's normal form C).
-
-    Raises
-    ------
-    InputError
-        Naming the first two.
-
-    Examples
-    --------
-    >>> refuse_lookalikes(["zinc finger", "zinc  finger"])
-    Traceback (most recent call last):
-    kreinflow.base.errors.InputError: the labels 'zinc finger' and 'zinc  finger' look the same. \
-Write them alike: spaces, characters that are not shown, accents.
     """
     seen = {"": ""}  # none is all characters that are not shown
     for label in dict.fromkeys(labels):
@@ -227,13 +181,8 @@ def read_pairs(
 ) -> dict[str, str]:
     """Return the value of each id in a TSV or CSV file, in the order of the file.
 
-    With ``skip_empty`` a line without a value is left out. The values of several columns are the
-    parts of a path, with the separator between them.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`, or if an id stands twice.
+    Several columns are the parts of a path; see :func:`read_columns`, whose faults are refused, and
+    an id that stands twice.
     """
     values: dict[str, str] = {}
     lines: dict[str, int] = {}
@@ -256,11 +205,6 @@ def read_several(
     """Return the labels of each id in a TSV or CSV file, joined, in the order of the file.
 
     An id may stand in several lines, and a line may have several labels.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns` and :func:`several_labels`.
     """
     found: dict[str, list[str]] = {}
     for line, id, text in read_columns(path, (id_column, label_column), skip_empty):
@@ -273,11 +217,6 @@ def read_several(
 
 def several_labels(text: str, separator: str, place: str) -> list[str]:
     """Return the labels of a text that has a separator between them; empty ones are none.
-
-    Raises
-    ------
-    InputError
-        If there is none, or one holds :data:`SEPARATOR`.
 
     Examples
     --------
@@ -303,18 +242,9 @@ def join_labels(labels: Iterable[str]) -> str:
 
 
 def read_lines(path: Path, what: str = "label") -> list[str]:
-    """Return the labels of a text file with one label a line.
+    """Return the texts of a file with one a line, which messages call a ``what``.
 
-    Parameters
-    ----------
-    path : Path
-    what : str
-        What stands in a line, for messages.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or a line is empty (blank lines at the end are not counted).
+    Blank lines at the end are left out, others refused.
     """
     labels: list[str] = []
     blank = 0
@@ -335,22 +265,12 @@ def read_lines(path: Path, what: str = "label") -> list[str]:
 class HeaderPattern:
     r"""A regular expression that finds the label in a FASTA header.
 
-    Parameters
-    ----------
-    pattern : str
-        With exactly one group, or a group named ``label``; searched in the whole header.
-
-    Raises
-    ------
-    InputError
-        If it is no regular expression or has no such group.
+    It has exactly one group, or a group named ``label``, and is searched in the whole header.
 
     Examples
     --------
     >>> HeaderPattern(r"GN=(\w+)").label("P1 kinase GN=abl")
     'abl'
-    >>> HeaderPattern(r"GN=(\w+)").label("P2 kinase") is None
-    True
     """
 
     def __init__(self, pattern: str) -> None:
@@ -384,22 +304,8 @@ def check_matched(
 ) -> None:
     """Refuse ids without a label and labels without the object that has that id.
 
-    Parameters
-    ----------
-    ids : iterable of str
-    labels : mapping of str to str
-        Label of each id.
-    place : str
-        Where the labels come from, for messages.
-    what : str
-        What the labels are of, for messages.
-    may_drop : bool
-        Whether the message may name the option to drop them.
-
-    Raises
-    ------
-    InputError
-        Naming the first few.
+    ``place`` is where the labels come from, ``what`` their objects; ``may_drop`` tells whether the
+    message names the option to drop them.
     """
     ids = list(ids)
     option = ", or set 'unmatched: drop'." if may_drop else "."
@@ -410,9 +316,8 @@ def check_matched(
             f"{what}s have {first_few(unlabelled, 3)}. Give the right one, or write the ids alike."
         )
     if unlabelled:
-        advice = "Add them"
-        if may_drop:
-            advice += ", or set 'unmatched' to drop, or to classify: the final model labels them"
+        classified = "to drop, or to classify: the final model labels them"
+        advice = f"Add them, or set 'unmatched' {classified}" if may_drop else "Add them"
         raise InputError(
             f"{place}: no label for {len(unlabelled)} of {len(ids)} ids: "
             f"{first_few(unlabelled)}. {advice}."

@@ -52,24 +52,20 @@ _NUMBERS = ("double", "single", "logical", *_INTEGERS)  # what MATLAB calls them
 
 @dataclass(frozen=True)
 class ReadMatrix:
-    """A matrix as it stands in its file."""
+    """A matrix as it stands in its file.
+
+    ``values`` are real numbers, of a ``.npy`` file a memory map of which nothing was read yet.
+    ``ids`` are those of the rows, of a square matrix from a header row or column; ``column_ids``
+    those of the columns from a header row.
+    """
 
     values: NDArray[Any]
-    """Real numbers; of a ``.npy`` file a memory map, of which nothing was read yet."""
     ids: tuple[str, ...] | None
-    """Ids of the rows; of a square matrix from a header row or column, if there was one."""
     column_ids: tuple[str, ...] | None = None
-    """Ids of the columns from a header row, if there was one."""
 
 
 def check_ending(path: Path) -> str:
-    """Return the ending of a matrix file, without ``.gz``.
-
-    Raises
-    ------
-    InputError
-        If it is not one of :data:`MATRIX_ENDINGS` (with ``.gz`` for text only).
-    """
+    """Return the ending of a matrix file, without ``.gz``; refuse unknown ones."""
     _, ending = name_endings(path)
     packed = path.suffix.lower() == ".gz"
     if ending not in MATRIX_ENDINGS or (packed and ending in (".npy", ".mat")):
@@ -85,16 +81,16 @@ def read_matrix(
 ) -> ReadMatrix:
     """Read a matrix from ``.npy``, ``.csv[.gz]``, ``.tsv[.gz]`` or ``.mat``.
 
-    A text file may have a header row and a column of ids; both are told by their first entries
-    not being numbers (or by a corner that is empty or ``id``).
+    A text file may have a header row and a column of ids: their first entries are no numbers, or
+    the corner is empty or ``id``.
 
     Parameters
     ----------
     path : Path
     variable : str, optional
-        Name of the variable, if a ``.mat`` file has several matrices.
+        Name of the matrix, if a ``.mat`` file has several.
     square : bool
-        Whether rows and columns are the same objects; False for new objects and landmarks.
+        Whether rows and columns are the same objects.
     rows : int, optional
         Objects that have a label. A file with more is refused, and not read further.
 
@@ -112,24 +108,25 @@ def read_matrix(
         return ReadMatrix(_read_npy(path, square, rows), None)
     if ending == ".mat":
         return ReadMatrix(_read_mat(path, variable, square, rows), None)
-    return _read_text(path, "," if ending == ".csv" else "\t", square, rows)
-
-
-def _check_shape(path: Path, shape: tuple[int, ...], square: bool, rows: int | None) -> None:
-    if square and shape[0] != shape[1]:
-        raise _not_square(path, *shape)
-    if rows is not None and shape[0] > rows:
-        raise _too_many_rows(path, rows)
-
-
-def _not_square(path: Path, n: int, m: int) -> InputError:
-    return InputError(f"{path}: has {counted(n, 'row')} and {counted(m, 'column')}. {_SQUARE}")
+    with open_text(path) as file:
+        delimiter, lines = table_rows(file, str(path), "," if ending == ".csv" else "\t")
+        given = (row for _, row in lines if len(row) > 1 or "".join(row).strip())
+        return _parse(path, given, square, delimiter, rows)
 
 
 _SQUARE = (
     "A square matrix is expected; ids in a first row or column must not be numbers, or the corner "
     "must be empty or id."
 )
+
+
+def _check_shape(path: Path, shape: tuple[int, ...], square: bool, rows: int | None) -> None:
+    n, m = shape
+    if square and n != m:
+        has = f"{counted(n, 'row')} and {counted(m, 'column')}"
+        raise InputError(f"{path}: has {has}. {_SQUARE}")
+    if rows is not None and n > rows:
+        raise _too_many_rows(path, rows)
 
 
 def _too_many_rows(path: Path, rows: int) -> InputError:
@@ -221,54 +218,41 @@ def _is_number(field: str) -> bool:
     return "_" not in field  # Python reads 1_000 as 1000
 
 
-def _is_meant_as_number(field: str) -> bool:
-    """Return whether it is a number, if one writes decimals with a comma too."""
-    return _is_number(field) or _is_number(field.replace(",", ".", 1))
-
-
-def _read_text(path: Path, delimiter: str, square: bool, most: int | None) -> ReadMatrix:
-    with open_text(path) as file:
-        delimiter, lines = table_rows(file, str(path), delimiter)
-        rows = (row for _, row in lines if len(row) > 1 or "".join(row).strip())
-        return _parse(path, rows, square, delimiter, most)
-
-
 def _parse(
     path: Path, rows: Iterator[list[str]], square: bool, delimiter: str, most: int | None
 ) -> ReadMatrix:
     head = list(islice(rows, 2))
     if len(head) < 1 + square:
-        raise InputError(
-            f"{path}: has fewer than 2 rows. Give a square matrix."
-            if square
-            else f"{path}: has no rows."
-        )
+        fault = "has fewer than 2 rows. Give a square matrix." if square else "has no rows."
+        raise InputError(f"{path}: {fault}")
     first, second = head[0], head[-1]
-    corner = first[0].strip().lower() in ("", "id")
+    width, corner = len(second), first[0].strip().lower() in ("", "id")
     # In rows of one field a comma may separate fields; else it can be that of decimals alone.
-    is_number = _is_number if len(second) == 1 else _is_meant_as_number
-    has_header = corner or not any(map(is_number, first[1:] or first))
+    commas = width > 1
+
+    def meant_as_number(field: str) -> bool:
+        return _is_number(field) or (commas and _is_number(field.replace(",", ".", 1)))
+
+    has_header = corner or not any(map(meant_as_number, first[1:] or first))
     if has_header and len(head) == 1:
         raise InputError(f"{path}: has a header, but no rows.")
-    has_ids = corner or not is_number((second if has_header else first)[0])
-    separator = f"{DELIMITERS[delimiter]}s"
-    if len(second) == has_ids:
+    has_ids = corner or not meant_as_number((second if has_header else first)[0])
+    n, separator = width - has_ids, f"{DELIMITERS[delimiter]}s"
+    if n == 0:
         raise InputError(
             f"{path}: its rows begin with {second[0]!r} and have no numbers behind that. Fields "
             f"must be separated by {separator}, decimals have a point."
         )
     names = [name.strip() for name in first] if has_header else []
     rows = chain(head[1:] if has_header else head, rows)
-    width = len(second)
-    corner_left_out = has_ids and not corner and len(first) == width - 1  # as R writes it
+    corner_left_out = has_ids and not corner and len(first) == n  # as R writes it
     if has_header and len(first) != width and not corner_left_out:
         raise InputError(
             f"{path}: its header has {counted(len(first), 'field')}, the row below it {width}. "
             "Name each column once."
         )
     ids: list[str] = []
-    n = width - has_ids
-    values = _Rows(path, n, square)
+    whole, grown, i = _new_square(path, n) if square else np.empty((0, n)), array("d"), 0
     for i, row in enumerate(rows, start=1):
         if square and i > n:
             raise InputError(f"{path}: has more rows than its {counted(n, 'column')}. {_SQUARE}")
@@ -281,7 +265,11 @@ def _parse(
             )
         if has_ids:
             ids.append(row[0].strip())
-        values.add(_numbers(f"{path}, row {i}", row[has_ids:], separator))
+        numbers = _numbers(f"{path}, row {i}", row[has_ids:], separator)
+        if square:
+            whole[i - 1] = numbers
+        else:
+            grown.frombytes(numbers.tobytes())
     if has_ids and not corner_left_out:
         names = names[1:]
     if square and names and ids and names != ids:
@@ -294,63 +282,37 @@ def _parse(
     else:
         _check_ids(path, names, "column")
     _check_ids(path, ids, "row")
-    return ReadMatrix(values.array(), tuple(ids) or None, tuple(names) or None)
+    values = whole[:i] if square else np.frombuffer(grown).reshape(-1, n)
+    return ReadMatrix(values, tuple(ids) or None, tuple(names) or None)
 
 
-class _Rows:
-    """Rows of numbers, in memory of the size of a square matrix or memory that grows."""
-
-    def __init__(self, path: Path, width: int, square: bool) -> None:
-        self._filled, self._width = 0, width
-        self._values = array("d")
-        self._square: FloatArray | None = None
-        if square:
-            try:
-                self._square = np.empty((width, width))
-            except (MemoryError, ValueError) as error:
-                raise InputError(
-                    f"{path}: a square matrix of {width:,} columns takes {8e-9 * width**2:,.0f} GB "
-                    "of memory, which there is not. Give vectors, or fewer objects."
-                ) from error
-
-    def add(self, numbers: FloatArray) -> None:
-        if self._square is None:
-            self._values.frombytes(numbers.tobytes())
-        else:
-            self._square[self._filled] = numbers
-            self._filled += 1
-
-    def array(self) -> FloatArray:
-        if self._square is None:
-            return np.frombuffer(self._values).reshape(-1, self._width)
-        return self._square[: self._filled]
+def _new_square(path: Path, n: int) -> FloatArray:
+    try:
+        return np.empty((n, n))
+    except (MemoryError, ValueError) as error:
+        raise InputError(
+            f"{path}: a square matrix of {n:,} columns takes {8e-9 * n**2:,.0f} GB of memory, "
+            "which there is not. Give vectors, or fewer objects."
+        ) from error
 
 
 def _numbers(place: str, fields: list[str], separator: str) -> FloatArray:
-    """Return a row as numbers; ``separator`` is what fields are separated by, in words."""
+    """Return a row as numbers; ``separator`` names what separates the fields."""
     try:
         numbers = np.array(fields, dtype=np.float64)
         text = "".join(fields)
-        if "_" in text or not text.isascii():
-            wrong = [f for f in fields if "_" in f or not f.strip().isascii()]
-            if wrong:
-                raise ValueError("an underscore between digits, or digits of another script")
-    except ValueError as error:
-        j, field = next(
-            (j, field)
-            for j, field in enumerate(fields)
-            if not _is_number(field) or not field.strip().isascii()
-        )
-        why = ""
-        if ";" in field or "," in field:
+        if text.isascii() and "_" not in text:
+            return numbers
+    except ValueError:
+        pass
+    for j, field in enumerate(fields, start=1):
+        if not _is_number(field) or not field.strip().isascii():
             if ";" in field and separator == "commas":  # decimals made commas of semicolons
                 separator = "semicolons"
-            why = f" Separate fields by {separator}, and write decimals with a point (3.5)."
-        if _is_number(field):
-            why = " Write its digits as 0 to 9."
-        raise InputError(
-            f"{place}, column {j + 1}: {shortened(field)!r} is not a number.{why}"
-        ) from error
+            raise InputError(
+                f"{place}, column {j}: {shortened(field)!r} is not a number. Separate fields by "
+                f"{separator}, and write decimals with a point (3.5) and digits as 0 to 9."
+            )
     return numbers
 
 
@@ -394,14 +356,12 @@ def check_matrix(
     Raises
     ------
     InputError
-        If the matrix is not square, not finite or not symmetric, its entries are all 0, too small
-        (:data:`SMALLEST_ENTRY`) or too large (:data:`LARGEST_ENTRY`), the diagonal is 0 where it
-        should not be or the other way round, or a dissimilarity is negative. The message names row
-        and column, counted from 1.
+        If the matrix is not square, not finite or not symmetric, its entries are too small
+        (:data:`SMALLEST_ENTRY`) or too large (:data:`LARGEST_ENTRY`), its diagonal does not fit its
+        kind, or a dissimilarity is negative. The message names row and column, counted from 1.
     """
-    n, m = values.shape
-    if n != m:
-        raise _not_square(path, n, m)
+    n = len(values)
+    _check_shape(path, values.shape, True, None)
     if n < 2:
         raise InputError(f"{path}: has {counted(n, 'row')}. At least 2 are needed.")
     values = np.asarray(values, dtype=np.float64)
@@ -414,12 +374,10 @@ def check_matrix(
         f"is above {largest:g} in size, too large to compute with. Divide the matrix by a number.",
     )
     scale = float(np.abs(values).max())
-    if scale == 0:
-        raise InputError(f"{path}: all entries are 0, which tells nothing. Give the right file.")
     if scale < 1 / largest:
         raise InputError(
             f"{path}: its largest entry is {scale:.6g} in size, below {1 / largest:g}, too small "
-            "to compute with. Multiply the matrix by a number."
+            "to compute with. Multiply the matrix by a number, or give the right file."
         )
     worst, pair = 0.0, (0, 0)
     for rows in tiles(n):
@@ -438,28 +396,25 @@ def check_matrix(
             "'symmetry_tolerance' to have the mean of both taken."
         )
     symmetric = (values + values.T) / 2
-    if kind == "similarity" and not np.diagonal(symmetric).any():
+    diagonal = np.diagonal(symmetric)
+    if kind == "similarity" and not diagonal.any():
         raise InputError(
             f"{path}: its whole diagonal is 0, so no object is similar to itself. Is this a "
             "dissimilarity? Set 'kind' to what it is. If these are similarities, set 'kind: "
             "zero_diagonal_similarity'."
         )
-    if kind == "zero_diagonal_similarity" and np.diagonal(symmetric).any():
-        i = int(np.diagonal(symmetric).astype(bool).argmax())
-        raise InputError(
-            f"{path}, row {i + 1}, column {i + 1}: the similarity of an object with itself is "
-            f"{symmetric[i, i]:.6g}, not 0. Set 'kind: similarity'."
-        )
-    if kind in DISSIMILARITIES:
-        limit = tolerance * scale
-        _refuse_first(path, symmetric, symmetric < -limit, "is a negative dissimilarity.")
-        off = np.abs(np.diag(symmetric)) > limit
-        if off.any():
-            i = int(off.argmax())
+    if kind != "similarity":
+        limit = 0.0 if kind == "zero_diagonal_similarity" else tolerance * scale
+        wrong = np.abs(diagonal) > limit
+        if wrong.any():
+            i = int(wrong.argmax())
+            what = kind.split("_")[-1]
             raise InputError(
-                f"{path}, row {i + 1}, column {i + 1}: the dissimilarity of an object with itself "
-                f"is {symmetric[i, i]:.6g}, not 0. Is this a similarity?"
+                f"{path}, row {i + 1}, column {i + 1}: the {what} of an object with itself is "
+                f"{symmetric[i, i]:.6g}, not 0. Set 'kind: similarity' if this is one."
             )
+    if kind in DISSIMILARITIES:
+        _refuse_first(path, symmetric, symmetric < -limit, "is a negative dissimilarity.")
         np.fill_diagonal(symmetric, 0.0)
         np.maximum(symmetric, 0.0, out=symmetric)
         if kind == "dissimilarity":
