@@ -83,12 +83,6 @@ BOMBS = {
         PAIRS,
         "x.csv.gz, line ",
     ),
-    "fasta, gaps at the end": (
-        "x.fasta.gz",
-        [(">a one\nMKV", 1), ("-" * MIB, 200), ("\n>b\nMKV\n", 1)],
-        "assert [len(r.residues) < 2**18 for r in read_fasta(path, 40000)] == [True, True]",
-        "",
-    ),
     "fasta, white space": (
         "x.fasta.gz",
         [(">a one\nMKV", 1), ("\t" * MIB, 200), ("\n>b\nMKV\n", 1)],

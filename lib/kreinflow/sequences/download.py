@@ -33,19 +33,7 @@ def wanted_checksum(download: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def check_checksum(path: Path, download: Mapping[str, Any]) -> None:
-    """Refuse a file whose checksum is not that of the config.
-
-    Parameters
-    ----------
-    path : Path
-    download : mapping
-        The part ``download`` of the source: ``sha256`` or ``md5``.
-
-    Raises
-    ------
-    InputError
-        Naming both checksums.
-    """
+    """Refuse a file whose checksum is not that in the part ``download`` of its source."""
     name, wanted = wanted_checksum(download)
     found = checksum(path, name)
     if found != wanted:
@@ -62,10 +50,10 @@ def fetch(
     say: Callable[[str], None] = lambda line: None,
     wait: float = 1.0,
 ) -> None:
-    """Download a file; what a broken connection or a kill left is continued, not begun again.
+    """Download a file; what a broken connection or a kill left is continued.
 
-    The bytes go to ``target`` with the ending ``.part`` until they are all there and have the
-    right checksum. A wrong file is thrown away and downloaded once more, whole.
+    The bytes go to ``target`` with the ending ``.part`` until they are all there and have the right
+    checksum. A wrong file is thrown away and downloaded once more, whole.
 
     Parameters
     ----------
@@ -73,7 +61,7 @@ def fetch(
     download : mapping
         The part ``download`` of the source: ``url`` and ``sha256`` or ``md5``.
     say : callable
-        Is told, in words, what happens.
+        Takes a line of progress.
     wait : float
         Seconds before the second of several fruitless tries; each further wait is twice as long.
 

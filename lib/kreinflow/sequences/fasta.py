@@ -1,9 +1,8 @@
 """Reading FASTA, plain or gzip, and refusing what is not quite FASTA."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple, TextIO
 
 from kreinflow.base.errors import InputError
@@ -22,28 +21,31 @@ LONGEST = 1_000_000
 """Residues of the longest sequence that is ever aligned."""
 
 _BLOCK = 1 << 16  # characters of a line that are looked at together
-_SIGNS = "*-."  # stops and gaps: at the end they are no residues
-_NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 class FastaRecord(NamedTuple):
-    """One record as it stands in the file."""
+    """One record as it stands in the file.
+
+    Attributes
+    ----------
+    file : str
+        What messages call the file.
+    number, line : int
+        Of the record, and where it begins; both from 1.
+    fault : str or None
+        Why it cannot be used, and what to do; then it has no residues.
+    more : bool
+        Whether it has more residues than may be held; these are the first of them.
+    """
 
     id: str
     header: str
     residues: bytes
     file: str
-    """What messages call the file."""
     number: int
-    """Of the record, from 1."""
     line: int
-    """Where it begins, from 1."""
     fault: str | None = None
-    """What makes it no record that can be used, and what to do; then it has no residues."""
     more: bool = False
-    """Whether it has more residues than may be held; these are the first of them."""
-    beyond: Mapping[str, int] = _NOTHING
-    """How many stops and gaps follow at the end, by sign, where there are too many to be held."""
 
     @property
     def place(self) -> str:
@@ -57,25 +59,20 @@ class FastaRecord(NamedTuple):
 
 
 def read_fasta(path: Path, longest: int = LONGEST) -> Iterator[FastaRecord]:
-    """Yield the records of a FASTA file, plain or gzip.
+    """Yield the records of a FASTA file, plain or gzip; refuse the first that is at fault.
 
-    The id is the first word of the header. Blank lines, Windows line ends, spaces inside
-    sequences, a byte order mark and a missing last line end are harmless.
+    The id is the first word of the header. Blank lines, Windows line ends, spaces inside sequences,
+    a byte order mark and a missing last line end are harmless.
 
-    Parameters
-    ----------
-    path : Path
-    longest : int
-        A longer sequence is cut a little behind so many residues (:attr:`FastaRecord.more`), and
-        yielded before the rest of it is read: no more is ever held of a record. Stops and gaps at
-        its end do not make it longer (:attr:`FastaRecord.beyond`).
+    A sequence longer than ``longest`` is cut a little behind so many residues
+    (:attr:`FastaRecord.more`), and yielded before the rest of it is read: no more is ever held of a
+    record.
 
     Raises
     ------
     InputError
-        If the file is missing, empty, truncated or not FASTA, or a record has no id, no
-        residues, a header without an end, or characters that are not text. The message names
-        file, record and line.
+        If the file is missing, empty, truncated or not FASTA, or a record has no id, no residues, a
+        header without an end, or characters that are not text.
     """
     for record in read_any_fasta(path, longest):
         if record.fault is not None:
@@ -84,135 +81,61 @@ def read_fasta(path: Path, longest: int = LONGEST) -> Iterator[FastaRecord]:
 
 
 def read_any_fasta(path: Path, longest: int = LONGEST) -> Iterator[FastaRecord]:
-    """Yield the records as :func:`read_fasta` does, but those at fault too, with their fault.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, empty, truncated or not FASTA.
-    """
+    """Yield the records as :func:`read_fasta` does, but those at fault too, with their fault."""
     name = shown_name(path)
     with open_text(path, errors="surrogateescape") as file:
         number = 0
-        for number, (line, title, residues, whole, beyond) in enumerate(
+        for number, (line, title, residues, more) in enumerate(
             _records(file, name, longest), start=1
         ):
             header = readable = title[1:].strip()
             if not header.isascii():
-                readable = header.encode("utf-8", "surrogateescape").decode(
-                    "utf-8", "backslashreplace"
-                )
+                encoded = header.encode("utf-8", "surrogateescape")
+                readable = encoded.decode("utf-8", "backslashreplace")
             id = readable.split(maxsplit=1)[0] if header else ""
-            more = not whole and bool(residues)
             fault = _fault(id, readable == header, residues)
-            if not whole and not residues:
+            if len(title) > LONGEST_LINE:
                 id = shortened(id)
                 fault = f"its header has more than {LONGEST_LINE:,} characters. Shorten it."
             if fault and has_control(id):
                 id = ascii(id)[1:-1]
             kept = b"" if fault else residues.encode("ascii")
-            yield FastaRecord(id, readable, kept, name, number, line, fault, more, beyond)
+            yield FastaRecord(id, readable, kept, name, number, line, fault, more)
         if not number:
             raise InputError(f"{name}: holds no records. Give the right file.")
 
 
-class _Residues:
-    """The residues of a record, of which no more are held than may be.
+def _records(file: TextIO, name: str, longest: int) -> Iterator[tuple[int, str, str, bool]]:
+    """Yield line, header and residues of each record, and whether it has more residues.
 
-    Parameters
-    ----------
-    most : int
-        Characters that are held, and residues that a record may have.
+    A record whose header or sequence is too long is yielded at once; the rest is passed over.
     """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self.begin()
-
-    def begin(self) -> None:
-        """Begin the next record."""
-        self.held = ""
-        self.beyond = _NOTHING
-        """Stops and gaps at the end that are not held, by sign."""
-
-    def add(self, text: str) -> bool:
-        """Add some that follow; return whether there are more residues now than there may be."""
-        room = self._most - len(self.held)
-        if len(text) <= room:
-            self.held += text
-            return False
-        inner = len(text.rstrip(_SIGNS))
-        if inner and (self.beyond or inner > room):
-            self.held += text[: room + 1]
-            return True  # the signs so far are not at the end
-        self.held += text[:room]
-        counts = {sign: self.beyond.get(sign, 0) + text.count(sign, room) for sign in _SIGNS}
-        self.beyond = {sign: count for sign, count in counts.items() if count}
-        return False
-
-
-def _records(
-    file: TextIO, name: str, longest: int
-) -> Iterator[tuple[int, str, str, bool, Mapping[str, int]]]:
-    """Yield the line, the header and the residues of each record, and whether that is all of it.
-
-    Last comes how many stops and gaps follow at the end that are not held. What is too long is
-    yielded at once, without residues if it is the header; the rest of it is passed over when the
-    next record is asked for.
-    """
-    most = longest + _BLOCK
-    start, title, space, residues = 0, "", "", _Residues(most)
-    number, begins, waiting, in_header = 1, True, False, False
-    for piece in _pieces(file):
-        text = piece
+    number, start, title, held, waiting = 1, 0, "", 0, False
+    begins, in_header = True, False
+    parts: list[str] = []
+    for piece in iter(partial(file.readline, _BLOCK), ""):
         if begins and piece.startswith(">"):
             if waiting:
-                yield start, title, residues.held, True, residues.beyond
-            start, title, space = number, "", ""
-            residues.begin()
-            waiting = in_header = True
+                yield start, title, "".join(parts), False
+            start, title, parts, held, waiting, in_header = number, "", [], 0, True, True
         elif not start and not piece.isspace():
-            begin = piece.lstrip()
-            number += piece.count("\n", 0, len(piece) - len(begin))
-            raise _not_fasta(name, number, (begin + file.readline(LONGEST_LINE)).split("\n")[0])
-        if in_header:
-            end = piece.find("\n") + 1
-            in_header, text = not end, piece[end:] if end else ""
-            if waiting:
-                title += piece[:end] if end else piece
-                if len(title) > LONGEST_LINE:
-                    yield start, title, "", False, _NOTHING
-                    waiting = False
-        # With one residue behind more white space than that, it would be too long.
-        if waiting and (len(space) <= most or "\n" in text or not text.isspace()):
-            text, space = _without_space(space + text)
-            if residues.add(text):
-                yield start, title, residues.held, False, _NOTHING
-                waiting = False
+            raise _not_fasta(name, number, piece)
         begins = piece.endswith("\n")
-        number += piece.count("\n")
+        number += begins
+        if in_header and waiting:
+            title += piece
+            if len(title) > LONGEST_LINE:
+                yield start, title, "", False
+                waiting = False
+        elif waiting and (text := piece.rstrip().replace(" ", "")):
+            parts.append(text)
+            held += len(text)
+            if held > longest + _BLOCK:
+                yield start, title, "".join(parts), True
+                waiting = False
+        in_header &= not begins
     if waiting:
-        yield start, title, residues.held, True, residues.beyond
-
-
-def _pieces(file: TextIO) -> Iterator[str]:
-    """Yield a text in pieces. One ends with each block, and before each record that begins."""
-    for block in iter(partial(file.read, _BLOCK), ""):
-        start = 0
-        while stop := block.find("\n>", start) + 1:
-            yield block[start:stop]
-            start = stop
-        yield block[start:]
-
-
-def _without_space(text: str) -> tuple[str, str]:
-    """Return lines without spaces, ends, and white space before these; and that of an open end."""
-    plain = text.replace("\n", "").replace(" ", "")
-    if plain.isalpha():  # no other white space
-        return plain, ""
-    lines = text.split("\n")
-    kept = [line.rstrip() for line in lines]
-    return "".join(kept).replace(" ", ""), lines[-1][len(kept[-1]) :].replace(" ", "")
+        yield start, title, "".join(parts), False
 
 
 def _fault(id: str, is_text: bool, residues: str) -> str | None:
@@ -234,12 +157,7 @@ def _fault(id: str, is_text: bool, residues: str) -> str | None:
 
 
 def check_begin(path: Path) -> None:
-    """Refuse a file that cannot be read or does not begin as FASTA, by its first lines alone.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a file that cannot be read or does not begin as FASTA, by its first lines alone."""
     with open_text(path, errors="surrogateescape") as file:
         for number, piece in enumerate(iter(partial(file.readline, _BLOCK), ""), start=1):
             if piece.startswith(">"):

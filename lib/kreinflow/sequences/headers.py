@@ -1,4 +1,4 @@
-"""What FASTA headers of UniProt, NCBI and Pfam say: short forms of ids, organisms."""
+"""FASTA headers of UniProt, NCBI and Pfam: short forms of ids, organisms."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,16 +25,8 @@ def short_forms(id: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> short_forms("sp|P12345|AATM_RABIT")
-    ('P12345', 'AATM_RABIT')
     >>> short_forms("gi|4557225|ref|NP_000005.1|")
     ('NP_000005.1', 'NP_000005', '4557225')
-    >>> short_forms("pdb|1ABC|A")
-    ('1ABC_A',)
-    >>> short_forms("A0A024_HUMAN/12-130")
-    ('A0A024_HUMAN',)
-    >>> short_forms("mine|7")
-    ()
     """
     forms: list[str] = []
     waiting = [id]
@@ -67,22 +59,9 @@ def known_by(ids: Iterable[str], table: Mapping[str, str], place: str) -> dict[s
 
     An id that stands in the table is found there. Another one is found if one of its short forms
     stands there, or if it is a short form of an id there: not if both only share one, as two
-    versions of an accession do. Lines that no id was found for stay as they are. One line may
-    serve several sequences: the domains of a protein.
-
-    Parameters
-    ----------
-    ids : iterable of str
-        Of the sequences.
-    table : mapping of str to str
-        Value of each id.
-    place : str
-        Where the table comes from, for the message.
-
-    Raises
-    ------
-    InputError
-        If the short forms of an id stand for several lines of the table.
+    versions of an accession do. Other lines stay as they are. One line may serve several sequences:
+    the domains of a protein. It is refused, with ``place``, if the short forms of an id stand for
+    several lines.
 
     Examples
     --------
@@ -116,14 +95,6 @@ def known_by(ids: Iterable[str], table: Mapping[str, str], place: str) -> dict[s
 
 
 def organism(header: str) -> tuple[str, str] | None:
-    """Return NCBI's number and the name of the organism in a header of UniProt's, if it has them.
-
-    Examples
-    --------
-    >>> organism("sp|P12345|AATM_RABIT Aminotransferase OS=Oryctolagus cuniculus OX=9986 GN=GOT2")
-    ('9986', 'Oryctolagus cuniculus')
-    >>> organism("P12345 a protein") is None
-    True
-    """
+    """Return NCBI's number and the name of the organism in a UniProt header, if it has them."""
     taxonomy, name = _TAXONOMY.search(header), _ORGANISM.search(header)
     return (taxonomy[1], name[1]) if taxonomy and name else None

@@ -46,13 +46,12 @@ def identity_clusters(
     """Return clusters by single linkage of sequences of at least ``threshold`` identity.
 
     Candidate pairs share one of their lowest-hashed words of 5 residues (10 nucleotides), as in
-    Linclust: each sequence is compared with the longest that has the word, and with the next
-    longer ones. In 100,000 sequences most words are shared by chance, so the word is first
-    extended without gaps, and only a pair whose diagonal scores more than chance, and which has
-    as many short words in common as its identity makes certain, is verified by an alignment, the
-    most alike pairs first, unless both are in one cluster already. So the work grows linearly
-    with the number of sequences. A pair that shares no such word is missed; see
-    the tests for the share found. Sequences shorter than a word stay alone.
+    Linclust: each sequence is compared with the longest that has the word, and with the next longer
+    ones. A pair is verified by an alignment only if the word, extended without gaps, scores more
+    than chance, and if as many short words are shared as the identity makes certain; the most alike
+    pairs come first, and pairs of one cluster are passed over. So the work grows linearly with the
+    number of sequences. A pair that shares no such word is missed; sequences shorter than a word
+    stay alone.
 
     Identity is the number of identical pairs in the best local alignment (BLOSUM62, or 2/-3 for
     nucleotides; gaps 11/1 or 5/2) divided by the length of the shorter sequence; or, with
@@ -67,9 +66,8 @@ def identity_clusters(
     coverage : float, optional
         The share of the shorter sequence that the alignment must cover.
     classes : sequence of str, optional
-        Relatives of low identity share few words. With the class of each sequence, all pairs of
-        one class are compared, whatever words they share; this work grows with the squares of the
-        sizes of the classes.
+        The class of each sequence: then all pairs of one class are compared, whatever words they
+        share. This work grows with the squares of the sizes of the classes.
 
     Returns
     -------
@@ -136,17 +134,8 @@ def identity(a: bytes, b: bytes, nucleotides: bool) -> float:
 def covered(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
     """Return the identity of the best local alignment, and the share of the shorter it covers.
 
-    Parameters
-    ----------
-    a, b : bytes
-    nucleotides : bool
-
-    Returns
-    -------
-    identity : float
-        Identical pairs divided by the columns of the alignment, gaps included.
-    coverage : float
-        Residues of the shorter sequence in the alignment divided by its length.
+    The identity is that of the columns of the alignment, gaps included; the coverage is the
+    residues of the shorter sequence in the alignment divided by its length.
     """
     if len(a) * len(b) > _TRACED_CELLS:
         return _covered_by_ends(a, b, nucleotides)
@@ -166,7 +155,7 @@ def covered(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
 
 
 def _covered_by_ends(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
-    """Return what :func:`covered` does, from counts and ends alone.
+    """Return the values of :func:`covered` from counts and ends alone.
 
     The alignment of the reversed parts up to its end ends at its beginning. Where several have the
     best score, that may be another one than a trace gives, of less coverage.

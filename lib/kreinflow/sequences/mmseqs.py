@@ -13,13 +13,7 @@ from kreinflow.base.errors import InputError, KreinflowError
 
 
 def find_mmseqs() -> str:
-    """Return the path of the program ``mmseqs``.
-
-    Raises
-    ------
-    InputError
-        If it is not on the PATH.
-    """
+    """Return the path of the program ``mmseqs``; refuse if it is not on the PATH."""
     found = shutil.which("mmseqs")
     if found is None:
         raise InputError(
@@ -37,20 +31,9 @@ def mmseqs_version() -> str:
 def mmseqs_clusters(sequences: Sequence[bytes], threshold: float) -> NDArray[np.intp]:
     """Return clusters by single linkage of sequences of at least ``threshold`` identity.
 
-    ``mmseqs easy-linclust`` with connected components, and identity as in
-    :func:`kreinflow.sequences.identity.identity_clusters`: identical residues as a share of the
-    shorter sequence. Its work grows linearly with the number of sequences; which pairs share a
-    word is up to it. One thread, so that the result does not depend on the machine.
-
-    Parameters
-    ----------
-    sequences, threshold
-        As for that function.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        As from that function.
+    ``mmseqs easy-linclust`` with connected components; parameters, identity and result are those of
+    :func:`kreinflow.sequences.identity.identity_clusters`. One thread, so that the result does not
+    depend on the machine.
 
     Raises
     ------

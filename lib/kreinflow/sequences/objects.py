@@ -14,7 +14,7 @@ from kreinflow.sequences.matrix_files import check_ending, read_matrix
 
 @dataclass(frozen=True)
 class ReadObjects:
-    """Vectors or strings as they stand in their file."""
+    """Vectors or strings as they stand in their file, and the ids of a first column, if any."""
 
     objects: Objects
     ids: tuple[str, ...] | None
@@ -22,12 +22,7 @@ class ReadObjects:
 
 
 def check_objects_file(path: Path, kernel: Kernel) -> None:
-    """Refuse a file that cannot hold what a kernel compares, by its name and first byte alone.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a file that cannot hold what a kernel compares, by its name and first byte alone."""
     if kernel.strings and name_endings(path)[1] != ".txt":
         raise InputError(
             f"{path}: the kernel {kernel.name} compares strings. Give a .txt file (or .txt.gz) "
@@ -50,8 +45,7 @@ def read_objects(
     Parameters
     ----------
     path : Path
-        A ``.npy``, ``.csv[.gz]``, ``.tsv[.gz]`` or ``.mat`` file, as
-        :func:`~kreinflow.sequences.matrix_files.read_matrix` takes it; ``.txt[.gz]`` for strings.
+        A file for :func:`~kreinflow.sequences.matrix_files.read_matrix`; ``.txt[.gz]`` for strings.
     kernel : Kernel
     variable : str, optional
         Name of the variable, if a ``.mat`` file has several matrices.
@@ -90,19 +84,7 @@ def read_objects(
 
 
 def refuse_unfit(place: str, kernel: Kernel, objects: Objects) -> None:
-    """Refuse objects that a kernel cannot compare.
-
-    Parameters
-    ----------
-    place : str
-        Where the objects come from, for the message.
-    kernel : Kernel
-    objects : ndarray
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse objects that a kernel cannot compare; ``place`` says where they come from."""
     fault = kernel.first_fault(objects)
     if fault is not None:
         raise InputError(f"{place}, {fault}")

@@ -1,4 +1,4 @@
-"""The folds of a run by their names: which records are learned from, which are tested."""
+"""The folds of a run by their names: the records that are learned from, and those tested."""
 
 import os
 import re
@@ -23,13 +23,7 @@ NEVER_TESTED = -1
 
 
 def fold_name(repeat: int, fold: int) -> str:
-    """Return the name of a fold, as it stands in paths.
-
-    Examples
-    --------
-    >>> fold_name(0, 3)
-    'r0f3'
-    """
+    """Return the name of a fold, as it stands in paths, such as ``r0f3``."""
     return f"r{repeat}f{fold}"
 
 
@@ -39,13 +33,7 @@ def is_fold_name(name: str) -> bool:
 
 
 def fold_numbers(name: str) -> tuple[int, int]:
-    """Return repeat and fold of a name; those of :data:`ALL` are -1.
-
-    Examples
-    --------
-    >>> fold_numbers("r0f3"), fold_numbers("all")
-    ((0, 3), (-1, -1))
-    """
+    """Return repeat and fold of a name; those of :data:`ALL` are -1."""
     if name == ALL:
         return -1, -1
     found = re.fullmatch(r"r(\d+)f(\d+)", name)
@@ -129,14 +117,7 @@ def _no_gap(folds: NDArray[np.int64]) -> bool:
 
 
 def read_groups(path: str | os.PathLike[str]) -> "pd.Series[int]":
-    """Read the group of each record, by its id, from a table of folds.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, if its repeats have other records or groups, or if those of a
-        group have two folds.
-    """
+    """Read the group of each record, by its id, from a table of folds; refuse a damaged one."""
     import pandas as pd  # slow to import
 
     table = read_table(path, ["id"], ["id"], whole=["group", "repeat", "fold"])

@@ -20,15 +20,7 @@ ENDINGS = (".csv", ".tsv")
 
 @dataclass(frozen=True, eq=False)
 class RecordVectors:
-    """A table of vectors.
-
-    Parameters
-    ----------
-    path : Path
-        Where they come from, for messages.
-    ids : tuple of str
-    values : ndarray of shape (n_ids, n_numbers)
-    """
+    """A table of vectors: ``values`` of shape (n_ids, n_numbers), from the file ``path``."""
 
     path: Path
     ids: tuple[str, ...]
@@ -49,12 +41,7 @@ class RecordVectors:
 
 
 def check_vectors_file(path: Path) -> None:
-    """Refuse a file that cannot hold vectors by id, by its name and first byte alone.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a file that cannot hold vectors by id, by its name and first byte alone."""
     if name_endings(path)[1] not in ENDINGS:
         raise InputError(
             f"{path}: vectors by id are a table with the ids in the first column. Name it .tsv or "
@@ -66,12 +53,7 @@ def check_vectors_file(path: Path) -> None:
 def read_record_vectors(path: Path, width: int | None = None) -> RecordVectors:
     """Read a ``.tsv[.gz]`` or ``.csv[.gz]`` table: an id, then the numbers of its vector.
 
-    Parameters
-    ----------
-    path : Path
-        Read as a matrix is.
-    width : int, optional
-        Numbers of a vector of the model that is to see them.
+    ``width`` is the numbers of a vector that a model was trained on.
 
     Raises
     ------
@@ -109,12 +91,8 @@ def with_vectors(dataset: Dataset, path: Path) -> Dataset:
 
     Records of one distinct row, or of identical ones, share the vector of the first of them. The
     ``statistics`` get the key ``vectors``: ``columns``, and ``differ``, the records whose own
-    vector is another. Ids of the table that are no record are left out.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_record_vectors`, or if a record has no vector.
+    vector is another. Ids of the table that are no record are left out; a record without a vector
+    is refused.
     """
     read = read_record_vectors(path)
     places = read.places(dataset.ids)
@@ -146,7 +124,7 @@ def with_vectors(dataset: Dataset, path: Path) -> Dataset:
 
 
 def shared_vectors(dataset: Dataset) -> str:
-    """Return how many numbers the vectors of a data set have, and which records have others'."""
+    """Return a line on the vectors of a data set, and on records that share another record's."""
     said = dataset.statistics["vectors"]
     text = f"vectors of {counted(said['columns'], 'number')}"
     if differ := said["differ"]["count"]:

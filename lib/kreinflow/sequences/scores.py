@@ -1,4 +1,4 @@
-"""Where scores come from: the store of aligned ones, a matrix, or a kernel."""
+"""Sources of scores: the store of aligned ones, a matrix, or a kernel."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -49,10 +49,7 @@ def transforms_of(
 def evidence_of(
     constants: Mapping[str, Any], scheme: ScoringScheme | None
 ) -> ScoreTransform | None:
-    """Return expected values as a score transform; None if the scoring scheme has none.
-
-    They are those of local alignments. Not every substitution matrix has the constants.
-    """
+    """Return expected values of local alignments, if the scheme has constants for them."""
     if scheme is None or scheme.mode != "local":
         return None
     try:
@@ -62,7 +59,7 @@ def evidence_of(
 
 
 class Scores(ABC):
-    """Where scores come from: aligned ones from their store, others from a matrix or a kernel."""
+    """A source of scores: the store of aligned ones, a matrix, or a kernel."""
 
     @property
     @abstractmethod
@@ -131,7 +128,7 @@ class MatrixScores(Scores):
 
 @dataclass(frozen=True, eq=False)
 class KernelScores(Scores):
-    """The kernel of vectors or strings, computed when it is asked for."""
+    """The kernel of vectors or strings, computed when needed; messages name rows by ``id_of``."""
 
     objects: Objects
     kernel: Kernel
@@ -179,16 +176,7 @@ class KernelScores(Scores):
 def open_scores(
     dataset: Dataset, scheme: ScoringScheme | None = None, folder: Path = Path()
 ) -> Scores:
-    """Return where the scores of a data set are.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    scheme : ScoringScheme, optional
-        Of sequences.
-    folder : Path
-        Of their score stores.
-    """
+    """Return the scores of a data set; sequences need a scheme and the folder of their store."""
     match dataset.payload:
         case Matrix(values=matrix):
             return MatrixScores(matrix)
@@ -200,19 +188,10 @@ def open_scores(
 
 
 def reverse_scores(dataset: Dataset, landmarks: IntArray) -> TiledMatrix | None:
-    """Return the scores of landmarks with all distinct rows, where they are not the columns again.
+    """Return the scores of landmarks with all distinct rows of an asymmetric matrix; else None.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    landmarks : ndarray of int
-        Distinct rows.
-
-    Returns
-    -------
-    TiledMatrix of shape (n_distinct, n_landmarks)
-        Of an asymmetric matrix, read from it when asked for: the entry at row i and column j is
-        that of landmark j (row of the matrix) with object i (column). Else None.
+    The result, (n_distinct, n_landmarks), is read from the matrix tile by tile: the entry at row i
+    and column j is that of landmark j (row of the matrix) with object i (column).
     """
     if dataset.kind != "asymmetric":
         return None
@@ -230,11 +209,6 @@ def write_columns(path: Path, scores: Scores, rows: IntArray, union: IntArray) -
     """Write the scores of distinct rows with the union of the landmarks, atomically.
 
     They go straight into a memory map: the columns of a large data set need not fit in memory.
-
-    Raises
-    ------
-    KreinflowError
-        If the disk has no room for them.
     """
     with new_array(path, scores.dtype, (len(rows), len(union))) as out:
         scores.into(out, rows, union)

@@ -77,17 +77,10 @@ def lg_model() -> tuple[FloatArray, FloatArray]:
 
 
 def transition_probabilities(time: float) -> FloatArray:
-    r"""Return :math:`P(t) = e^{Qt}` of the LG model, by the eigenvectors of its symmetric form.
+    """Return :math:`P(t) = e^{Qt}` of the LG model, by the eigenvectors of its symmetric form.
 
-    Parameters
-    ----------
-    time : float
-        Expected substitutions a site.
-
-    Returns
-    -------
-    ndarray of shape (20, 20)
-        ``P[a, b]``: the probability that a residue a is b after that time.
+    ``P[a, b]`` is the probability that a residue a is b after a time in expected substitutions a
+    site.
     """
     Q, frequencies = lg_model()
     root = np.sqrt(frequencies)
@@ -114,17 +107,10 @@ def family_sizes(families: int, sequences: int) -> NDArray[np.intp]:
 
 
 def simulate_families(families: int, sequences: int, seed: int) -> list[SimulatedSequence]:
-    """Simulate protein families, one after the other.
+    """Simulate protein families, one after the other, with so many ``sequences`` of all together.
 
-    Each family and each sequence has random numbers of its own: with more families or sequences
-    the others stay what they were.
-
-    Parameters
-    ----------
-    families : int
-    sequences : int
-        Of all families together.
-    seed : int
+    Each family and each sequence has random numbers of its own: with more families or sequences the
+    others stay what they were.
     """
     simulated = []
     for family, size in enumerate(family_sizes(families, sequences)):

@@ -22,23 +22,12 @@ for _letters, _code in ((b"Aa", 0), (b"Cc", 1), (b"Gg", 2), (b"TtUu", 3)):
 
 
 def on_other_strand(sequences: Sequence[bytes], labels: Sequence[str]) -> NDArray[np.bool_]:
-    """Return which sequences look like the other strand of their class.
+    """Return which nucleotide sequences look like the other strand of their class, (n,) of bool.
 
-    Words in common are counted with each other member of the class. A sequence is meant if it has
-    more than :data:`MORE` times as many once it is turned, and eight times what chance gives.
-    Of a class of one sequence, or whose members share no words, nothing is said, nor where about
-    half of a class is turned.
-
-    Parameters
-    ----------
-    sequences : sequence of bytes
-        Distinct nucleotide sequences. Words with letters but A, C, G, T and U do not count.
-    labels : sequence of str
-        The class of each.
-
-    Returns
-    -------
-    ndarray of shape (n,), bool
+    Words in common are counted with each other member of the class; words with letters but A, C, G,
+    T and U do not count. A sequence is meant if it has more than :data:`MORE` times as many once it
+    is turned, and eight times what chance gives. None is meant in a class of one sequence, or whose
+    members share no words, or of which about half is turned.
     """
     members: dict[str, list[int]] = {}
     for row, label in enumerate(labels):
@@ -98,10 +87,7 @@ def _shared(
 def strand_advice(other_strand: Mapping[str, Any] | None) -> str:
     """Return a sentence or two on the records that were found, empty if there are none.
 
-    Parameters
-    ----------
-    other_strand : mapping or None
-        With ``count`` and ``examples``, as the statistics of a data set of nucleotides have it.
+    ``other_strand`` has ``count`` and ``examples``, as the statistics of a data set of nucleotides.
     """
     if other_strand is None:
         return ""

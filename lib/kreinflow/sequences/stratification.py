@@ -1,4 +1,4 @@
-"""How units are spread over folds, such that each fold has its share of each class."""
+"""Units spread over folds, such that each fold has its share of each class."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from kreinflow.base.numerics import IntArray
 def spread(keys: NDArray[np.uint64], k: int, offset: int) -> NDArray[np.intp]:
     """Return the folds of a class's units: key mod k, or the next fold with room.
 
-    Folds get n // k units each, and n mod k of them, from ``offset`` on, one more. One unit more so
+    Folds get n // k units each, and n mod k of them, from ``offset`` on, one more. An added unit
     changes one chain of the moved units at most.
     """
     n = len(keys)
@@ -43,7 +43,7 @@ def _fill(keys: NDArray[np.uint64], room: IntArray) -> NDArray[np.intp]:
 def iterative_stratification(
     keys: NDArray[np.uint64], has: NDArray[np.bool_], k: int
 ) -> NDArray[np.intp]:
-    r"""Return the folds of units that have several labels each (Sechidis et al. 2011).
+    """Return the folds, from 0, of units that have several labels each (Sechidis et al. 2011).
 
     The label that the fewest units without a fold have comes first: its units are given out one
     after the other, each to the fold j that lacks most of the label l,
@@ -52,24 +52,19 @@ def iterative_stratification(
 
     where n_l units have the label and n_jl of them are in the fold; of equal ones to the fold that
     lacks most units of all, and of equal ones to the next one from (least key mod k) on. Then the
-    next label comes.
+    next label comes. To have no label is a label of its own.
 
     That paper leaves open which unit of a label comes when. Here the numbers that the folds get are
-    counted first. Then units go home, to key mod k, as in :func:`spread`. So a unit more moves few
-    others.
+    counted first. Then units go home, to key mod k, as in :func:`spread`. So an added unit moves
+    few others.
 
     Parameters
     ----------
     keys : ndarray of shape (n,)
         Random numbers of the units.
     has : ndarray of shape (n, n_labels)
-        Which labels each unit has. To have none is a label of its own.
+        The labels of each unit.
     k : int
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Folds from 0.
 
     References
     ----------

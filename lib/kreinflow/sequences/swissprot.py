@@ -1,4 +1,4 @@
-"""Reading UniProtKB flat files (Swiss-Prot, TrEMBL), one entry after the other."""
+"""UniProtKB flat files (Swiss-Prot, TrEMBL), one entry after the other."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -27,27 +27,40 @@ _BLOCK = 1 << 16  # residues that are read beyond the longest sequence
 
 
 class Entry(NamedTuple):
-    """What is wanted of one entry."""
+    """The wanted parts of one entry.
+
+    Attributes
+    ----------
+    id : str
+        Its primary accession.
+    labels : tuple of str
+        In the order of the entry, each once.
+    taxonomy : str
+        NCBI's number of the organism.
+    place : str
+        File, entry number and line, for messages.
+    more : bool
+        Whether it has more residues than may be held; these are the first of them.
+    """
 
     id: str
-    """Its primary accession."""
     residues: bytes
     labels: tuple[str, ...]
-    """In the order of the entry, each once."""
     fragment: bool
     organism: str
     taxonomy: str
-    """NCBI's number of the organism."""
     place: str
-    """File, entry number and line, for messages."""
     more: bool
-    """Whether it has more residues than may be held; these are the first of them."""
 
 
 def read_swissprot(
     path: Path, way: Mapping[str, Any], longest: int = LONGEST, unequal: bool = False
 ) -> Iterator[Entry]:
     """Yield the entries of a UniProtKB flat file, plain or gzip, without holding more than one.
+
+    A cross-reference to PROSITE whose status is ``UNKNOWN`` is no label. An EC number that is not
+    known to the wanted level (``3.6.5.-``) is none either, unless numbers may be ``unequal``: then
+    it is the label ``3.6.5``.
 
     Parameters
     ----------
@@ -58,19 +71,13 @@ def read_swissprot(
     longest : int
         A longer sequence is cut a little behind so many residues (:attr:`Entry.more`).
     unequal : bool
-        An EC number that is not known to the wanted level is a label as far as it is known.
+        Whether EC numbers may have fewer levels.
 
     Raises
     ------
     InputError
         If the file is missing, empty, truncated or no UniProtKB flat file. The message names
         file, entry and line.
-
-    Notes
-    -----
-    A cross-reference to PROSITE whose status is ``UNKNOWN`` is no label. An EC number that is not
-    known to the wanted level (``3.6.5.-``) is none either, unless numbers may be ``unequal``: then
-    it is the label ``3.6.5``.
     """
     from Bio import SwissProt
 
@@ -121,23 +128,16 @@ def read_swissprot(
 
 
 def check_flat_file(path: Path) -> None:
-    """Refuse a file that cannot be read or does not begin as UniProtKB, by its first line alone.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a file that cannot be read or does not begin as UniProtKB, by its first line alone."""
     with open_text(path) as file:
         next(iter(_Lines(file, path)), None)
 
 
 def label_source(way: Mapping[str, Any], unequal: bool = False) -> str:
-    """Return what the labels are, for messages; see :func:`read_swissprot`.
+    """Return the name of the labels, for messages; see :func:`read_swissprot`.
 
     Examples
     --------
-    >>> label_source({"from": "ec", "levels": 3, "classes": None})
-    'an EC number known to 3 levels'
     >>> label_source({"from": "pfam", "levels": 4, "classes": ["PF00009"]})
     'a Pfam cross-reference to one of labels.classes'
     """
@@ -162,7 +162,7 @@ class _Lines:
         return f"{self._path}, entry {max(self._entry, 1)} (line {self._start})"
 
     def read(self, size: int) -> str:
-        """Biopython asks for no characters, to see whether they are text."""
+        """Return no characters: Biopython asks for that, to see whether they are text."""
         return ""
 
     def __iter__(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Classes held out as unknown: what a model says of objects that are of none of its classes."""
+"""Classes held out as unknown: objects of none of a model's classes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,13 +13,6 @@ from kreinflow.sequences.files import first_few
 
 def is_unknown(dataset: Dataset, unknown: Sequence[str]) -> NDArray[np.bool_]:
     """Return the mask of the records whose class is held out.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        With all its classes.
-    unknown : sequence of str
-        The classes to hold out.
 
     Raises
     ------
@@ -51,11 +44,6 @@ def without_unknown(dataset: Dataset, unknown: Sequence[str]) -> Dataset:
     Rows are numbered anew, so that nothing that is made from it depends on the others. Its
     ``statistics`` are of what is left and have the key ``unknown`` (class to records) besides; its
     ``dropped`` has the ids that were held out too.
-
-    Raises
-    ------
-    InputError
-        As :func:`is_unknown`.
     """
     if not unknown:
         return dataset

@@ -73,12 +73,10 @@ class CleanRecords:
         organism: tuple[str, str] | None,
         if_empty: str,
         more: bool = False,
-        beyond: Mapping[str, int] | None = None,
     ) -> None:
         """Keep a record that was noted, with its residues clean; or drop it, or refuse it.
 
-        ``more`` tells that it is longer than allowed, and these are its first residues;
-        ``beyond`` counts further stops and gaps at its end, by sign.
+        ``more`` tells that it is longer than allowed, and these are its first residues.
 
         Raises
         ------
@@ -102,7 +100,6 @@ class CleanRecords:
             return self._drop_or_refuse(id, "illegal_residues", why)
         self.kept[id] = found
         self.substitutions += self._alphabet.substitutions(residues)
-        self.substitutions.update({f"{sign} at the end": n for sign, n in (beyond or {}).items()})
         if organism:
             self.organisms[id] = organism
         return None

@@ -170,7 +170,6 @@ class FastaSource(Source):
                     organism(record.header),
                     "has no residues but stops or gaps. Remove the record.",
                     record.more,
-                    record.beyond,
                 )
         if table:
             labels = known_by(clean.places, labels, str(table))
