@@ -54,6 +54,7 @@ from kreinflow.base.random_streams import hash_keys
 from kreinflow.classify import new_objects
 from kreinflow.classify.classification import classify_batches, write_tables
 from kreinflow.classify.model_file import Model, final_model
+from kreinflow.classify.new_objects import Options
 from kreinflow.fitting.factor_file import factor_table
 from kreinflow.fitting.factors import make_factors
 from kreinflow.fitting.fit_lift import Lifting
@@ -243,7 +244,7 @@ def shares(folder: Path, queries: str, threads: int) -> tuple[float, float, floa
         changes.enter_context(patch.object(backends, "align_pairs", timed("check", align_pairs)))
         out = changes.enter_context((folder / "share.tsv").open("w", encoding="utf-8"))
         start = time.perf_counter()
-        write_tables(classify_batches(model, folder / queries, threads), out.write)
+        write_tables(classify_batches(model, folder / queries, Options(threads)), out.write)
         seconds = time.perf_counter() - start
     return seconds, spent["alignment"], spent["check"]
 

@@ -36,6 +36,7 @@ from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model, final_model
+from kreinflow.classify.new_objects import Options
 from kreinflow.classify.new_records import NewRecords
 from kreinflow.classify.update import update, update_text
 from kreinflow.config.configuration import complete_configuration
@@ -199,7 +200,7 @@ def cascades(folder: Path, threads: int, seed: int) -> None:
         fasta = Path(scratch, "test.fasta")
         fasta.write_text("".join(f">{id}\n{s.decode()}\n" for id, _, s in test))
         for name, model in (("before", before), ("updated", done), ("anew", whole)):
-            table = classify_file(model.model, fasta, threads)
+            table = classify_file(model.model, fasta, Options(threads))
             right = table["label"].to_numpy() == truth
             accepted = (table["reject"] == "no").to_numpy()
             print(

@@ -13,6 +13,7 @@ from kreinflow.classify.classification import (
     write_tables,
 )
 from kreinflow.classify.model_file import Model
+from kreinflow.classify.new_objects import Options
 from kreinflow.files.artifacts import replacing
 from kreinflow.files.console import logged
 from kreinflow.sequences.dataset import read_dataset
@@ -35,11 +36,13 @@ with (
     batches = classify_batches(
         model,
         new,
-        snakemake.threads,
-        params.strand == "both",
-        on_fault=first_faults(console.show),
-        backend=backend_named(params.backend),
-        vectors=None if vectors is None else Path(vectors),
+        Options(
+            threads=snakemake.threads,
+            both_strands=params.strand == "both",
+            on_fault=first_faults(console.show),
+            backend=backend_named(params.backend),
+            vectors=None if vectors is None else Path(vectors),
+        ),
     )
     if new.stat().st_size == 0:  # all sequences of the data set have a label
         batches = iter([pd.DataFrame(columns=list(COLUMNS))])

@@ -14,6 +14,7 @@ from kreinflow.answering.relatives import NoRelative, Relatives, overwhelming
 from kreinflow.answering.score_cache import NOBODY
 from kreinflow.answering.unknown_pvalue import Strangeness, strange
 from kreinflow.classify.classification import classify_file
+from kreinflow.classify.new_objects import Options
 from small_inputs import families, write_fasta
 
 NEAR, FAR = 4, 9
@@ -206,7 +207,7 @@ def test_rows_of_a_table_do_not_depend_on_others(tmp_path, monkeypatch, cascade)
         one = classify_file(model, write_fasta(tmp_path / "one.fasta", records[i : i + 1]))
         assert one.iloc[0].equals(whole.iloc[i])
     monkeypatch.setattr("kreinflow.answering.classifier.MOST_PAIRS", 300)
-    assert classify_file(model, tmp_path / "all.fasta", threads=2).equals(whole)
+    assert classify_file(model, tmp_path / "all.fasta", Options(threads=2)).equals(whole)
 
 
 def test_alignments_are_counted_once(tmp_path):

@@ -17,7 +17,7 @@ from kreinflow.answering.score_cache import NOBODY
 from kreinflow.base.errors import KreinflowError
 from kreinflow.classify import new_objects
 from kreinflow.classify.classification import classify_file, nearest_records
-from kreinflow.classify.new_objects import asking, score_new
+from kreinflow.classify.new_objects import Options, score_new
 from kreinflow.files.artifacts import table_text
 from kreinflow.sequences.dataset import write_dataset
 from sequence_pairs import Counting, rectangle, too_large
@@ -48,7 +48,7 @@ def score(a, b):
 
 def test_the_table_says_who_answered_and_what_it_cost(asked):
     model, dataset, new = asked
-    table = classify_file(model, new, threads=2)
+    table = classify_file(model, new, Options(threads=2))
     (batch,) = score_new(model, new)
     m, sequences = len(model.landmark_ids), [s.encode() for *_, s in NEW]
     everyone = np.arange(len(sequences))
@@ -113,7 +113,7 @@ def test_batches_threads_and_backends_do_not_matter(asked, tmp_path, monkeypatch
     whole = classify_file(model, new)
     for threads, backend in ((2, None), (1, "parasail"), (3, "auto")):
         other = None if backend is None else backend_named(backend)
-        again = classify_file(model, new, threads=threads, backend=other)
+        again = classify_file(model, new, Options(threads=threads, backend=other))
         pd.testing.assert_frame_equal(again, whole, check_exact=True)
     order = np.random.default_rng(0).permutation(len(NEW))
     shuffled = write_fasta(tmp_path / "shuffled.fasta", [NEW[i] for i in order])
@@ -133,7 +133,7 @@ def test_each_pair_is_aligned_once_and_counted(asked, tmp_path, monkeypatch):
     new = write_fasta(tmp_path / "new.fasta", NEW[:25])
     counting = Counting()
     monkeypatch.setattr(new_objects, "self_scores", counting.self_scores)
-    table = classify_file(model, new, backend=counting)
+    table = classify_file(model, new, Options(backend=counting))
     assert counting.most == 1
     assert counting.pairs.total() == table["alignments"].sum()
     assert len(set(table["alignments"])) > 2
@@ -154,14 +154,16 @@ def test_scores_of_records_are_held_against_parasail(asked):
     model, _, new = asked
     assert SAMPLE == 1000
     with pytest.raises(KreinflowError, match=r"score \d+, by parasail \d+. This .* Use the align"):
-        classify_file(model, new, backend=Wrong(1))
+        classify_file(model, new, Options(backend=Wrong(1)))
 
 
 def test_a_fault_of_one_record_loses_no_other(asked, tmp_path):
     model, _, new = asked
     records = [NEW[0], ("bad", "a", "M1"), NEW[1], ("poor", "a", "XX"), *NEW[2:]]
     told = []
-    table = classify_file(model, write_fasta(tmp_path / "new.fasta", records), on_fault=told.append)
+    table = classify_file(
+        model, write_fasta(tmp_path / "new.fasta", records), Options(on_fault=told.append)
+    )
     assert len(told) == 2
     fine = table["problem"] == ""
     assert fine.tolist() == [id not in ("bad", "poor") for id, *_ in records]
@@ -184,17 +186,19 @@ def test_models_that_ask_nobody_have_empty_columns(tmp_path):
     assert set(table["stage"]) == {"first"}
     assert set(table["alignments"]) == {len(model.landmark_ids) + 1}
     assert set(table["nearest_record"]) == {""}
-    assert asking(model, [b"MKV"], 1) is None
+    assert all(batch.ask is None for batch in score_new(model, new))
 
 
 def test_words_and_vectors_of_the_index(tmp_path):
     """Those without a vector leave the others what they are."""
     model = with_cascade(*lifted_model(tmp_path, inducing=20, changed=0.6), threshold=2.0)
     new, vectors = tmp_path / "x.fasta", tmp_path / "v.tsv"
-    whole = classify_file(model, new, vectors=vectors)
+    whole = classify_file(model, new, Options(vectors=vectors))
     lines = vectors.read_text().splitlines(keepends=True)
     (tmp_path / "fewer.tsv").write_text("".join(lines[:3] + lines[4:]))
-    table = classify_file(model, new, vectors=tmp_path / "fewer.tsv", on_fault=lambda message: None)
+    table = classify_file(
+        model, new, Options(vectors=tmp_path / "fewer.tsv", on_fault=lambda message: None)
+    )
     kept = np.arange(len(table)) != 2
     pd.testing.assert_frame_equal(table[kept], whole[kept], check_exact=True, check_dtype=False)
     assert (whole["stage"] != "first").all()
@@ -210,7 +214,7 @@ def test_the_chosen_strand_is_asked(tmp_path):
     model = with_cascade(model, dataset, threshold=2.0, evidence="normalised")
     mixed = [r if n % 3 else turned(r) for n, r in enumerate(records)]
     new = write_fasta(tmp_path / "new.fasta", mixed)
-    table = classify_file(model, new, both_strands=True)
+    table = classify_file(model, new, Options(both_strands=True))
     assert table["strand"].tolist() == ["-" if n % 3 == 0 else "+" for n in range(len(records))]
     plain = classify_file(model, tmp_path / "x.fasta")
     landmarks = len(model.landmark_ids) + 1

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from answering.cascades import cascade_model
-from kreinflow.answering.cascade import STAGES
+from kreinflow.answering.cascade import FEATURES, STAGES
 from kreinflow.answering.score_cache import NOBODY
-from kreinflow.classify.cascade_explanation import FEATURES, INTERCEPT, LANDMARKS
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.evidence import PREDICTED, RUNNER_UP
-from kreinflow.classify.explanation import explain, explanation_text
+from kreinflow.classify.explanation import INTERCEPT, LANDMARKS, explain
+from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import score_new
 from kreinflow.sequences.payload import digest

@@ -19,9 +19,10 @@ from kreinflow.classify.classification import (
     classify_batches,
     classify_file,
 )
-from kreinflow.classify.explanation import explain, explanation_text
+from kreinflow.classify.explanation import explain
+from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import reverse_complements
+from kreinflow.classify.new_objects import Options, reverse_complements
 from kreinflow.sequences.fasta import read_any_fasta
 from sequence_pairs import Counting, too_large
 from small_inputs import (
@@ -63,7 +64,7 @@ def test_the_probabilities_are_those_of_the_library(tmp_path, letters, transform
     model, dataset, probabilities = trained_model(config, tmp_path)
     assert np.mean(probabilities.argmax(axis=1) == dataset.labels) > 0.9
     (tmp_path / "mine.txt").unlink()  # the model has all that it needs
-    table = classify_file(model, tmp_path / "x.fasta", threads=2)
+    table = classify_file(model, tmp_path / "x.fasta", Options(threads=2))
     assert tuple(table.columns) == COLUMNS
     assert table["id"].tolist() == [r[0] for r in records]
     np.testing.assert_array_equal(table["probability"], probabilities.max(axis=1))
@@ -113,7 +114,7 @@ def test_m_alignments_a_sequence_and_one_with_itself(tmp_path, monkeypatch):
         model, *_ = model_of(tmp_path, transform=transform, seed=5)
         counting = Counting()
         monkeypatch.setattr(new_objects, "self_scores", counting.self_scores)
-        table = classify_file(model, new, backend=counting)
+        table = classify_file(model, new, Options(backend=counting))
         m = len(model.landmark_ids)
         assert (counting.others, counting.alone, counting.most) == (7 * m, 7, 1)
         assert model.about["training"]["alignments_per_query"] == m + needed
@@ -126,7 +127,7 @@ def test_scores_of_a_backend_are_held_against_parasail(tmp_path):
     with pytest.raises(
         KreinflowError, match=r"score \d+, by parasail \d+. This .* Use the alignment back"
     ):
-        classify_file(model, new, backend=too_large)
+        classify_file(model, new, Options(backend=too_large))
 
 
 @pytest.mark.parametrize("transform", ["log", "raw"])
@@ -136,7 +137,7 @@ def test_batches_do_not_matter(tmp_path, monkeypatch, transform):
     new = write_fasta(tmp_path / "new.fasta", records)
     model, *_ = model_of(tmp_path, transform=transform, seed=5)
     faults = []
-    whole = classify_file(model, new, on_fault=faults.append)
+    whole = classify_file(model, new, Options(on_fault=faults.append))
     assert whole["id"].tolist() == [r[0] for r in records]
     # A model of raw scores does not have to divide by the self-score of XX, which is 0.
     expected = {"bad", "poor"} if transform == "log" else {"bad"}
@@ -147,9 +148,12 @@ def test_batches_do_not_matter(tmp_path, monkeypatch, transform):
     for name, value in (("_RECORDS", 7), ("_LETTERS", 100), ("_LETTERS", 1)):
         with monkeypatch.context() as patch:
             patch.setattr(new_objects, name, value)
-            sizes = [len(batch) for batch in classify_batches(model, new, on_fault=faults.append)]
+            sizes = [
+                len(batch)
+                for batch in classify_batches(model, new, Options(on_fault=faults.append))
+            ]
             assert len(sizes) >= 5
-            parts = classify_file(model, new, on_fault=faults.append)
+            parts = classify_file(model, new, Options(on_fault=faults.append))
         pd.testing.assert_frame_equal(parts, whole, check_exact=True)
     with pytest.raises(InputError, match=r"new\.fasta, record \d+ \(line \d+\), "):
         classify_file(model, new)
@@ -171,7 +175,7 @@ def test_each_record_of_a_batch_has_its_own_fault(tmp_path):
     }
     new = write_fasta(tmp_path / "new.fasta", [(id, "", s) for id, (s, _) in records.items()])
     messages = []
-    table = classify_file(model, new, on_fault=messages.append)
+    table = classify_file(model, new, Options(on_fault=messages.append))
     assert table["id"].tolist() == list(records)
     for problem, (_, expected) in zip(table["problem"], records.values(), strict=True):
         assert problem.startswith(expected) if expected else not problem
@@ -219,7 +223,7 @@ def test_a_sequence_that_no_memory_may_hold_is_a_fault_of_its_own(tmp_path, monk
     monkeypatch.setattr(
         new_objects, "read_any_fasta", lambda path: read_any_fasta(path, longest=100)
     )
-    table = classify_file(model, new, on_fault=lambda line: None)
+    table = classify_file(model, new, Options(on_fault=lambda line: None))
     assert table["id"].tolist() == ["one", "far", "long", "two"]
     why = "has more than 100 residues. Cut it, or remove it."
     assert table["problem"].tolist() == ["", why, why, ""]
@@ -328,7 +332,7 @@ def test_the_better_strand(nucleotides, tmp_path):
     model, records = nucleotides()
     mixed = [r if n % 3 else turned(r) for n, r in enumerate(records)]
     new = write_fasta(tmp_path / "new.fasta", mixed)
-    table = classify_file(model, new, both_strands=True)
+    table = classify_file(model, new, Options(both_strands=True))
     assert tuple(table.columns) == (*COLUMNS[:-1], "strand", "problem")
     assert table["strand"].tolist() == ["-" if n % 3 == 0 else "+" for n in range(len(records))]
     plain = classify_file(model, tmp_path / "x.fasta")
@@ -344,7 +348,7 @@ def test_a_landmark_that_scores_nothing_with_itself_hides_no_strand(nucleotides,
     own[0] = 0.0
     model = replace(model, classifier=replace(model.classifier, landmark_self_scores=own))
     new = write_fasta(tmp_path / "new.fasta", map(turned, records))
-    table = classify_file(model, new, both_strands=True)
+    table = classify_file(model, new, Options(both_strands=True))
     assert set(table["strand"]) == {"-"}
     # Nor is it the nearest.
     assert (table["nearest_landmark"] != model.landmark_ids[0]).all()
@@ -359,7 +363,7 @@ def test_a_negative_score_is_a_fault_of_its_record(tmp_path):
     model = replace(model, scheme=replace(model.scheme, mode="semiglobal"))
     new = write_fasta(tmp_path / "new.fasta", [("odd", "a", "W" * 60), records[0]])
     messages = []
-    table = classify_file(model, new, on_fault=messages.append)
+    table = classify_file(model, new, Options(on_fault=messages.append))
     assert re.search(
         r"record 1 .line 1., odd: its score with the landmark \w+ is negative, which .* log",
         messages[0],
@@ -376,7 +380,7 @@ def test_a_record_that_cannot_be_turned_does_not_lose_the_others(nucleotides, tm
     odd = [("odd", "a", "ACGR" * 9), ("end", "a", records[0][2] + "*-")]
     new = write_fasta(tmp_path / "new.fasta", [*odd, records[0]])
     messages = []
-    table = classify_file(model, new, both_strands=True, on_fault=messages.append)
+    table = classify_file(model, new, Options(both_strands=True, on_fault=messages.append))
     assert len(messages) == 1
     assert "record 1 (line 1), odd: --strand both: the substitution" in messages[0]
     assert "lacks the complement of 'R'" in table["problem"][0]
@@ -415,7 +419,7 @@ def test_decisions_that_overflow_are_no_prediction(tmp_path):
     classifier = replace(model.classifier, decision=large, temperature=0.01)
     faults = []
     model = replace(model, classifier=classifier)
-    table = classify_file(model, tmp_path / "x.fasta", on_fault=faults.append)
+    table = classify_file(model, tmp_path / "x.fasta", Options(on_fault=faults.append))
     assert "(line 1), a0: the model's decision for it is not finite" in faults[0]
     assert len(faults) == len(table) == table["problem"].str.contains("is not finite").sum()
 

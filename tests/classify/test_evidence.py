@@ -14,8 +14,10 @@ from kreinflow.answering.relatives import Relatives
 from kreinflow.classify import evidence, new_objects
 from kreinflow.classify.classification import classify_batches, classify_file
 from kreinflow.classify.evidence import EVIDENCE_COLUMNS
-from kreinflow.classify.explanation import alignments, explain, explanation_text
+from kreinflow.classify.explanation import alignments, explain
+from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.model_file import Model
+from kreinflow.classify.new_objects import Options
 from kreinflow.files.artifacts import table_text
 from kreinflow.sequences.payload import digest
 from small_inputs import (
@@ -35,7 +37,7 @@ NEW = families(7, each=8, changed=0.6)
 def found_by(model, path, **more):
     """The evidence for all records of a file, as one table, and how many alignments it cost."""
     pieces = []
-    table = pd.concat(classify_batches(model, path, on_evidence=pieces.append, **more))
+    table = pd.concat(classify_batches(model, path, Options(on_evidence=pieces.append, **more)))
     whole = pd.concat([piece.table for piece in pieces], ignore_index=True)
     return whole, sum(piece.alignments for piece in pieces), table.reset_index(drop=True)
 
@@ -148,7 +150,7 @@ def test_a_record_has_the_same_alone_in_any_batch_and_with_any_threads(
         pd.testing.assert_frame_equal(alone, own, check_exact=True)
     monkeypatch.setattr(new_objects, "_RECORDS", 5)
     pieces = []
-    tables = list(classify_batches(model, new, on_evidence=pieces.append))
+    tables = list(classify_batches(model, new, Options(on_evidence=pieces.append)))
     assert len(pieces) == len(tables) == 5
     text = "".join(table_text(p.table, header=not i) for i, p in enumerate(pieces))
     assert text == table_text(table)

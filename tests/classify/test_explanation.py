@@ -13,8 +13,9 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import Tree
 from kreinflow.classify.classification import classify_batches, classify_file
 from kreinflow.classify.evidence import SHOWN
-from kreinflow.classify.explanation import INTERCEPT, alignments, explain, explanation_text
-from kreinflow.classify.new_objects import score_new
+from kreinflow.classify.explanation import INTERCEPT, alignments, explain
+from kreinflow.classify.explanation_text import explanation_text
+from kreinflow.classify.new_objects import Options, score_new
 from kreinflow.views.lift import SCORES
 from small_inputs import (
     configuration,
@@ -100,8 +101,13 @@ def lifted(request, tmp_path):
     """A lifted model, the objects that it was trained on, and its explanation of one."""
     model, _ = lifted_model(tmp_path, kernel=request.param, inducing=12, seed=5, changed=0.5)
     path, vectors = tmp_path / "x.fasta", tmp_path / "v.tsv"
-    (batch,) = score_new(model, path, vectors=vectors)
-    return model, batch, explain(model, path, "b3", vectors=vectors), (path, vectors)
+    (batch,) = score_new(model, path, Options(vectors=vectors))
+    return (
+        model,
+        batch,
+        explain(model, path, "b3", options=Options(vectors=vectors)),
+        (path, vectors),
+    )
 
 
 def test_training_records_carry_a_lifted_decision(lifted):
@@ -138,7 +144,7 @@ def test_training_records_carry_a_lifted_decision(lifted):
         np.testing.assert_allclose(table[f"near_{view}"], wanted, rtol=1e-9, atol=1e-12)
     whole = np.prod(near, axis=0) if lift.form == "gaussian" else np.sum(near, axis=0)
     np.testing.assert_allclose(whole, kernel, rtol=1e-9)
-    row = classify_file(model, path, vectors=vectors).set_index("id").loc["b3"]
+    row = classify_file(model, path, Options(vectors=vectors)).set_index("id").loc["b3"]
     assert (row["label"], row["probability"]) == (found.labels[0], found.probabilities[0])
 
 
@@ -164,7 +170,7 @@ def test_a_lifted_decision_is_told_with_the_scores_of_the_landmarks(lifted):
 
 def test_a_lifted_decision_that_is_no_sum_has_no_contributions(tmp_path):
     model, _ = lifted_model(tmp_path, learner="nearest", inducing=12)
-    found = explain(model, tmp_path / "x.fasta", "b3", vectors=tmp_path / "v.tsv")
+    found = explain(model, tmp_path / "x.fasta", "b3", options=Options(vectors=tmp_path / "v.tsv"))
     assert "contribution" not in found.table
     assert found.table["kernel"].is_monotonic_decreasing
     assert "is not a sum over training records" in explanation_text(found, 3)
@@ -206,7 +212,7 @@ def test_alignments_are_those_of_the_nearest_members_of_both_classes_in_turn(lin
 def test_the_evidence_is_that_of_classify_and_comes_first(linear):
     model, path, id = linear
     pieces = []
-    list(classify_batches(model, path, on_evidence=pieces.append))
+    list(classify_batches(model, path, Options(on_evidence=pieces.append)))
     table = pieces[0].table
     own = table[table["query"] == id].reset_index(drop=True)
     found = explain(model, path, id, shown=SHOWN)

@@ -14,7 +14,7 @@ from kreinflow.answering.query import Query
 from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.model_file import Model, final_model
-from kreinflow.classify.new_objects import score_new
+from kreinflow.classify.new_objects import Options, score_new
 from kreinflow.files.checksums import UNSET, seal
 from small_inputs import (
     DNA,
@@ -96,7 +96,8 @@ def test_a_lifted_model_is_the_same_bytes_and_decides_the_same(tmp_path, kernel,
     again.save(tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     (one,), (two,) = (
-        score_new(m, tmp_path / "x.fasta", vectors=tmp_path / "v.tsv") for m in (model, again)
+        score_new(m, tmp_path / "x.fasta", Options(vectors=tmp_path / "v.tsv"))
+        for m in (model, again)
     )
     np.testing.assert_array_equal(
         model.classifier.predict_proba(one), again.classifier.predict_proba(two)

@@ -7,7 +7,7 @@ import pytest
 
 from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import classify_file
-from kreinflow.classify.new_objects import score_new
+from kreinflow.classify.new_objects import Options, score_new
 from kreinflow.sequences.files import STANDARD_INPUT
 from small_inputs import (
     DNA,
@@ -158,8 +158,8 @@ def lifted(tmp_path_factory):
 
 def test_a_row_of_a_lifted_model_does_not_depend_on_its_batch(lifted, tmp_path, monkeypatch):
     model, folder = lifted
-    whole = classify_file(model, folder / "x.fasta", vectors=folder / "v.tsv")
-    again = classify_file(model, folder / "x.fasta", threads=2, vectors=folder / "v.tsv")
+    whole = classify_file(model, folder / "x.fasta", Options(vectors=folder / "v.tsv"))
+    again = classify_file(model, folder / "x.fasta", Options(threads=2, vectors=folder / "v.tsv"))
     assert again.equals(whole)
     lines = (folder / "v.tsv").read_text().splitlines(keepends=True)
     for place, record in enumerate(families(4)):
@@ -167,22 +167,22 @@ def test_a_row_of_a_lifted_model_does_not_depend_on_its_batch(lifted, tmp_path, 
             continue
         alone = write_fasta(tmp_path / "one.fasta", [record])
         (tmp_path / "one.tsv").write_text(lines[0] + lines[place + 1])
-        row = classify_file(model, alone, vectors=tmp_path / "one.tsv")
+        row = classify_file(model, alone, Options(vectors=tmp_path / "one.tsv"))
         assert row.iloc[0].equals(whole.iloc[place])
     monkeypatch.setattr("kreinflow.classify.new_objects._LETTERS", 200)
-    batches = list(score_new(model, folder / "x.fasta", vectors=folder / "v.tsv"))
+    batches = list(score_new(model, folder / "x.fasta", Options(vectors=folder / "v.tsv")))
     assert len(batches) > 5
-    assert classify_file(model, folder / "x.fasta", vectors=folder / "v.tsv").equals(whole)
+    assert classify_file(model, folder / "x.fasta", Options(vectors=folder / "v.tsv")).equals(whole)
 
 
 def test_a_record_without_a_vector_loses_no_other(lifted, tmp_path):
     model, folder = lifted
     lines = (folder / "v.tsv").read_text().splitlines(keepends=True)
     (tmp_path / "fewer.tsv").write_text("".join(lines[:3] + lines[4:]))
-    whole = classify_file(model, folder / "x.fasta", vectors=folder / "v.tsv")
+    whole = classify_file(model, folder / "x.fasta", Options(vectors=folder / "v.tsv"))
     told = []
     table = classify_file(
-        model, folder / "x.fasta", on_fault=told.append, vectors=tmp_path / "fewer.tsv"
+        model, folder / "x.fasta", Options(on_fault=told.append, vectors=tmp_path / "fewer.tsv")
     )
     kept = np.arange(len(table)) != 2
     assert table[kept].equals(whole[kept])
@@ -191,7 +191,7 @@ def test_a_record_without_a_vector_loses_no_other(lifted, tmp_path):
     assert len(told) == 1
     assert told[0].endswith(f"record 3 (line 5), a2: {fault}")
     with pytest.raises(InputError, match="a2: has no vector in"):
-        classify_file(model, folder / "x.fasta", vectors=tmp_path / "fewer.tsv")
+        classify_file(model, folder / "x.fasta", Options(vectors=tmp_path / "fewer.tsv"))
 
 
 def test_vectors_that_do_not_fit_the_model(lifted, tmp_path):
@@ -200,10 +200,10 @@ def test_vectors_that_do_not_fit_the_model(lifted, tmp_path):
         classify_file(model, folder / "x.fasta")
     path = write_vectors(tmp_path / "wide.csv", [f"a{i}" for i in range(10)], columns=5)
     with pytest.raises(InputError, match="wide.csv: has 5 columns of numbers where .* have 4"):
-        classify_file(model, folder / "x.fasta", vectors=path)
+        classify_file(model, folder / "x.fasta", Options(vectors=path))
     plain, _ = lifted_model(tmp_path, vectors=False)
     with pytest.raises(InputError, match="--vectors .*wide.csv: the model looks at no vectors."):
-        classify_file(plain, tmp_path / "x.fasta", vectors=path)
+        classify_file(plain, tmp_path / "x.fasta", Options(vectors=path))
 
 
 def test_objects_of_a_matrix_have_vectors_too(tmp_path):
@@ -214,7 +214,7 @@ def test_objects_of_a_matrix_have_vectors_too(tmp_path):
         tmp_path, "dissimilarity", recipe=recipe, vectors="v.csv", seed=3
     )
     assert "vectors" in model.classifier.lift.rates, "the test needs a model that looks at them"
-    table = classify_file(model, tmp_path / "k.csv", vectors=vectors)
+    table = classify_file(model, tmp_path / "k.csv", Options(vectors=vectors))
     np.testing.assert_array_equal(table["probability"], probabilities.max(axis=1))
 
 
@@ -232,8 +232,8 @@ def test_words_are_those_of_the_strand_that_was_scored(tmp_path):
     lift = replace(classifier.lift, rates={"scores": 0.1, "words": 1.0})
     model = replace(model, classifier=replace(classifier, lift=lift))
     other = write_fasta(tmp_path / "other.fasta", [turned(record) for record in records])
-    given = classify_file(model, tmp_path / "x.fasta", both_strands=True)
-    table = classify_file(model, other, both_strands=True)
+    given = classify_file(model, tmp_path / "x.fasta", Options(both_strands=True))
+    table = classify_file(model, other, Options(both_strands=True))
     assert given["strand"].tolist() == ["+"] * len(records)
     assert table["strand"].tolist() == ["-"] * len(records)
     assert table.drop(columns="strand").equals(given.drop(columns="strand"))

@@ -16,9 +16,11 @@ from kreinflow.classify.classification import (
     classify_file,
     write_tables,
 )
-from kreinflow.classify.explanation import explain, explanation_text
+from kreinflow.classify.explanation import explain
+from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.inspection import describe_model, description_text
 from kreinflow.classify.model_file import Model
+from kreinflow.classify.new_objects import Options
 from small_inputs import PROTEIN, families, write_fasta
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
@@ -44,7 +46,7 @@ def with_threshold(model, code, threshold):
 
 
 def test_all_labels_above_their_thresholds_are_listed_the_likeliest_first(it, folder):
-    table = classify_file(it.model, folder / "x.fasta", threads=2)
+    table = classify_file(it.model, folder / "x.fasta", Options(threads=2))
     at = COLUMNS.index("problem")
     assert tuple(table.columns) == (*COLUMNS[:at], *LABELS_COLUMNS, *COLUMNS[at:])
     _, memberships = chimeras()
@@ -88,7 +90,7 @@ def test_an_object_without_any_label_is_rejected_and_its_row_is_whole(it, folder
     for code in range(3):
         model = with_threshold(model, code, 0.999)
     pieces = []
-    counts = write_tables(classify_batches(model, path, on_fault=print), pieces.append)
+    counts = write_tables(classify_batches(model, path, Options(on_fault=print)), pieces.append)
     (folder / "out.tsv").write_text("".join(pieces))
     table = pd.read_csv(folder / "out.tsv", sep="\t", dtype=str, keep_default_na=False)
     assert table["labels"].tolist() == [""] * 5
@@ -155,4 +157,4 @@ def test_the_description_has_the_thresholds(it):
 def test_sets_and_the_control_of_errors_are_for_one_label_each(it, folder, asked):
     message = r"the model gives several labels, .*\. Leave out confidence and errors\.$"
     with pytest.raises(InputError, match=message):
-        classify_file(it.model, folder / "x.fasta", **asked)
+        classify_file(it.model, folder / "x.fasta", Options(**asked))

@@ -15,6 +15,7 @@ from kreinflow.classify.classification import classify_file
 from kreinflow.classify.inspection import describe_model, description_text
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model
+from kreinflow.classify.new_objects import Options
 from kreinflow.classify.new_records import read_new
 from kreinflow.classify.update import update, update_text
 from kreinflow.fitting.run import objects_of
@@ -263,7 +264,7 @@ def test_sets_of_a_cascade_stay_those_of_whole_answers(tmp_path):
     np.testing.assert_array_equal(limits[[0, 1, 3]][kept], before.limits(0.9)[kept])
     done.model.save(tmp_path / "two.safetensors")
     given = Model.load(tmp_path / "two.safetensors"), write_fasta(tmp_path / "n.fasta", new)
-    table = classify_file(*given, confidence=0.9, errors=0.2)
+    table = classify_file(*given, options=Options(confidence=0.9, errors=0.2))
     own = [label in text.split(";") for (_, label, _), text in zip(new, table["set"], strict=True)]
     assert np.mean(own) > 0.8
 

@@ -30,7 +30,7 @@ from kreinflow.classify.classification import (
 )
 from kreinflow.classify.evidence import CANDIDATES
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import score_new
+from kreinflow.classify.new_objects import Options, score_new
 from kreinflow.commands.classify import BACKENDS
 from kreinflow.commands.main import main
 from kreinflow.config.schema import schema
@@ -262,7 +262,7 @@ def test_pieces_wait_until_all_are_read():
 def test_pieces_come_back_as_they_were(unsure, doubtful, monkeypatch, tmp_path):
     """Numbers stay numbers, odd ids are as they were, and what waits is plain text."""
     asked = {"confidence": 0.8, "errors": 0.2, "on_fault": print}
-    batch = pd.concat(classify_batches(unsure.model, doubtful, **asked), ignore_index=True)
+    batch = pd.concat(classify_batches(unsure.model, doubtful, Options(**asked)), ignore_index=True)
     batch.loc[0, "id"] = 'tab\t, "quote", NA, \u00e4, \udc80'
     batch["odd"] = np.resize([np.inf, -0.0, 5e-324, 0.1 + 0.2, np.nan], len(batch))
     waiting = (tmp_path / "waiting").open("w+b")
@@ -278,9 +278,9 @@ def test_pieces_come_back_as_they_were(unsure, doubtful, monkeypatch, tmp_path):
 
 
 def test_in_python_the_columns_are_those_without_errors(unsure, doubtful):
-    given = unsure.model, doubtful, 1, False, print
-    plain = classify_file(*given, confidence=0.8)
-    table = classify_file(*given, confidence=0.8, errors=0.2)
+    given = unsure.model, doubtful
+    plain = classify_file(*given, Options(confidence=0.8, on_fault=print))
+    table = classify_file(*given, Options(confidence=0.8, errors=0.2, on_fault=print))
     pd.testing.assert_frame_equal(table[list(plain.columns)], plain, check_exact=True)
     assert table["error_p"].dtype == np.float64
 
@@ -417,7 +417,7 @@ def test_evidence_is_written_beside_the_predictions(run, apart, tmp_path, monkey
     assert code == 0
     pieces = []
     model = Model.load(path, [records])
-    list(classify_batches(model, new, on_evidence=pieces.append))
+    list(classify_batches(model, new, Options(on_evidence=pieces.append)))
     (piece,) = pieces
     expected = table_text(piece.table)
     for name, threads in (("e.tsv", 1), ("e.tsv.gz", 3)):

@@ -4,6 +4,7 @@ import numpy as np
 
 from answering.cascades import cascade_model
 from kreinflow.classify.classification import classify_file
+from kreinflow.classify.new_objects import Options
 from kreinflow.compare.competitor import Records
 from kreinflow.compare.ours import Ours, training_alignments
 from kreinflow.sequences.partition import Partition
@@ -18,7 +19,7 @@ def test_a_model_that_looks_at_vectors_gets_those_of_its_queries(tmp_path):
     ours.fit(Records(dataset.sequences, labels), tmp_path, 1)
     order = np.random.default_rng(1).permutation(len(dataset.sequences))
     found = ours.predict([dataset.sequences[row] for row in order])
-    table = classify_file(model, tmp_path / "x.fasta", vectors=tmp_path / "v.tsv")
+    table = classify_file(model, tmp_path / "x.fasta", Options(vectors=tmp_path / "v.tsv"))
     assert found == table["label"][order].tolist()
     assert len(set(found)) == 3
     assert ours.alignments_per_query() == len(model.landmark_ids) + 1

@@ -17,6 +17,7 @@ from kreinflow.answering.label_sets import SET_COLUMNS
 from kreinflow.answering.query import Query
 from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.classify.classification import classify_file
+from kreinflow.classify.new_objects import Options
 from kreinflow.evaluation.metrics import COST_COLUMNS, REASON_COLUMNS
 from kreinflow.files.artifacts import write_array, write_table
 from kreinflow.fitting import run as models_run
@@ -177,7 +178,7 @@ def test_records_held_out_as_unknown_are_predicted_from_columns_of_their_own(kep
 def test_a_lifted_model_sees_what_the_unknown_records_are(tmp_path):
     model, dataset = lifted_model(tmp_path, inducing=20)
     path, vectors = tmp_path / "x.fasta", tmp_path / "v.tsv"
-    table = classify_file(model, path, vectors=vectors).set_index("id")
+    table = classify_file(model, path, Options(vectors=vectors)).set_index("id")
     ids = list(dataset.ids)
     landmarks = dataset.rows[[ids.index(id) for id in model.landmark_ids]]
     every = np.arange(len(dataset.digests))

@@ -50,6 +50,13 @@ STAGES = ("first", "nearest", "pairs")
 
 FIRST, NEAREST, PAIRS = range(3)
 
+FEATURES = {
+    FIRST: ("decision",),
+    NEAREST: ("decision", "best_evidence", "mean_evidence", "share"),
+    PAIRS: ("log_probability", "votes"),
+}
+"""What the conditional logit of each stage looks at."""
+
 REASONS = ("", "unsure", "unknown", "no relative")
 """Why an answer is rejected: its probability is too small; the object is too strange, by its
 p-value; it has no relative among the training records. The last that holds is told."""
@@ -254,21 +261,44 @@ class Cascade(State):
             up = np.flatnonzero(before.probabilities.max(axis=1) < threshold)
             if not up.size:
                 continue
-            if level.stage == NEAREST:
-                if len(found) == 2:
-                    scores.rank(up, max(self.steps))
-                features, alignments = scores.nearest(up, level.asks)
-                said.probabilities[up] = logit(features, weights)
-                said.alignments[up], said.reached[up] = alignments, True
-                continue
-            assert self.machines is not None, "a level of pairs without machines"
-            own = before.probabilities[up]
-            votes, alignments, voting = scores.votes(
-                up, own, self.machines, self.likeliest, level.asks
-            )
-            said.probabilities[up[voting]] = logit(pair_features(own, votes)[voting], weights)
-            said.alignments[up[voting]], said.reached[up[voting]] = alignments[voting], True
+            if len(found) == 2 and level.stage == NEAREST:
+                scores.rank(up, max(self.steps))
+            features, alignments, asked = self.features(level, scores, up, before.probabilities[up])
+            said.probabilities[up[asked]] = logit(features[asked], weights)
+            said.alignments[up[asked]], said.reached[up[asked]] = alignments[asked], True
         return found
+
+    def features(
+        self, level: Level, scores: RecordScores, places: IntArray, before: FloatArray
+    ) -> tuple[FloatArray, IntArray, NDArray[np.bool_]]:
+        """Return what the conditional logit of a level looks at.
+
+        Parameters
+        ----------
+        level : Level
+        scores : RecordScores
+        places : ndarray of shape (k,)
+            Objects.
+        before : ndarray of shape (k, n_classes)
+            Their probabilities at the level before.
+
+        Returns
+        -------
+        ndarray of shape (k, n_classes, n_features)
+            See :data:`FEATURES`.
+        ndarray of shape (k,)
+            Alignments so far beyond the landmarks.
+        ndarray of shape (k,), bool
+            Whether the object asks a record there.
+        """
+        if level.stage == NEAREST:
+            features, alignments = scores.nearest(places, level.asks)
+            return features, alignments, np.ones(len(places), dtype=bool)
+        assert self.machines is not None, "a level of pairs without machines"
+        votes, alignments, voting = scores.votes(
+            places, before, self.machines, self.likeliest, level.asks
+        )
+        return pair_features(before, votes), alignments, voting
 
     state: ClassVar = {
         "transform": TRANSFORM,

@@ -137,7 +137,7 @@ class RecordScores:
     ) -> None:
         self.records, self.query = records, query
         self._transform, self._evidence = transform, evidence
-        self._asked = cached(query, records)
+        self.scores = cached(query, records)  # as aligned
         n = len(query)
         self._is_landmark = np.isin(np.arange(len(records)), records.landmarks)
         self._order = np.full((n, 0), NOBODY, dtype=np.int64)
@@ -214,7 +214,7 @@ class RecordScores:
         places : ndarray of shape (k,)
         records : ndarray of shape (k, q)
         """
-        return self._resembling(places, records, self._asked(places, records))
+        return self._resembling(places, records, self.scores(places, records))
 
     def _resembling(
         self, places: IntArray, records: IntArray, scores: FloatArray
@@ -253,7 +253,11 @@ class RecordScores:
         most = (asked >= 0) & (said == said.max(axis=1, keepdims=True, initial=-np.inf))
         first = np.where(most, asked, len(self.records)).min(axis=1, initial=len(self.records))
         best = np.where(most.any(axis=1), first, NOBODY)
-        return best, self._asked(places, best[:, None])[:, 0]
+        return best, self.scores(places, best[:, None])[:, 0]
+
+    def ranked(self, places: IntArray, q: int) -> IntArray:
+        """Return the q nearest records of some objects, which :meth:`rank` has found."""
+        return self._order[places, :q]
 
     def nearest(self, places: IntArray, q: int) -> tuple[FloatArray, IntArray]:
         """Ask the q nearest records of some objects, which :meth:`rank` has found.
@@ -265,8 +269,8 @@ class RecordScores:
         ndarray of shape (k,)
             Alignments so far beyond the landmarks.
         """
-        near = self._order[places, :q]
-        said = self._said(places, near)
+        near = self.ranked(places, q)
+        said = self.evidence(places, near)
         classes = np.where(near >= 0, self.records.classes[near], NOBODY)
         features = nearest_features(self.query.decisions[places], classes, said)
         return features, self._fresh(near).sum(axis=1)
@@ -309,29 +313,31 @@ class RecordScores:
         asked = np.full((len(places), max(map(len, members), default=0)), NOBODY, dtype=np.int64)
         for number, some in enumerate(members):
             asked[of_object == number, : len(some)] = some
-        self._asked(places, asked)
+        self.scores(places, asked)
         votes = np.zeros_like(before)
         ends = machines.ends(classes)
         for contest in contests.T:
             for pair in np.unique(contest[contest >= 0]).tolist():
                 rows = np.flatnonzero(contest == pair)
-                own = machines.members(classes, pair)
-                objects = places[rows]
-                scores = self._asked(objects, np.tile(own, (len(rows), 1)))
-                similar = self._transform.apply(
-                    scores,
-                    self.query.self_scores[objects],
-                    records.self_scores[own],
-                    self.query.lengths[objects],
-                    records.lengths[own],
-                )
-                vote = np.tanh(machines.decide(pair, ends, similar, self.query.rows[objects]))
+                similar = self.similarities(places[rows], machines.members(classes, pair))
+                rows_of = self.query.rows[places[rows]]
+                vote = np.tanh(machines.decide(pair, ends, similar, rows_of))
                 votes[rows, machines.pairs[pair, 0]] += vote
                 votes[rows, machines.pairs[pair, 1]] -= vote
         near = self._order[places, :q]
         twice = np.isin(_keys(asked, len(records)), _keys(near, len(records)))
         fresh = self._fresh(near).sum(axis=1) + (self._fresh(asked) & ~twice).sum(axis=1)
         return votes, np.asarray(fresh), np.asarray(voting)
+
+    def similarities(self, places: IntArray, records: IntArray) -> FloatArray:
+        """Return the transformed scores of some objects with records, of shape (k, n_records)."""
+        return self._transform.apply(
+            self.scores(places, np.tile(records, (len(places), 1))),
+            self.query.self_scores[places],
+            self.records.self_scores[records],
+            self.query.lengths[places],
+            self.records.lengths[records],
+        )
 
     def best(
         self, places: IntArray, labels: IntArray, q: int, members: bool
@@ -366,19 +372,19 @@ class RecordScores:
             if not asked.shape[1]:
                 continue
             fits = (asked >= 0) & (self.records.classes[asked] == labels[rows, None])
-            said = np.where(fits, self._said(own, np.where(fits, asked, NOBODY)), -np.inf)
+            said = np.where(fits, self.evidence(own, np.where(fits, asked, NOBODY)), -np.inf)
             most = fits & (said == said.max(axis=1, keepdims=True))
             first = np.where(most, asked, len(self.records)).min(axis=1)
             found = most.any(axis=1)
             best[rows[found]] = first[found]
-            score[rows[found]] = self._asked(own[found], first[found, None])[:, 0]
+            score[rows[found]] = self.scores(own[found], first[found, None])[:, 0]
         return best, score
 
-    def _said(self, places: IntArray, records: IntArray) -> FloatArray:
-        """Return the evidence of records, of shape (k, q); 0 for none."""
+    def evidence(self, places: IntArray, records: IntArray) -> FloatArray:
+        """Return the evidence of records for some objects, of shape (k, q); 0 for none."""
         of, query = self.records, self.query
         return self._evidence.evidence(
-            self._asked(places, records),
+            self.scores(places, records),
             query.self_scores[places, None],
             of.self_scores[records],
             query.lengths[places, None],

@@ -10,48 +10,31 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.alignment.backends import Backend
 from kreinflow.alignment.engine import in_threads
 from kreinflow.answering.cascade import STAGES, Answers
-from kreinflow.answering.label_sets import Calibration
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.classify.acceptance import accepting
 from kreinflow.classify.evidence import (
     SHOWN,
-    Evidence,
     Witnesses,
     likeliest_two,
     nearest_landmarks,
     traced,
 )
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import (
-    Batch,
-    score_new,
-)
+from kreinflow.classify.new_objects import DEFAULTS, Batch, Options, score_new
 from kreinflow.files.artifacts import table_text
 from kreinflow.sequences.labels import SEPARATOR
 
+RECORD_COLUMNS = ("nearest_record", "record_label", "record_evalue", "record_identity")
+"""See :func:`nearest_records`."""
+
 COLUMNS = (
-    "id",
-    "label",
-    "probability",
-    "runner_up",
-    "runner_up_probability",
-    "reject",
-    "reason",
-    "p_value",
-    "margin",
-    "nearest_landmark",
-    "landmark_label",
-    "landmark_score",
-    "stage",
-    "alignments",
-    "nearest_record",
-    "record_label",
-    "record_evalue",
-    "record_identity",
+    *("id", "label", "probability", "runner_up", "runner_up_probability"),
+    *("reject", "reason", "p_value", "margin"),
+    *("nearest_landmark", "landmark_label", "landmark_score", "stage", "alignments"),
+    *RECORD_COLUMNS,
     "problem",
 )
 """Columns of the table: ``reject`` is ``yes`` where there is a ``reason``, one of
@@ -80,42 +63,21 @@ LABELS_COLUMNS = ("labels", "label_probabilities")
 probabilities, each with a semicolon between. ``reject`` is ``yes`` where there is none."""
 
 
-def classify_file(
-    model: Model,
-    path: Path,
-    threads: int = 1,
-    both_strands: bool = False,
-    on_fault: Callable[[str], None] | None = None,
-    backend: Backend | None = None,
-    vectors: Path | None = None,
-    confidence: float | None = None,
-    errors: float | None = None,
-) -> pd.DataFrame:
+def classify_file(model: Model, path: Path, options: Options = DEFAULTS) -> pd.DataFrame:
     """Return the pieces of :func:`classify_batches` as one table."""
-    batches = classify_batches(
-        model, path, threads, both_strands, on_fault, backend, vectors, confidence, errors
-    )
-    if errors is not None:
-        batches = accepting(batches, errors)
+    batches = classify_batches(model, path, options)
+    if options.errors is not None:
+        batches = accepting(batches, options.errors)
     return pd.concat(batches, ignore_index=True)
 
 
 def classify_batches(
-    model: Model,
-    path: Path,
-    threads: int = 1,
-    both_strands: bool = False,
-    on_fault: Callable[[str], None] | None = None,
-    backend: Backend | None = None,
-    vectors: Path | None = None,
-    confidence: float | None = None,
-    errors: float | None = None,
-    on_evidence: Callable[[Evidence], object] | None = None,
+    model: Model, path: Path, options: Options = DEFAULTS
 ) -> Iterator[pd.DataFrame]:
     """Classify the sequences of a FASTA file, the rows of a matrix, vectors or strings, in order.
 
     The table, one row an object with the columns :data:`COLUMNS`, comes in pieces as the input is
-    read.
+    read. Of a model whose records are apart and were not given the first stage answers.
 
     Parameters
     ----------
@@ -126,32 +88,12 @@ def classify_batches(
         a header, in any order, those that are no landmark left out; without a header, in the order
         of ``model.landmark_ids``; for a model of vectors or strings, a file of them as for
         training.
-    threads : int
-        Of the alignment. The result does not depend on it.
-    both_strands : bool
-        See :func:`~kreinflow.classify.new_objects.score_new`.
-    on_fault : callable, optional
-        Called with a message for each record that cannot be classified; without it the first one
-        is raised.
-    backend : callable, optional
-        What aligns, "auto" if it is left out.
-    vectors : Path, optional
-        See :func:`~kreinflow.classify.new_objects.score_new`.
-    confidence : float, optional
-        Above 0, below 1: adds the columns ``set`` and ``set_size``.
-    errors : float, optional
-        Above 0, below 1: adds the column ``error_p``, which
-        :func:`~kreinflow.classify.acceptance.accepting` takes.
-    on_evidence : callable, optional
-        Called for each piece with the :data:`~kreinflow.classify.evidence.SHOWN` nearest members of
-        the predicted class, or of all labels, and of the runner-up of each object, and the member
-        of another class that its answer names, before the piece comes. Costs
+    options : Options
+        ``on_evidence`` gets the :data:`~kreinflow.classify.evidence.SHOWN` nearest members of the
+        predicted class, or of all labels, and of the runner-up of each object, and the member of
+        another class that its answer names. That costs
         :data:`~kreinflow.classify.evidence.CANDIDATES` alignments for each of these classes at
-        most. The table stays as it is without.
-
-    Notes
-    -----
-    Of a model with a cascade whose records are apart and were not given the first stage answers.
+        most; the table stays as it is without.
 
     Raises
     ------
@@ -159,47 +101,36 @@ def classify_batches(
         If the file cannot be read, or does not fit the model; or if the model cannot promise what
         is asked for.
     """
-    calibration, witnesses = _calibration(model, confidence, errors), Witnesses(model)
-
-    def promised(probabilities: FloatArray) -> dict[str, NDArray[Any]]:
-        found: dict[str, NDArray[Any]] = {}
-        if calibration is not None and confidence is not None:
-            sets = calibration.sets(probabilities, confidence)
-            found["set"] = joined_labels(model.classifier.classes, probabilities, sets)
-            found["set_size"] = sets.sum(axis=1).astype(object)
-        if calibration is not None and errors is not None:
-            found["error_p"] = calibration.p_values(probabilities.max(axis=1))
-        return found
-
+    _check_promises(model, options)
+    witnesses = Witnesses(model)
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told by its name
-        for batch in score_new(model, path, threads, both_strands, backend, vectors):
+        for batch in score_new(model, path, options):
             answers = model.classifier.answer(batch)
-            table = _table(model, batch, answers, threads, promised)
+            table = _table(model, batch, answers, options)
             for place, fault in sorted(batch.faults.items()):
                 message = f"{batch.place(place)}: {fault}"
-                if on_fault is None:
+                if options.on_fault is None:
                     raise InputError(message)
-                on_fault(message)
-            if on_evidence is not None:
-                on_evidence(witnesses.evidence(batch, answers, SHOWN, threads))
+                options.on_fault(message)
+            if options.on_evidence is not None:
+                options.on_evidence(witnesses.evidence(batch, answers, SHOWN, options.threads))
             yield table
 
 
-def _calibration(
-    model: Model, confidence: float | None, errors: float | None
-) -> Calibration | None:
-    """Return what promises rest on, if any is asked for; refuse what cannot be promised."""
-    for name, share in (("confidence", confidence), ("errors", errors)):
+def _check_promises(model: Model, options: Options) -> None:
+    """Refuse sets and errors that cannot be promised."""
+    asked = {"confidence": options.confidence, "errors": options.errors}
+    for name, share in asked.items():
         if share is not None and not 0 < share < 1:
             raise InputError(f"{name}: {share:g} is not between 0 and 1. Give a share, as 0.95.")
-    if confidence is None and errors is None:
-        return None
+    if options.confidence is None and options.errors is None:
+        return
+    calibration = model.classifier.calibration
     if model.classifier.several is not None:
         raise InputError(
             "the model gives several labels, but sets and the control of errors are for objects "
             "with one label. Leave out confidence and errors."
         )
-    calibration = model.classifier.calibration
     if calibration is None:
         raise InputError(
             "the model has no records to make sets or to control errors with: an older version "
@@ -208,13 +139,12 @@ def _calibration(
     if model.lacks_records:
         raise InputError(
             "sets and the control of errors rest on the answers of the cascade, and the model has "
-            "nobody to ask. Give its training records (--records)."
+            "no records to align with. Give its training records (--records)."
         )
-    if confidence is not None:
-        calibration.limits(confidence)
-    if errors is not None:
-        calibration.check_errors(errors)
-    return calibration
+    if options.confidence is not None:
+        calibration.limits(options.confidence)
+    if options.errors is not None:
+        calibration.check_errors(options.errors)
 
 
 def joined_labels(
@@ -308,14 +238,6 @@ def nearest_records(
     object. Its E-value is NaN if the evidence is none. Its identity is the share of equal residues
     in the columns of the alignment; NaN if that has more than
     :data:`~kreinflow.classify.evidence.LARGEST_TRACE` cells.
-
-    Parameters
-    ----------
-    model : Model
-    batch : Batch
-    answers : Answers
-        Of the objects that are scored.
-    threads : int
     """
     nearest = answers.nearest
     rows = np.flatnonzero(nearest >= 0)
@@ -339,22 +261,11 @@ def nearest_records(
             return alignment.identical / len(alignment.marks)
 
         identity[rows] = in_threads(share, rows.tolist(), threads)
-    return {
-        "nearest_record": ids,
-        "record_label": labels,
-        "record_evalue": evalue,
-        "record_identity": identity,
-    }
+    return dict(zip(RECORD_COLUMNS, (ids, labels, evalue, identity), strict=True))
 
 
 def answered_nodes(model: Model, answers: Answers) -> dict[str, NDArray[Any]]:
-    """Return the :data:`LEVEL_COLUMNS` of a model with levels; nothing of another one.
-
-    Parameters
-    ----------
-    model : Model
-    answers : Answers
-    """
+    """Return the :data:`LEVEL_COLUMNS` of a model with levels; nothing of another one."""
     levels = model.classifier.levels
     if levels is None:
         return {}
@@ -371,16 +282,38 @@ def first_alignments(model: Model, batch: Batch) -> int:
     return strands * (len(model.landmark_ids) + int(with_itself))
 
 
-def _table(
-    model: Model,
-    batch: Batch,
-    answers: Answers,
-    threads: int,
-    promised: Callable[[FloatArray], dict[str, NDArray[Any]]],
-) -> pd.DataFrame:
+def _promised(model: Model, probabilities: FloatArray, options: Options) -> dict[str, NDArray[Any]]:
+    """Return the columns of sets and p-values that are asked for."""
+    calibration, found = model.classifier.calibration, {}
+    if calibration is not None and options.confidence is not None:
+        sets = calibration.sets(probabilities, options.confidence)
+        found["set"] = joined_labels(model.classifier.classes, probabilities, sets)
+        found["set_size"] = sets.sum(axis=1).astype(object)
+    if calibration is not None and options.errors is not None:
+        found["error_p"] = calibration.p_values(probabilities.max(axis=1))
+    return found
+
+
+def _labels(model: Model, answers: Answers) -> dict[str, NDArray[Any]]:
+    """Return the columns of objects that may have several labels; none for other models.
+
+    What is rejected has no label.
+    """
+    several, classes = model.classifier.several, model.classifier.classes
+    if several is None:
+        return {}
+    cells = np.full((len(LABELS_COLUMNS), len(answers.reason)), "", dtype=object)
+    for row in np.flatnonzero(~answers.rejected).tolist():
+        own = answers.probabilities[row]
+        ranked = several.ranked(own)
+        cells[0, row] = SEPARATOR.join(classes[c] for c in ranked)
+        cells[1, row] = SEPARATOR.join(str(float(own[c])) for c in ranked)
+    return dict(zip(LABELS_COLUMNS, cells, strict=True))
+
+
+def _table(model: Model, batch: Batch, answers: Answers, options: Options) -> pd.DataFrame:
     """Return the rows of a batch, adding to its faults the decisions that are not finite."""
-    n, scored = len(batch.ids), batch.scored
-    probabilities = answers.probabilities
+    n, scored, probabilities = len(batch.ids), batch.scored, answers.probabilities
     finite = np.isfinite(probabilities).all(axis=1)
     for place in scored[~finite].tolist():
         batch.faults[place] = (
@@ -389,12 +322,8 @@ def _table(
         )
     classes = np.array(model.classifier.classes, dtype=object)
     landmarks, landmark_scores = nearest_landmarks(model, batch)
-    at_levels = answered_nodes(model, answers)
-    promises = promised(probabilities)
-    labels = _all_labels(model, answers)
     rows, (first, second) = np.arange(len(scored)), likeliest_two(probabilities)
     top, runner_up = probabilities[rows, first], probabilities[rows, second]
-    alignments = first_alignments(model, batch) + answers.alignments
     found: dict[str, NDArray[Any]] = {
         "label": classes[first],
         "probability": top,
@@ -408,14 +337,13 @@ def _table(
         "landmark_label": model.landmark_labels[landmarks],
         "landmark_score": landmark_scores,
         "stage": np.array(STAGES, dtype=object)[answers.stage],
-        "alignments": alignments.astype(object),
-        **nearest_records(model, batch, answers, threads),
-        **promises,
-        **labels,
+        "alignments": (first_alignments(model, batch) + answers.alignments).astype(object),
+        **nearest_records(model, batch, answers, options.threads),
+        **_promised(model, probabilities, options),
+        **_labels(model, answers),
+        **answered_nodes(model, answers),
+        **({} if batch.strands is None else {"strand": batch.strands}),
     }
-    found |= at_levels
-    if batch.strands is not None:
-        found["strand"] = batch.strands
     columns: dict[str, object] = {"id": batch.ids}
     for name, values in found.items():
         number = values.dtype.kind == "f"
@@ -424,20 +352,3 @@ def _table(
         columns[name] = column
     columns["problem"] = [batch.faults.get(place, "") for place in range(n)]
     return pd.DataFrame(columns)
-
-
-def _all_labels(model: Model, answers: Answers) -> dict[str, NDArray[Any]]:
-    """Return the columns of objects that may have several labels; none for other models.
-
-    What has no relative has no label.
-    """
-    several, classes = model.classifier.several, model.classifier.classes
-    if several is None:
-        return {}
-    cells = np.full((len(LABELS_COLUMNS), len(answers.reason)), "", dtype=object)
-    for row in np.flatnonzero(~answers.rejected).tolist():
-        own = answers.probabilities[row]
-        ranked = several.ranked(own)
-        cells[0, row] = SEPARATOR.join(classes[c] for c in ranked)
-        cells[1, row] = SEPARATOR.join(str(float(own[c])) for c in ranked)
-    return dict(zip(LABELS_COLUMNS, cells, strict=True))

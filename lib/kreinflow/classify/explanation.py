@@ -1,24 +1,19 @@
-"""What speaks for the answer for one object, and which landmarks or records carried it."""
+"""What carried the answer for one object: landmarks, inducing points, records of a cascade."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.traceback import Alignment, trace
-from kreinflow.answering.cascade import Answers
+from kreinflow.answering.cascade import FEATURES, FIRST, NEAREST, STAGES, Answers, Level, Said
+from kreinflow.answering.query import Decided
+from kreinflow.answering.record_scores import cached
 from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import FloatArray
-from kreinflow.classify.cascade_explanation import (
-    CascadeExplanation,
-    answered_by,
-    cascade_text,
-    explain_cascade,
-)
+from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.classify.classification import (
     LEVEL_COLUMNS,
     answered_nodes,
@@ -27,14 +22,61 @@ from kreinflow.classify.classification import (
 )
 from kreinflow.classify.evidence import OTHER, Witnesses
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import Batch, normalised_scores, score_new
+from kreinflow.classify.new_objects import DEFAULTS, Batch, Options, normalised_scores, score_new
 from kreinflow.learners.decisions import LinearDecision
 from kreinflow.sequences.files import counted, shown_name
-from kreinflow.views.lift import Lift, combined
-from kreinflow.views.objects import Viewed
+from kreinflow.views.lift import combined
 
-INTERCEPT = "(intercept)"
-"""What stands for a landmark in the last row of the table of a linear decision."""
+LANDMARKS, INTERCEPT = "(landmarks)", "(intercept)"
+"""What stands for a landmark or a record in the last rows of a table of contributions."""
+
+_ONE = np.zeros(1, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class CascadeExplanation:
+    r"""What each level of a cascade said of an object, and of which records it said so.
+
+    A level is a conditional logit, so its log odds of two classes a and b are a sum:
+
+    .. math:: \log(p_a / p_b) = \sum_k w_k (x_{ak} - x_{bk}) .
+
+    a is the predicted class of the answer and b the runner-up, at all levels.
+
+    Attributes
+    ----------
+    threshold, temperature : float
+        Those of the cascade.
+    alignments : int
+        Those with the landmarks and with itself among them, as ``classify`` counts them.
+    levels : DataFrame
+        One row a level that the object came to: ``stage``, ``asked`` (the nearest records that are
+        asked by then), ``alignments`` so far, ``label`` and ``largest`` (the likeliest class there
+        and its probability), ``probability`` and ``runner_up_probability`` (of a and b). Where no
+        record could be asked, ``alignments`` and probabilities are those of the row before.
+    terms : DataFrame
+        One row a feature of a level that asked: ``stage``, ``asked``, ``feature``, ``weight``,
+        ``value`` (of a), ``runner_up_value`` and ``contribution``.
+    records : DataFrame or None
+        Of the last level ``nearest``: ``rank`` by the distance in the space of the index from 1,
+        ``record``, ``class``, ``score`` as aligned, ``evalue`` if there is one, ``evidence``.
+    machines : DataFrame or None
+        Those that voted at the level ``pairs``: ``class``, ``against``, ``decision`` (above 0 for
+        ``class``) and ``vote``, its tanh.
+    members : DataFrame or None
+        Of the machine between a and b, if it voted: ``record``, ``class``, ``score``,
+        ``transformed`` and ``contribution``, above 0 for a, the largest first, then
+        :data:`LANDMARKS` and :data:`INTERCEPT`. The sum is the decision for a.
+    """
+
+    threshold: float
+    temperature: float
+    alignments: int
+    levels: pd.DataFrame
+    terms: pd.DataFrame
+    records: pd.DataFrame | None = None
+    machines: pd.DataFrame | None = None
+    members: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,51 +84,45 @@ class Explanation:
     r"""The decisions for the two likeliest classes of an object, by landmarks or training records.
 
     A linear decision is the sum :math:`f_c(x) = \sum_l k(x, l)\, w_{lc} + b_c`, and its terms are
-    the contributions. Of a lifted decision l are not the landmarks but the inducing points, which
-    are training records.
+    the contributions. Of a lifted decision l are not the landmarks but the inducing points.
 
     Attributes
     ----------
     id : str
-    labels : (str, str)
-        The predicted class and the runner-up.
-    probabilities : (float, float)
-    decisions : (float, float)
-        If they are sums over the landmarks, before the temperatures of the forks of a tree.
+    labels, probabilities : pair of str, of float
+        Of the predicted class and the runner-up.
+    decisions : pair of float
+        Of the first stage; if they are sums, before the temperatures of the forks of a tree.
     rejected : bool
+    why : str
+        Of a model that asks records: why the object is rejected, and how strange it is.
+    several : dict of str to float, or None
+        Of a model of several labels: those that the object has and their probabilities, the
+        likeliest first.
+    node : (str, int, float), or None
+        Of a model with levels: the deepest node that it is sure of, its level and probability.
     evidence : DataFrame
-        The nearest members of both classes, and the one of another class that the answer names:
-        the table of :class:`~kreinflow.classify.evidence.Evidence`.
+        See :class:`~kreinflow.classify.evidence.Evidence`.
     kind : str
         The kind of decision, by its name in files.
     table : DataFrame
         One row a landmark: ``landmark``, ``class``, ``score`` as aligned or measured
         (dissimilarities: squared), of sequences ``normalised``, and ``transformed`` as the decision
         sees it. If it is linear also ``contribution`` to the decision for the predicted class and
-        ``runner_up_contribution`` to the other, the largest difference of the two first, and a
-        last row :data:`INTERCEPT`; otherwise the largest ``transformed`` first. Of a lifted
-        decision it has one row an inducing point instead: ``record``, ``class``, ``kernel``, which
-        is what the decision sees, and what each view says, as ``near_scores`` and ``near_words``:
-        the factors :math:`\exp(-r_v d_v^2)` whose product is a Gaussian kernel, or the terms
-        :math:`r_v\, x_v'y_v` whose sum is a linear one.
+        ``runner_up_contribution``, the largest difference of the two first, and a last row
+        :data:`INTERCEPT`; otherwise the largest ``transformed`` first. Of a lifted decision it has
+        one row an inducing point instead: ``record``, ``class``, ``kernel``, which the decision
+        sees, and what each view says, as ``near_scores``: the factors :math:`\exp(-r_v d_v^2)`
+        whose product is a Gaussian kernel, or the terms :math:`r_v\, x_v'y_v` of a linear one.
     landmarks : DataFrame or None
         Of a lifted decision: the scores with the landmarks, the largest ``transformed`` first.
-    view_decisions : dict of str to (float, float)
+    view_decisions : dict of str to pair of float
         Of a linear decision over a linear lift: what each view adds to the two decisions.
     sequence : bytes or None
         The residues that were scored.
     strand : str or None
         ``+`` or ``-`` if both were aligned.
     cascade : CascadeExplanation or None
-        What the levels above the first stage said. The classes and the probabilities are those of
-        the whole answer then, and all else is of the first stage.
-    several : dict of str to float, or None
-        Of a model of several labels: those that the object has and their probabilities, the
-        likeliest first. ``labels`` are the two likeliest in any case.
-    why : str
-        Of a model that asks records: why the object is rejected, and how strange it is.
-    node : (str, int, float), or None
-        Of a model with levels: the deepest node that it is sure of, its level and probability.
     """
 
     id: str
@@ -94,6 +130,9 @@ class Explanation:
     probabilities: tuple[float, float]
     decisions: tuple[float, float]
     rejected: bool
+    why: str
+    several: Mapping[str, float] | None
+    node: tuple[str, int, float] | None
     evidence: pd.DataFrame
     kind: str
     table: pd.DataFrame
@@ -101,10 +140,7 @@ class Explanation:
     view_decisions: Mapping[str, tuple[float, float]]
     sequence: bytes | None
     strand: str | None
-    cascade: CascadeExplanation | None = None
-    several: Mapping[str, float] | None = None
-    why: str = ""
-    node: tuple[str, int, float] | None = None
+    cascade: CascadeExplanation | None
 
     @property
     def linear(self) -> bool:
@@ -114,19 +150,13 @@ class Explanation:
 
 @np.errstate(over="ignore", invalid="ignore")  # what is not finite is told by its name
 def explain(
-    model: Model,
-    path: Path,
-    id: str,
-    threads: int = 1,
-    both_strands: bool = False,
-    vectors: Path | None = None,
-    shown: int = 10,
+    model: Model, path: Path, id: str, shown: int = 10, options: Options = DEFAULTS
 ) -> Explanation:
     """Explain the decision for the first object of a file that has this id.
 
     Parameters
     ----------
-    model, path, threads, both_strands, vectors
+    model, path, options
         As for :func:`~kreinflow.classify.new_objects.score_new`.
     id : str
     shown : int
@@ -138,97 +168,72 @@ def explain(
         If the file cannot be read or does not fit the model, no object has this id, or it cannot
         be classified.
     """
-    batch, number = _find(model, path, id, threads, both_strands, vectors)
-    place = batch.place(number)
-    if number in batch.faults:
-        raise InputError(f"{place}: {batch.faults[number]}")
-    batch = batch.of(np.flatnonzero(batch.scored == number))
-    batch = replace(batch, ids=[id], scored=np.zeros(1, dtype=np.int64))
-    if batch.ask is not None:  # nothing is aligned twice
-        batch = replace(batch, ask=ScoreCache(batch.ask, len(model.record_ids)))
+    batch, place = _found(model, path, id, options)
     classifier = model.classifier
-    decision, told = classifier.decision, classifier
-    if isinstance(decision, LinearDecision):  # a sum, until temperatures of forks are met
-        told = replace(classifier, forks=None)
-    decisions = told.decision_function(batch)[0]
+    summed = classifier
+    if isinstance(classifier.decision, LinearDecision):  # a sum, until temperatures of forks
+        summed = replace(classifier, forks=None)
+    decisions = summed.decision_function(batch)[0]
     if not np.isfinite(decisions / classifier.temperature).all():
         raise InputError(f"{place}: the model's decision for it is not finite.")
-    answer, climbed, why = _answered(model, batch, threads)
-    found = Witnesses(model).evidence(batch, answer, shown, threads)
-    probabilities = answer.probabilities[0]
-    first, second = np.argsort(-probabilities, kind="stable")[:2].tolist()
-    columns: dict[str, object] = {
-        "landmark": model.landmark_ids,
-        "class": model.landmark_labels,
-        "score": batch.scores[0],
-    }
-    if model.scheme is not None:
-        columns["normalised"] = normalised_scores(model, batch.scores, batch.self_scores)[0]
-    transformed = classifier.landmark_rows(batch)
-    table, landmarks = pd.DataFrame(columns | {"transformed": transformed[0]}), None
-    of_views: dict[str, tuple[float, float]] = {}
-    seen = "transformed"
-    if (lift := classifier.lift) is not None:
-        landmarks, seen = _sorted(table, "transformed"), "kernel"
-        near = near_by_view(lift, transformed, batch.objects)
-        table = _records(model, lift.columns(transformed, batch.objects)[0], near)
-        if lift.form == "linear" and decision.kind == LinearDecision.kind:
-            weights = decision.to_parts()[1]["weights"]
-            of_views = {
-                view: (float(own @ weights[:, first]), float(own @ weights[:, second]))
-                for view, own in near.items()
-            }
-    if isinstance(decision, LinearDecision):
-        table = _with_contributions(table, seen, decision, first, second)
-    else:
-        table = _sorted(table, seen)
+    decided = classifier.decided(batch)
+    answer = classifier.answer(decided)
+    probabilities, asks = answer.probabilities[0], batch.ask is not None
+    first, second = pair = _likeliest(probabilities)
+    of_pair = (classifier.classes[first], classifier.classes[second])
+    table, landmarks, views = _contributions(model, batch, pair)
+    several, nodes = classifier.several, answered_nodes(model, answer)
     return Explanation(
-        id,
-        (classifier.classes[first], classifier.classes[second]),
-        (float(probabilities[first]), float(probabilities[second])),
-        (float(decisions[first]), float(decisions[second])),
-        bool(answer.rejected[0]),
-        found.table,
-        classifier.decision.kind,
-        table.reset_index(drop=True),
-        landmarks,
-        of_views,
-        batch.sequences[0] if batch.sequences is not None else None,
-        str(batch.strands[0]) if batch.strands is not None else None,
-        climbed,
-        None
-        if (several := classifier.several) is None
+        id=id,
+        labels=of_pair,
+        probabilities=(float(probabilities[first]), float(probabilities[second])),
+        decisions=(float(decisions[first]), float(decisions[second])),
+        rejected=bool(answer.rejected[0]),
+        why=_reason(model, batch, answer, options.threads) if asks else "",
+        several=None
+        if several is None
         else {
             classifier.classes[c]: float(probabilities[c])
             for c in several.ranked(probabilities)
             if not answer.rejected[0]
         },
-        why,
-        _node(model, answer),
+        node=None if not nodes else tuple(nodes[name][0] for name in LEVEL_COLUMNS),
+        evidence=Witnesses(model).evidence(batch, answer, shown, options.threads).table,
+        kind=classifier.decision.kind,
+        table=table,
+        landmarks=landmarks,
+        view_decisions=views,
+        sequence=None if batch.sequences is None else batch.sequences[0],
+        strand=None if batch.strands is None else str(batch.strands[0]),
+        cascade=_CascadeTables(model, decided, answer, pair).explanation(
+            first_alignments(model, batch)
+        )
+        if asks and classifier.cascade is not None
+        else None,
     )
 
 
-def _answered(
-    model: Model, batch: Batch, threads: int
-) -> tuple[Answers, CascadeExplanation | None, str]:
-    """Return the answer for one object, what a cascade said, and why it is rejected."""
-    query = model.classifier.decided(batch)
-    answer = model.classifier.answer(query)
-    if batch.ask is None:
-        return answer, None, ""
-    why = told_reason(answer, nearest_records(model, batch, answer, threads))
-    if model.classifier.cascade is None:
-        return answer, None, why
-    return answer, explain_cascade(model, query, answer, first_alignments(model, batch)), why
+def _found(model: Model, path: Path, id: str, options: Options) -> tuple[Batch, str]:
+    """Return the batch of the one object that has the id, and what messages call it."""
+    seen = 0
+    for batch in score_new(model, path, options):
+        seen += len(batch.ids)
+        if id not in batch.ids:
+            continue
+        number = batch.ids.index(id)
+        if number in batch.faults:
+            raise InputError(f"{batch.place(number)}: {batch.faults[number]}")
+        one = batch.of(np.flatnonzero(batch.scored == number))
+        ask = one.ask and ScoreCache(one.ask, len(model.record_ids))  # nothing is aligned twice
+        return replace(one, ids=[id], scored=_ONE, ask=ask), batch.place(number)
+    raise InputError(
+        f"{shown_name(path)}: none of its {counted(seen, 'record')} has the id {id!r}."
+    )
 
 
-def _node(model: Model, answer: Answers) -> tuple[str, int, float] | None:
-    """Return the node of one object, its level and its probability, of a model with levels."""
-    found = answered_nodes(model, answer)
-    if not found:
-        return None
-    node, level, probability = (found[name][0] for name in LEVEL_COLUMNS)
-    return node, level, float(probability)
+def _likeliest(probabilities: FloatArray) -> tuple[int, int]:
+    first, second = np.argsort(-probabilities, kind="stable")[:2].tolist()
+    return first, second
 
 
 _WHY = {
@@ -238,8 +243,9 @@ _WHY = {
 }
 
 
-def told_reason(answer: Answers, told: Mapping[str, Any]) -> str:
+def _reason(model: Model, batch: Batch, answer: Answers, threads: int) -> str:
     """Return why one object is rejected, its p-value and its best alignment, in a line."""
+    told = nearest_records(model, batch, answer, threads)
     parts = [_WHY[reason]] if (reason := str(answer.reason[0])) else []
     if not np.isnan(p := float(answer.p_value[0])):
         parts.append(f"{100 * p:.2g} % of true members are as strange")
@@ -249,154 +255,186 @@ def told_reason(answer: Answers, told: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def near_by_view(lift: Lift, scores: FloatArray, objects: Viewed | None) -> dict[str, FloatArray]:
-    """Return the factors of a Gaussian kernel, or the terms of a linear one, of the first object.
+def _contributions(
+    model: Model, batch: Batch, pair: tuple[int, int]
+) -> tuple[pd.DataFrame, pd.DataFrame | None, dict[str, tuple[float, float]]]:
+    """Return the tables of the landmarks or inducing points, and what views add; of one object."""
+    classifier, (first, second) = model.classifier, pair
+    decision, lift = classifier.decision, classifier.lift
+    columns = {"landmark": model.landmark_ids, "class": model.landmark_labels}
+    columns["score"] = batch.scores[0]
+    if model.scheme is not None:
+        columns["normalised"] = normalised_scores(model, batch.scores, batch.self_scores)[0]
+    transformed = classifier.landmark_rows(batch)
+    table, landmarks = pd.DataFrame({**columns, "transformed": transformed[0]}), None
+    seen, near = "transformed", {}
+    if lift is not None:
+        landmarks, seen = table.sort_values(seen, ascending=False, kind="stable"), "kernel"
+        near = {
+            view: combined(
+                lift.form, {view: rate}, lambda v: lift.part(v, transformed, batch.objects)
+            )[0]
+            for view, rate in lift.rates.items()
+        }
+        of_views = {f"near_{view}": values for view, values in near.items()}
+        kernel = lift.columns(transformed, batch.objects)[0]
+        columns = {"record": model.inducing_ids, "class": model.inducing_labels, "kernel": kernel}
+        table = pd.DataFrame({**columns, **of_views})
+    if not isinstance(decision, LinearDecision):
+        sorted_table = table.sort_values(seen, ascending=False, kind="stable")
+        return sorted_table.reset_index(drop=True), landmarks, {}
+    weights, intercept = decision.weights, decision.intercept
+    table["contribution"] = table[seen] * weights[:, first]
+    table["runner_up_contribution"] = table[seen] * weights[:, second]
+    difference = (table["contribution"] - table["runner_up_contribution"]).abs()
+    table = table.loc[difference.sort_values(ascending=False, kind="stable").index]
+    last: dict[str, list[object]] = {table.columns[0]: [INTERCEPT], "class": [""]}
+    last["contribution"] = [float(intercept[first])]
+    last["runner_up_contribution"] = [float(intercept[second])]
+    views = {
+        view: (float(own @ weights[:, first]), float(own @ weights[:, second]))
+        for view, own in near.items()
+        if lift is not None and lift.form == "linear" and decision.kind == LinearDecision.kind
+    }
+    return pd.concat([table, pd.DataFrame(last)], ignore_index=True), landmarks, views
+
+
+class _CascadeTables:
+    """The tables of a cascade's explanation for one object; nothing is aligned again.
 
     Parameters
     ----------
-    lift : Lift
-    scores : ndarray of shape (n, n_landmarks)
-        Transformed.
-    objects : Viewed or None
-        The n objects.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (p,)
-        By the name of the view.
+    model : Model
+        With a cascade, and the residues of its records.
+    query : Decided
+        The object.
+    answer : Answers
+    pair : (int, int)
+        Codes of the predicted class and the runner-up.
     """
-    return {
-        view: combined(lift.form, {view: rate}, lambda v: lift.part(v, scores, objects))[0]
-        for view, rate in lift.rates.items()
-    }
 
+    def __init__(
+        self, model: Model, query: Decided, answer: Answers, pair: tuple[int, int]
+    ) -> None:
+        cascade = model.classifier.cascade
+        assert cascade is not None, "a model without a cascade"
+        self.model, self.cascade, self.records = model, cascade, cascade.records
+        self.answer, self.pair = answer, pair
+        self.query = replace(query, ask=cached(query, cascade.records))
+        self.scores = cascade.scores(self.query)
 
-def _records(model: Model, kernel: FloatArray, near: Mapping[str, FloatArray]) -> pd.DataFrame:
-    """Return the table of the inducing points."""
-    return pd.DataFrame(
-        {
-            "record": model.inducing_ids,
-            "class": model.inducing_labels,
-            "kernel": kernel,
-            **{f"near_{view}": values for view, values in near.items()},
-        }
-    )
-
-
-def _sorted(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    return table.sort_values(column, ascending=False, kind="stable")
-
-
-def _find(
-    model: Model, path: Path, id: str, threads: int, both_strands: bool, vectors: Path | None
-) -> tuple[Batch, int]:
-    """Return the batch that has the id, and the number of the object in it."""
-    seen = 0
-    for batch in score_new(model, path, threads, both_strands, vectors=vectors):
-        if id in batch.ids:
-            return batch, batch.ids.index(id)
-        seen += len(batch.ids)
-    raise InputError(
-        f"{shown_name(path)}: none of its {counted(seen, 'record')} has the id {id!r}."
-    )
-
-
-def _with_contributions(
-    table: pd.DataFrame, seen: str, decision: LinearDecision, first: int, second: int
-) -> pd.DataFrame:
-    """Add the terms of the decisions for two classes, sort by their difference, add intercepts."""
-    scores, weights, intercept = table[seen], decision.weights, decision.intercept
-    table["contribution"] = scores * weights[:, first]
-    table["runner_up_contribution"] = scores * weights[:, second]
-    difference = (table["contribution"] - table["runner_up_contribution"]).abs()
-    table = table.loc[difference.sort_values(ascending=False, kind="stable").index]
-    last = {
-        table.columns[0]: [INTERCEPT],
-        "class": [""],
-        "contribution": [float(intercept[first])],
-        "runner_up_contribution": [float(intercept[second])],
-    }
-    return pd.concat([table, pd.DataFrame(last)])
-
-
-def explanation_text(found: Explanation, shown: int) -> str:
-    """Return an explanation as plain text, with the first ``shown`` landmarks or records."""
-    table = found.table[found.table.iloc[:, 0] != INTERCEPT]
-    what = "landmark" if found.landmarks is None else "training record"
-    strand = f" (strand {found.strand})" if found.strand else ""
-    said = (
-        f"{found.labels[0]}, probability {found.probabilities[0]:.6g}; "
-        f"runner-up {found.labels[1]}, {found.probabilities[1]:.6g}; "
-        f"{'rejected' if found.rejected else 'not rejected'}"
-    )
-    out = [f"{found.id}{strand}: {said}"]
-    if found.several is not None:
-        own = ", ".join(f"{label} ({p:.6g})" for label, p in found.several.items())
-        none = "no label" if found.why else "no label reaches its threshold"
-        out = [
-            f"{found.id}{strand}: {own or none}",
-            f"likeliest: {said}",
-        ]
-    if found.node is not None:
-        node, level, probability = found.node
-        named = f"node {node}, " if level else "no node is sure enough: "
-        out.append(f"{named}level {level}, probability {probability:.6g}")
-    stage = ""
-    if found.why:
-        out.append(found.why)
-    if found.cascade is not None:
-        out.append(answered_by(found.cascade))
-        stage = "first stage: "
-    out += [*_evidence_lines(found), ""]
-    columns = ("contribution", "runner_up_contribution")
-    for label, decision, column in zip(found.labels, found.decisions, columns, strict=True):
-        line = f"{stage}decision for {label}: {decision:.6g}"
-        if found.linear:
-            line += (
-                f" = {table[column].sum():.6g} from {counted(len(table), what)} + "
-                f"{found.table[column].iloc[-1]:.6g} (intercept)"
-            )
-        out.append(line)
-    if not found.linear:
-        out.append(
-            f"This decision (kind {found.kind!r}) is not a sum over {what}s, so that no {what} "
-            "has a contribution of its own; they are listed by score."
+    def explanation(self, before: int) -> CascadeExplanation:
+        """Return all tables; ``before`` are the alignments before any record is asked."""
+        cascade = self.cascade
+        levels = (Level(FIRST, 0), *cascade.levels)
+        came = list(_came(cascade.climbed(self.scores, cascade.threshold), cascade.threshold))
+        terms, tables = [self._terms(levels[0], self.query.decisions[:, :, None], 0)], {}
+        for number, said in enumerate(came[1:], start=1):
+            level, probabilities = levels[number], came[number - 1].probabilities
+            if not said.reached[0]:
+                continue
+            features, *_ = cascade.features(level, self.scores, _ONE, probabilities)
+            terms.append(self._terms(level, features, number))
+            if level.stage == NEAREST:
+                tables["records"] = self._nearest(level.asks)
+            else:
+                tables |= self._machines(probabilities)
+        return CascadeExplanation(
+            cascade.threshold,
+            cascade.temperature,
+            before + int(self.answer.alignments[0]),
+            self._levels(levels, came, before),
+            pd.concat(terms, ignore_index=True),
+            **tables,
         )
-    for view, (one, other) in found.view_decisions.items():
-        out.append(
-            f"the view {view} adds {one:.6g} for {found.labels[0]}, "
-            f"{other:.6g} for {found.labels[1]}"
+
+    def _levels(self, levels: tuple[Level, ...], came: list[Said], before: int) -> pd.DataFrame:
+        p = np.concatenate([said.probabilities for said in came])
+        return pd.DataFrame(
+            {
+                "stage": [STAGES[level.stage] for level in levels[: len(came)]],
+                "asked": [level.asks for level in levels[: len(came)]],
+                "alignments": [before + int(said.alignments[0]) for said in came],
+                "label": self._names(p.argmax(axis=1)),
+                "largest": p.max(axis=1),
+                "probability": p[:, self.pair[0]],
+                "runner_up_probability": p[:, self.pair[1]],
+            }
         )
-    for part in (table, found.landmarks):
-        if part is not None:
-            out += ["", part.head(shown).to_string(index=False, float_format=_digits)]
-            out += [f"... and {len(part) - shown} more"] if len(part) > shown else []
-    if found.cascade is not None:
-        out += ["", *cascade_text(found.cascade, found.labels, shown)]
-    return "\n".join(out) + "\n"
+
+    def _terms(self, level: Level, features: FloatArray, number: int) -> pd.DataFrame:
+        """Return the terms of the log odds at a level; features are (1, n_classes, n_weights)."""
+        weights = self.cascade.weights[number]
+        one, other = features[0, list(self.pair)]
+        return pd.DataFrame(
+            {
+                "stage": STAGES[level.stage],
+                "asked": level.asks,
+                "feature": FEATURES[level.stage],
+                "weight": weights,
+                "value": one,
+                "runner_up_value": other,
+                "contribution": weights * (one - other),
+            }
+        )
+
+    def _nearest(self, q: int) -> pd.DataFrame:
+        near = self.scores.ranked(_ONE, q)[0]
+        table = self._of_records(near)
+        table.insert(0, "rank", np.arange(1, len(near) + 1))
+        table["evalue"] = self.cascade.evidence.evalues(
+            table["score"].to_numpy(), self.query.lengths[0], self.records.lengths[near]
+        )
+        table["evidence"] = self.scores.evidence(_ONE, near[None])[0]
+        return table.dropna(axis="columns", how="all")
+
+    def _machines(self, before: FloatArray) -> dict[str, pd.DataFrame]:
+        """Return the tables ``machines`` and, if the machine of the pair voted, ``members``."""
+        machines, voted, tables = self.cascade.machines, [], {}
+        assert machines is not None, "a level of pairs without machines"
+        ends = machines.ends(self.records.classes)
+        contests = machines.contests(before, self.cascade.likeliest)[0]
+        for pair in contests[contests >= 0].tolist():
+            places = machines.members(self.records.classes, pair)
+            similar = self.scores.similarities(_ONE, places)
+            decision = float(machines.decide(pair, ends, similar, self.query.rows)[0])
+            low, high = machines.pairs[pair].tolist()
+            names = self._names(machines.pairs[pair])
+            voted.append((*names, decision, float(np.tanh(decision))))
+            if {low, high} != set(self.pair):
+                continue
+            sign = 1.0 if low == self.pair[0] else -1.0
+            weights = machines.member_weights[ends[pair] : ends[pair + 1]]
+            landmarks = float(self.query.rows[0] @ machines.landmark_weights[pair])
+            table = self._of_records(places)
+            table["transformed"] = similar[0]
+            table["contribution"] = sign * weights * similar[0]
+            rest = [sign * landmarks, sign * float(machines.intercepts[pair])]
+            last = {"record": [LANDMARKS, INTERCEPT], "class": "", "contribution": rest}
+            order = table.sort_values("contribution", key=abs, ascending=False, kind="stable")
+            tables["members"] = pd.concat([order, pd.DataFrame(last)], ignore_index=True)
+        tables["machines"] = pd.DataFrame(voted, columns=["class", "against", "decision", "vote"])
+        return tables
+
+    def _of_records(self, places: IntArray) -> pd.DataFrame:
+        return pd.DataFrame(
+            {
+                "record": [self.model.record_ids[place] for place in places.tolist()],
+                "class": self._names(self.records.classes[places]),
+                "score": self.scores.scores(_ONE, places[None])[0],
+            }
+        )
+
+    def _names(self, codes: IntArray) -> list[str]:
+        return [self.model.classifier.classes[code] for code in codes.tolist()]
 
 
-def _digits(value: float) -> str:
-    return f"{value:.6g}"
-
-
-def _evidence_lines(found: Explanation) -> list[str]:
-    """Return a table of the nearest members for each class, in the order of the evidence."""
-    out, told = [], set()
-    for (of, label), rows in found.evidence.groupby(["of", "label"], sort=False):
-        told.add(label)
-        own = rows.drop(columns=["query", "label", "of", "strand"], errors="ignore")
-        own = own.replace("", np.nan).dropna(axis="columns", how="all")
-        shown = own.to_string(index=False, formatters=_FORMATS, float_format=_digits, na_rep="")
-        members = "member of another class," if of == OTHER else "members of"
-        out += ["", f"nearest {members} {label} ({of})", shown]
-    for label in found.labels if found.several is None else found.several:
-        if label not in told:
-            out += ["", f"{label} has no landmark, and no training record that may be asked"]
-    return out
-
-
-_FORMATS = {"evalue": "{:.2g}".format, "bits": "{:.1f}".format, "identity": "{:.2f}".format}
+def _came(said: list[Said], threshold: float) -> Iterator[Said]:
+    """Yield what is said at the levels that the object came to."""
+    for level in said:
+        yield level
+        if level.probabilities.max() >= threshold:
+            return
 
 
 def alignments(model: Model, found: Explanation, shown: int) -> list[tuple[str, Alignment]]:

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.answering.cascade import FIRST, NEAREST, STAGES
+from kreinflow.answering.cascade import FEATURES, FIRST, NEAREST, STAGES
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.answering.relatives import MORE
 from kreinflow.answering.relatives import NEAREST as FEW
 from kreinflow.base.errors import InputError
-from kreinflow.classify.cascade_explanation import FEATURES
 from kreinflow.classify.model_file import Model
 from kreinflow.files.artifacts import table_text
 from kreinflow.fitting.recipe_choice import PREFERENCES

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,47 @@ from kreinflow.views.objects import Viewed
 _RECORDS = 4 * TILE  # of a batch, at most
 _LETTERS = 1 << 23  # of headers and residues
 _PAIRS = 1 << 22
+
+
+@dataclass(frozen=True)
+class Options:
+    """How new objects are read and scored, and what is told of them.
+
+    Parameters
+    ----------
+    threads : int
+        Of the alignment. Results do not depend on them.
+    both_strands : bool
+        Align nucleotides and their reverse complement, and keep the strand whose best normalised
+        score with a landmark is higher; the one given if they are equal.
+    backend : callable, optional
+        What aligns, "auto" if it is left out. 1,000 pairs of each batch are held against parasail.
+    vectors : Path, optional
+        The vectors of the objects by id, for a model that looks at them; see
+        :func:`~kreinflow.sequences.record_vectors.read_record_vectors`.
+    confidence : float, optional
+        Above 0, below 1: adds the columns ``set`` and ``set_size``.
+    errors : float, optional
+        Above 0, below 1: adds the column ``error_p``, which
+        :func:`~kreinflow.classify.acceptance.accepting` takes.
+    on_fault : callable, optional
+        Called with a message for each record that cannot be classified; without it the first one
+        is raised.
+    on_evidence : callable, optional
+        Called for each batch with its :class:`~kreinflow.classify.evidence.Evidence`.
+    """
+
+    threads: int = 1
+    both_strands: bool = False
+    backend: Backend | None = None
+    vectors: Path | None = None
+    confidence: float | None = None
+    errors: float | None = None
+    on_fault: Callable[[str], object] | None = None
+    on_evidence: Callable[[Any], object] | None = None
+
+
+DEFAULTS = Options()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -88,14 +129,7 @@ class Batch(Query):
         )
 
 
-def score_new(
-    model: Model,
-    path: Path,
-    threads: int = 1,
-    both_strands: bool = False,
-    backend: Backend | None = None,
-    vectors: Path | None = None,
-) -> Iterator[Batch]:
+def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator[Batch]:
     """Yield the objects of a file with their scores, in order.
 
     FASTA is read as it is needed, so the memory does not depend on how many records there are. A
@@ -106,16 +140,7 @@ def score_new(
     model : Model
     path : Path
         As for :func:`~kreinflow.classify.classification.classify_batches`.
-    threads : int
-        Of the alignment.
-    both_strands : bool
-        Align nucleotides and their reverse complement, and keep the strand whose best normalised
-        score with a landmark is higher; the one given if they are equal.
-    backend : callable, optional
-        What aligns, "auto" if it is left out. 1,000 pairs of each batch are held against parasail.
-    vectors : Path, optional
-        The vectors of the objects by id, for a model that looks at them; see
-        :func:`~kreinflow.sequences.record_vectors.read_record_vectors`.
+    options : Options
 
     Raises
     ------
@@ -123,62 +148,52 @@ def score_new(
         If a file cannot be read, or does not fit the model. Of FASTA a record at fault is not
         raised but told in :attr:`Batch.faults`, and so is any object without a vector.
     """
-    lift, width = model.classifier.lift, None
+    lift, width, read = model.classifier.lift, None, None
     if lift is not None and "vectors" in lift.rates and lift.objects.vectors is not None:
         width = lift.objects.vectors.shape[1]
-    if vectors is None:
-        if width is not None:
+    if options.vectors is None and width is not None:
+        raise InputError(
+            f"the model looks at vectors of {counted(width, 'number')}. Give those of the new "
+            "objects: --vectors with a table of ids and numbers."
+        )
+    if options.vectors is not None:
+        if width is None:
             raise InputError(
-                f"the model looks at vectors of {counted(width, 'number')}. Give those of the new "
-                "objects: --vectors with a table of ids and numbers."
+                f"--vectors {options.vectors}: the model looks at no vectors. Leave it out."
             )
-        yield from _scored(model, path, threads, both_strands, backend)
-        return
-    if width is None:
-        raise InputError(f"--vectors {vectors}: the model looks at no vectors. Leave it out.")
-    read = read_record_vectors(vectors, width)
-    for batch in _scored(model, path, threads, both_strands, backend):
-        yield batch.with_vectors(read)
-
-
-def _scored(
-    model: Model, path: Path, threads: int, both_strands: bool, backend: Backend | None
-) -> Iterator[Batch]:
-    """Yield the objects of a file with their scores alone."""
-    if both_strands and model.molecule != "nucleotide":
+        read = read_record_vectors(options.vectors, width)
+    if options.both_strands and model.molecule != "nucleotide":
         raise InputError(
             "--strand both: the model is not one of nucleotides, so its objects have no other "
             "strand. Leave it out."
         )
-    landmarks = model.landmarks
-    if model.scheme is not None and isinstance(landmarks, tuple):
-        aligner = _Aligner(
-            model,
-            model.scheme,
-            landmarks,
-            threads,
-            both_strands,
-            backend,
-        )
-        yield from map(aligner.align, aligner.batches(path))
-        return
+    if model.scheme is not None:
+        aligner = _Aligner(model, model.scheme, options)
+        batches: Iterator[Batch] = map(aligner.align, aligner.batches(path))
+    else:
+        batches = _measured_batches(model, path)
+    for batch in batches:
+        yield batch if read is None else batch.with_vectors(read)
+
+
+def _measured_batches(model: Model, path: Path) -> Iterator[Batch]:
+    """Yield the objects of a file of vectors, strings or rows of a matrix."""
     if path == STANDARD_INPUT:
         raise InputError("standard input is read for models of sequences only. Name a file.")
-    if model.kernel is not None and isinstance(landmarks, np.ndarray):
-        ids, rows = _compared(make_kernel(model.kernel), landmarks, path)
+    if model.kernel is not None and isinstance(model.landmarks, np.ndarray):
+        ids, rows = _compared(make_kernel(model.kernel), model.landmarks, path)
     else:
         ids, rows = _measured(model, path)
     for part, scores in rows:
-        names = ids[part]
-        nothing = np.zeros(len(names))
+        names, n = ids[part], len(scores)
         yield Batch(
             scores,
-            nothing,
-            nothing,
+            np.zeros(n),
+            np.zeros(n),
             ids=names,
-            place=partial(_place, path, names),
+            place=lambda number, names=names: f"{path}, {names[number]}",  # type: ignore[misc]
             faults={},
-            scored=np.arange(len(names)),
+            scored=np.arange(n),
         )
 
 
@@ -190,9 +205,8 @@ def clean_sequences(model: Model, path: Path) -> Iterator[tuple[FastaRecord, byt
     InputError
         If the file cannot be read, or a record cannot be aligned.
     """
-    landmarks, scheme = model.landmarks, model.scheme
-    assert isinstance(landmarks, tuple) and scheme is not None, "a model of sequences"  # noqa: PT018
-    aligner = _Aligner(model, scheme, landmarks, 1, False, None)
+    assert model.scheme is not None, "a model of other objects than sequences"
+    aligner = _Aligner(model, model.scheme, DEFAULTS)
     for records in aligner.batches(path):
         cleaned = [aligner.alphabet.clean(record.residues) for record in records]
         for number, fault in sorted(aligner.faults(records, cleaned).items()):
@@ -200,25 +214,34 @@ def clean_sequences(model: Model, path: Path) -> Iterator[tuple[FastaRecord, byt
         yield from zip(records, cleaned, strict=True)
 
 
-def _place(path: Path, names: Sequence[str], number: int) -> str:
-    return f"{path}, {names[number]}"
-
-
 @dataclass(frozen=True, eq=False)
 class _Aligner:
-    """New sequences against the landmarks of a model."""
+    """New sequences against the landmarks and the records of a model."""
 
     model: Model
     scheme: ScoringScheme
-    landmarks: tuple[bytes, ...]
-    threads: int
-    both_strands: bool
-    given: Backend | None
+    options: Options
+
+    @cached_property
+    def landmarks(self) -> tuple[bytes, ...]:
+        """Their residues."""
+        landmarks = self.model.landmarks
+        return landmarks if isinstance(landmarks, tuple) else ()
+
+    @cached_property
+    def advice(self) -> str:
+        """What to do if a score differs from that of parasail; the user named no backend."""
+        return "Use the alignment backend parasail." if self.options.backend else ""
 
     @cached_property
     def backend(self) -> Backend:
-        """What aligns; some scores are held against parasail."""
-        return checked(self.given or backend_named("auto"), advice=_advice(self.given))
+        """What aligns."""
+        return self.options.backend or backend_named("auto")
+
+    @cached_property
+    def checked(self) -> Backend:
+        """The same, some scores held against parasail."""
+        return checked(self.backend, advice=self.advice)
 
     @cached_property
     def alphabet(self) -> ResidueAlphabet:
@@ -245,13 +268,12 @@ class _Aligner:
         cleaned = [self.alphabet.clean(record.residues) for record in records]
         faults = self.faults(records, cleaned)
         places = np.delete(np.arange(len(records)), list(faults))
-        n = len(places)
+        n, strands = len(places), None
         sequences = [cleaned[place] for place in places.tolist()]
-        if self.both_strands:
+        if self.options.both_strands:
             sequences += reverse_complements(sequences, self.scheme.matrix.alphabet)
         scores, own = self._scores(sequences)
-        strands = None
-        if self.both_strands:
+        if self.options.both_strands:
             normalised = np.nan_to_num(normalised_scores(self.model, scores, own), nan=-np.inf)
             best = normalised.max(axis=1, initial=-np.inf)
             other = best[n:] > best[:n]
@@ -269,34 +291,38 @@ class _Aligner:
             own[kept],
             lengths[kept],
             Viewed(sequences),
-            asking(self.model, sequences, self.threads, self.given),
+            self._asking(sequences),
             ids=[record.id for record in records],
             place=lambda number: records[number].named,
             faults=faults,
             scored=places[kept],
-            strands=strands[kept] if strands is not None else None,
+            strands=None if strands is None else strands[kept],
         )
 
     def faults(self, records: Sequence[FastaRecord], cleaned: Sequence[bytes]) -> dict[int, str]:
         """Return why records cannot be aligned, by their number."""
-        faults: dict[int, str] = {}
-        of_letters = self._fault_of_letters(b"".join(cleaned))  # none in all of them: none in any
-        for number, (record, residues) in enumerate(zip(records, cleaned, strict=True)):
-            fault = record.fault
-            if fault is None and (record.more or len(residues) > LONGEST):
-                fault = f"has more than {LONGEST:,} residues. Cut it, or remove it."
-            elif fault is None and of_letters is not None:
-                fault = self._fault_of_letters(residues)
-            if fault is None and not residues:
-                fault = "has no residues. Remove the record."
-            if fault is None and self.alphabet.are_nucleotides(residues):
-                fault = (
-                    "has no residues but A, C, G, T and N, and the model is one of proteins. "
-                    "Translate it."
-                )
-            if fault is not None:
-                faults[number] = fault
-        return faults
+        fine = self._fault_of_letters(b"".join(cleaned)) is None  # of all, so of each
+        found = {
+            number: self._fault(record, residues, fine)
+            for number, (record, residues) in enumerate(zip(records, cleaned, strict=True))
+        }
+        return {number: fault for number, fault in found.items() if fault is not None}
+
+    def _fault(self, record: FastaRecord, residues: bytes, fine: bool) -> str | None:
+        if record.fault is not None:
+            return record.fault
+        if record.more or len(residues) > LONGEST:
+            return f"has more than {LONGEST:,} residues. Cut it, or remove it."
+        if not fine and (fault := self._fault_of_letters(residues)) is not None:
+            return fault
+        if not residues:
+            return "has no residues. Remove the record."
+        if self.alphabet.are_nucleotides(residues):
+            return (
+                "has no residues but A, C, G, T and N, and the model is one of proteins. "
+                "Translate it."
+            )
+        return None
 
     def _fault_of_letters(self, residues: bytes) -> str | None:
         matrix = self.scheme.matrix
@@ -306,61 +332,35 @@ class _Aligner:
                 f"residue {position} is {letter!r}, which the substitution matrix {matrix.name} "
                 "lacks. Correct or remove it."
             )
-        return _strand_fault(residues, matrix.alphabet) if self.both_strands else None
+        return _strand_fault(residues, matrix.alphabet) if self.options.both_strands else None
 
     def _scores(self, sequences: Sequence[bytes]) -> tuple[NDArray[np.int32], FloatArray]:
         """Return the scores of sequences with the landmarks and with themselves."""
-        m = len(self.landmarks)
+        m, threads = len(self.landmarks), self.options.threads
         own = np.arange(m, m + len(sequences))
         packed = pack([*self.landmarks, *sequences])
-        scores = self.backend(packed, own, np.arange(m), self.scheme, self.threads)
-        alone = self_scores(packed, own, self.scheme, self.threads)
-        return scores, alone.astype(np.float64)
+        scores = self.checked(packed, own, np.arange(m), self.scheme, threads)
+        return scores, self_scores(packed, own, self.scheme, threads).astype(np.float64)
 
+    def _asking(self, sequences: Sequence[bytes]) -> Ask | None:
+        """Return what aligns sequences with the training records; None if there are none."""
+        residues, scheme, threads = self.model.record_residues, self.scheme, self.options.threads
+        if residues is None:
+            return None
 
-def _advice(backend: Backend | None) -> str:
-    """Return what to do if a score differs from that of parasail: nobody named what aligned it."""
-    return "Use the alignment backend parasail." if backend else ""
+        def ask(queries: IntArray, records: IntArray) -> NDArray[np.int32]:
+            wanted = records >= 0
+            others = np.unique(records[wanted])
+            packed = pack([residues[i] for i in others] + [sequences[i] for i in queries])
+            rows = len(others) + np.arange(len(queries))
+            asked = np.where(wanted, np.searchsorted(others, records), NOBODY)
+            scores = align_asked(packed, rows, asked, scheme, threads, self.backend)
+            if self.backend is not align_rectangle:
+                given = packed, rows, asked, scores, scheme, threads
+                check_asked(*given, advice=self.advice)
+            return scores
 
-
-def asking(
-    model: Model, sequences: Sequence[bytes] | None, threads: int, backend: Backend | None = None
-) -> Ask | None:
-    """Return what aligns sequences with the training records of a model.
-
-    Parameters
-    ----------
-    model : Model
-    sequences : sequence of bytes or None
-        The objects, as they are scored.
-    threads : int
-        Scores do not depend on it.
-    backend : callable, optional
-        What aligns, "auto" if it is left out. 1,000 pairs of each call are held against parasail.
-
-    Returns
-    -------
-    callable or None
-        Takes places in ``sequences``, and records; None if the model has nobody to ask.
-    """
-    residues, scheme = model.record_residues, model.scheme
-    if residues is None or scheme is None or sequences is None:
-        return None
-    aligner = backend or backend_named("auto")
-
-    def ask(queries: IntArray, records: IntArray) -> NDArray[np.int32]:
-        wanted = records >= 0
-        others = np.unique(records[wanted])
-        packed = pack([residues[i] for i in others] + [sequences[i] for i in queries])
-        rows = len(others) + np.arange(len(queries))
-        asked = np.where(wanted, np.searchsorted(others, records), NOBODY)
-        scores = align_asked(packed, rows, asked, scheme, threads, aligner)
-        if aligner is not align_rectangle:
-            given = packed, rows, asked, scores, scheme, threads
-            check_asked(*given, advice=_advice(backend))
-        return scores
-
-    return ask
+        return ask
 
 
 def unusable_rows(

@@ -140,6 +140,7 @@ def _classify(options: argparse.Namespace) -> None:
         first_faults,
         write_tables,
     )
+    from kreinflow.classify.new_objects import Options
     from kreinflow.sequences.files import counted
 
     if options.input is None:
@@ -162,18 +163,18 @@ def _classify(options: argparse.Namespace) -> None:
     ):
         model = model_to_ask(options)
         start, processors = time.monotonic(), time.process_time()
-        tables = classify_batches(
-            model,
-            Path(options.input),
-            options.threads,
-            options.strand == "both",
-            None if options.strict else first_faults(lambda line: print(line, file=sys.stderr)),
-            backend_named(options.backend),
-            vectors_of(options),
-            options.confidence,
-            options.errors,
-            on_evidence,
+        show = None if options.strict else first_faults(lambda line: print(line, file=sys.stderr))
+        asked = Options(
+            threads=options.threads,
+            both_strands=options.strand == "both",
+            backend=backend_named(options.backend),
+            vectors=vectors_of(options),
+            confidence=options.confidence,
+            errors=options.errors,
+            on_fault=show,
+            on_evidence=on_evidence,
         )
+        tables = classify_batches(model, Path(options.input), asked)
         if options.errors is None:
             counts = write_tables(tables, write, progress)
         else:

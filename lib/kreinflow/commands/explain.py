@@ -62,13 +62,14 @@ def run(options: argparse.Namespace) -> None:
 
 def _explained(options: argparse.Namespace) -> tuple[str, str]:
     """Return the table of all landmarks or records, and the explanation."""
-    from kreinflow.classify.explanation import alignments, explain, explanation_text
+    from kreinflow.classify.explanation import alignments, explain
+    from kreinflow.classify.explanation_text import explanation_text
+    from kreinflow.classify.new_objects import Options
     from kreinflow.files.artifacts import table_text
 
     model = model_to_ask(options)
-    path, both = Path(options.input), options.strand == "both"
-    given = path, options.id, options.threads, both, vectors_of(options)
-    found = explain(model, *given, options.show)
+    asked = Options(options.threads, options.strand == "both", vectors=vectors_of(options))
+    found = explain(model, Path(options.input), options.id, options.show, asked)
     text = explanation_text(found, options.show)
     if options.alignment:
         for id, alignment in alignments(model, found, options.show):

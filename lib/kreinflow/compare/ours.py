@@ -12,6 +12,7 @@ from kreinflow.base.errors import KreinflowError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.model_file import Model
+from kreinflow.classify.new_objects import Options
 from kreinflow.compare.competitor import Competitor, Records, size_of, write_fasta
 from kreinflow.compare.methods import OURS
 from kreinflow.compare.run import run_competitor
@@ -54,7 +55,8 @@ class Ours(Competitor):
         path = self._folder / "query.fasta"
         write_fasta(path, queries)
         vectors = self._write_vectors(queries) if self.model.classifier.looks_at_vectors else None
-        table = classify_file(Model.load(self._path), path, self._threads, vectors=vectors)
+        options = Options(self._threads, vectors=vectors)
+        table = classify_file(Model.load(self._path), path, options)
         self.alignments = float(table["alignments"].astype(float).mean())
         return [str(label) for label in table["label"]]
 
