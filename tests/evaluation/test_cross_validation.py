@@ -12,7 +12,7 @@ from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.evaluation.centred_scores import CentredScores
 from kreinflow.evaluation.cross_validation import cross_validate
-from kreinflow.learners.fisher import NystroemFisher
+from kreinflow.learners.fisher import fisher_path
 from kreinflow.learners.pcvm import PCVMLearner
 from kreinflow.papers.run import REST, first_against_rest, run_experiment
 from kreinflow.sequences.folds import assign_folds
@@ -125,8 +125,8 @@ def dense_accuracy(S, labels, training, clip, rank=5):
     if clip:
         V, values = V[:, values > 0], values[values > 0]
     Z = S[:, training] @ V / np.sqrt(np.abs(values))
-    fisher = NystroemFisher().fit(Z[training], np.sign(values), labels[training], labels.max() + 1)
-    return np.mean(fisher.decision_function(Z[~training]).argmax(axis=1) == labels[~training])
+    (fisher,) = fisher_path(Z[training], np.sign(values), labels[training], labels.max() + 1)
+    return np.mean(fisher.decide(Z[~training]).argmax(axis=1) == labels[~training])
 
 
 def centred(D, training):

@@ -36,7 +36,7 @@ from kreinflow.fitting.training import Training, warn_noted
 from kreinflow.krein.factor import Embedding
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.learners import registry
-from kreinflow.learners.fisher import RIDGE_GRID, NystroemFisher
+from kreinflow.learners.fisher import RIDGE_GRID, fisher_path
 from kreinflow.learners.learner import Problem
 
 
@@ -64,8 +64,8 @@ def test_weights_on_landmark_scores_are_the_decisions_of_z(kind, correction, lea
     trained, landmarks, part, kernel, embedding, *_ = fitted(kind, learner, correction)
     Z = embedding.transform(kernel.C)
     if learner == "ikfd":
-        fisher = NystroemFisher().fit(Z, embedding.signs, part.labels, 3)
-        coef, intercept = fisher.coef_, fisher.intercept_
+        (fisher,) = fisher_path(Z, embedding.signs, part.labels, 3)
+        coef, intercept = fisher.coef, fisher.intercept
     else:
         machine = registry.make_learner(LEARNERS[learner]).solve(
             Problem.of(embedding, kernel, landmarks, part, 1)
@@ -134,9 +134,9 @@ def refitted(settings, landmarks, part, inner):
         others, rest = without(landmarks, part, held_out)
         embedding, kernel = embedded(others, rest, "none")
         Z = embedding.transform(kernel.C)
-        machine = NystroemFisher(*settings).fit(Z, embedding.signs, rest.labels, 3)
+        (machine,) = fisher_path(Z, embedding.signs, rest.labels, 3, *settings[:2], settings[2:])
         unseen = landmark_kernel(others, part, kernel.transform).C[held_out]
-        decisions[held_out] = embedding.transform(unseen) @ machine.coef_ + machine.intercept_
+        decisions[held_out] = embedding.transform(unseen) @ machine.coef + machine.intercept
     return decisions
 
 
@@ -177,9 +177,10 @@ def test_sets_are_calibrated_by_fits_that_have_all_landmarks():
     Z, held_out = embedding.transform(kernel.C), np.zeros((len(part.rows), 3))
     for fold in range(3):
         seen = inner != fold
-        machine = NystroemFisher(*settings[:2], ridge)
-        machine.fit(Z[seen], embedding.signs, part.labels[seen], 3)
-        held_out[~seen] = Z[~seen] @ machine.coef_ + machine.intercept_
+        (machine,) = fisher_path(
+            Z[seen], embedding.signs, part.labels[seen], 3, *settings[:2], [ridge]
+        )
+        held_out[~seen] = machine.decide(Z[~seen])
     apart = ~np.isin(part.rows, landmarks.rows)
     assert 0 < apart.sum() == len(part.rows) - M
     p = softmax(held_out / trained.figures["temperature"], axis=1)

@@ -16,9 +16,9 @@ from kreinflow.learners.epcvm import (
     EPCVMLearner,
     _Basis,
     _grow,
-    _Machine,
     _objective,
     _Point,
+    _SparseModel,
 )
 
 BETA = 3.0
@@ -185,7 +185,7 @@ def decisions_of(found, Z):
 def machine_of(dense, Z, signs, rows):
     """Return the machine in the state of a dense model."""
     basis = _Basis.of(Z, Z[rows] * signs, rows)
-    start = _Machine.start(basis, dense.y)
+    start = _SparseModel.start(basis, dense.y)
     members, alpha = (np.array(list(part)) for part in zip(*dense.alpha.items(), strict=True))
     mode = _Point.mode(dense.Psi[:, members], dense.y, alpha, np.zeros(len(members)))
     return replace(start, members=members, mode=mode)
@@ -252,7 +252,7 @@ def test_mode_is_found_from_far_away():
 def test_factor_that_is_all_rounding_error_is_zero():
     Z, signs, y = problem()
     Z[1], y[1] = Z[0], y[0]
-    start = _Machine.start(_Basis.of(Z, Z[:2] * signs, np.arange(2)), 2.0 * y - 1.0)
+    start = _SparseModel.start(_Basis.of(Z, Z[:2] * signs, np.arange(2)), 2.0 * y - 1.0)
     column = start.targets[1] * start.basis.column(1)
     psi, alpha = np.column_stack([np.ones(len(y)), column]), np.array([1.0, 1e-14])
     mode = _Point.mode(psi, start.y, alpha, np.zeros(2))

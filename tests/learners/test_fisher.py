@@ -6,13 +6,18 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from krein_problems import labelled_rows, problem_of
 from kreinflow.config.configuration import complete_configuration
-from kreinflow.learners.fisher import SCATTERS, NystroemFisher, _solve, fisher_path
+from kreinflow.learners.fisher import SCATTERS, _solve, fisher_path
 from kreinflow.learners.registry import make_learner
 from small_inputs import configuration
 
 
 def problem(n, r, n_classes, **shape):
     return labelled_rows(n, r, n_classes, negative=r // 3, separation=1.5, **shape)
+
+
+def fitted(Z, signs, y, n_classes, scatter="balanced", bias="midpoint", ridge=0.0):
+    (functions,) = fisher_path(Z, signs, y, n_classes, scatter, bias, [ridge])
+    return functions
 
 
 def dense_ikfd(K, positive, K_new, shares=(1, 1)):
@@ -56,9 +61,9 @@ def test_equals_the_dense_recipe_up_to_m_equal_to_n_and_beyond(
     new = problem(25, r, 3, seed=r + 100, smallest=smallest)[0]
     Z, new, signs = (np.hstack([part, part[..., :copies]]) for part in (Z, new, signs))
     K, K_new = (Z * signs) @ Z.T, (new * signs) @ Z.T
-    fisher = NystroemFisher().fit(Z, signs, y, 3)
-    assert fisher.singular_ == (r > n - 2 or copies > 0)
-    decisions = fisher.decision_function(new)
+    fisher = fitted(Z, signs, y, 3)
+    assert fisher.singular.any() == (r > n - 2 or copies > 0)
+    decisions = fisher.decide(new)
     for c in range(3):
         expected, values = dense_ikfd(K, y == c, K_new)
         assert values[0] / values[min(r, n - 2) - 1] < condition
@@ -68,9 +73,9 @@ def test_equals_the_dense_recipe_up_to_m_equal_to_n_and_beyond(
 def test_signs_do_not_matter_when_regular_but_do_in_the_pseudo_inverse():
     Z, signs, y = problem(40, 60, 3)
     few = slice(0, 10)
-    regular = [NystroemFisher().fit(Z[:, few], s[few], y, 3).coef_ for s in (signs, -(signs**2))]
+    regular = [fitted(Z[:, few], s[few], y, 3).coef for s in (signs, -(signs**2))]
     np.testing.assert_array_equal(*regular)
-    wide = [NystroemFisher().fit(Z, s, y, 3).decision_function(Z) for s in (signs, signs**2)]
+    wide = [fitted(Z, s, y, 3).decide(Z) for s in (signs, signs**2)]
     assert np.abs(wide[0] - wide[1]).max() > 1e-3 * np.ptp(wide[0])
 
 
@@ -90,7 +95,7 @@ def weighted_least_squares(Z, positive, weights, penalty):
 def test_least_squares_bias_is_exactly_least_squares(scatter, ridge, n_classes):
     Z, signs, y = problem(200, 8, n_classes)
     y[30:120] = 0  # unbalanced
-    fisher = NystroemFisher(scatter, "least_squares", ridge).fit(Z, signs, y, n_classes)
+    fisher = fitted(Z, signs, y, n_classes, scatter, "least_squares", ridge)
     penalty = ridge * np.trace(np.cov(Z.T, bias=True)) / 8
     for c in range(n_classes):
         positive = y == c
@@ -98,8 +103,8 @@ def test_least_squares_bias_is_exactly_least_squares(scatter, ridge, n_classes):
         if scatter == "balanced":
             weights = np.where(positive, 1 / positive.sum(), 1 / (~positive).sum())
         w, b = weighted_least_squares(Z, positive, weights, penalty)
-        np.testing.assert_allclose(fisher.coef_[:, c], w, rtol=1e-8, atol=1e-9 * np.abs(w).max())
-        np.testing.assert_allclose(fisher.intercept_[c], b, rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(fisher.coef[:, c], w, rtol=1e-8, atol=1e-9 * np.abs(w).max())
+        np.testing.assert_allclose(fisher.intercept[c], b, rtol=1e-8, atol=1e-9)
 
 
 @pytest.mark.parametrize("scatter", SCATTERS)
@@ -108,7 +113,7 @@ def test_regular_scatter_is_linear_discriminant_analysis(scatter, bias):
     """The balanced scatter weighs both classes the same; that of the paper is a sum, not a mean."""
     Z, signs, y = problem(300, 8, 4)
     y[30:200] = 2
-    decisions = NystroemFisher(scatter, bias).fit(Z, signs, y, 4).decision_function(Z)
+    decisions = fitted(Z, signs, y, 4, scatter, bias).decide(Z)
     for c in range(4):
         p = np.mean(y == c)
         shares = [0.5, 0.5] if scatter == "balanced" else [1 - p, p]
@@ -124,13 +129,13 @@ def test_regular_scatter_is_linear_discriminant_analysis(scatter, bias):
 @pytest.mark.parametrize("r", [29, 45])  # with 29 of 30 the total scatter is regular
 def test_pooled_singular_equals_the_pseudo_inverse_class_by_class(r):
     Z, signs, y = problem(30, r, 3, smallest=0.5)
-    fisher = NystroemFisher("pooled", "midpoint").fit(Z, signs, y, 3)
-    assert fisher.singular_
+    fisher = fitted(Z, signs, y, 3, "pooled", "midpoint")
+    assert fisher.singular.any()
     K = (Z * signs) @ Z.T
     for c in range(3):
         p = np.mean(y == c)
         expected, _ = dense_ikfd(K, y == c, K, shares=(p, 1 - p))
-        found = fisher.decision_function(Z)[:, c]
+        found = fisher.decide(Z)[:, c]
         np.testing.assert_allclose(found, expected, atol=1e-5 * np.ptp(expected))
 
 
@@ -153,13 +158,13 @@ def test_a_column_of_zeros_changes_no_decision(scatter):
     """Its scatter is singular, and the pseudo-inverse gives what is right without the column."""
     Z, signs, y = problem(200, 8, 3)
     new = problem(100, 8, 3, seed=1)[0]
-    plain = NystroemFisher(scatter).fit(Z, signs, y, 3)
-    assert not plain.singular_
-    wider = NystroemFisher(scatter).fit(np.insert(Z, 3, 0.0, axis=1), np.insert(signs, 3, -1), y, 3)
-    assert wider.singular_
-    expected, found = plain.decision_function(new), wider.decision_function(np.insert(new, 3, 0, 1))
+    plain = fitted(Z, signs, y, 3, scatter)
+    assert not plain.singular.any()
+    wider = fitted(np.insert(Z, 3, 0.0, axis=1), np.insert(signs, 3, -1), y, 3, scatter)
+    assert wider.singular.any()
+    expected, found = plain.decide(new), wider.decide(np.insert(new, 3, 0, 1))
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7 * np.ptp(expected))
-    assert (wider.coef_[3] == 0).all()
+    assert (wider.coef[3] == 0).all()
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -174,10 +179,10 @@ def test_each_ridge_of_a_path_is_fitted_as_if_alone(n, r, scatter, n_classes):
         r > n and ridge == 0 for ridge in ridges
     ]
     for ridge, solution in zip(ridges, path, strict=True):
-        alone = NystroemFisher(scatter, "least_squares", ridge).fit(Z, signs, y, n_classes)
+        alone = fitted(Z, signs, y, n_classes, scatter, "least_squares", ridge)
         assert np.isfinite(solution.coef).all()
-        np.testing.assert_array_equal(solution.coef, alone.coef_)
-        np.testing.assert_array_equal(solution.intercept, alone.intercept_)
+        np.testing.assert_array_equal(solution.coef, alone.coef)
+        np.testing.assert_array_equal(solution.intercept, alone.intercept)
 
 
 @pytest.mark.parametrize("ridge", [0, 1e-9, 0.5, 3, "inner"])
@@ -189,15 +194,15 @@ def test_a_ridge_is_any_number_from_zero_on(ridge):
 
 def test_more_rows_than_a_tile_and_a_far_origin():
     Z, signs, y = problem(5000, 6, 3)
-    near = NystroemFisher().fit(Z, signs, y, 3)
-    far = NystroemFisher().fit(Z + 1e4, signs, y, 3)
-    np.testing.assert_allclose(far.decision_function(Z + 1e4), near.decision_function(Z), atol=1e-5)
-    assert (near.decision_function(Z).argmax(axis=1) == y).mean() > 0.9
+    near = fitted(Z, signs, y, 3)
+    far = fitted(Z + 1e4, signs, y, 3)
+    np.testing.assert_allclose(far.decide(Z + 1e4), near.decide(Z), atol=1e-5)
+    assert (near.decide(Z).argmax(axis=1) == y).mean() > 0.9
 
 
 @pytest.mark.parametrize(("n_classes", "scatter"), [(2, "balanced"), (3, "pooled")])
 def test_a_pseudo_inverse_is_noted(n_classes, scatter):
     learner = make_learner({"method": "ny_ikfd", "scatter": scatter, "ridge": 0})
     for r, needed in ((38, False), (39, True)):
-        (fitted,) = learner.fit(problem_of(*problem(40, r, n_classes)), learner.choices())
-        assert fitted.notes["singular"].tolist() == [needed] * n_classes
+        (own,) = learner.fit(problem_of(*problem(40, r, n_classes)), learner.choices())
+        assert own.notes["singular"].tolist() == [needed] * n_classes

@@ -8,7 +8,7 @@ from sklearn.svm import LinearSVC
 from krein_problems import labelled_rows, learned, scale_of, weighted
 from kreinflow.learners import krein_svm
 from kreinflow.learners.decisions import LinearDecision
-from kreinflow.learners.krein_svm import _Machine, _Rows
+from kreinflow.learners.krein_svm import _NewtonPath, _Rows
 
 PENALTIES = [(1.0, 1.0), (10.0, 1e-2), (1e-2, 1.0), (1e-4, 1e-2), (1e-8, 1e-8)]
 
@@ -80,9 +80,10 @@ def test_a_start_where_no_row_is_active_finds_the_same_optimum():
     rows, everything = _Rows(Z, np.zeros(1)), np.ones(4, dtype=bool)
     ends = []
     for u in (np.zeros(2), np.array([50.0, 1.0])):  # the second meets all targets by far
-        one = _Machine(rows, y, everything, rows.gram(everything), u)
-        assert one.follow(np.ones(1), np.full(1, 0.1))[1]
-        ends.append(one.u)
+        one = _NewtonPath(rows, y, everything, rows.gram(everything), u)
+        (end,) = one.follow(1.0, [np.full(1, 0.1)])
+        assert end.converged
+        ends.append(end.u)
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-14)
 
 

@@ -1,13 +1,21 @@
-"""Two classifiers on the landmark scores themselves, to measure the others against."""
+"""Three classifiers on the landmark scores themselves, to measure the others against."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from kreinflow.base.numerics import FloatArray, single_threaded, tile_map
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.learners.decisions import LinearDecision, NearestDecision
+from kreinflow.learners.hyper_parameters import (
+    COARSE_RIDGE_GRID,
+    RIDGE_GRID,
+    in_words,
+    number_or_inner,
+)
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
-from kreinflow.learners.moments import class_counts
+from kreinflow.learners.moments import Moments, class_counts
 from kreinflow.learners.one_against_rest import with_mirror
 from kreinflow.learners.support_vectors import standardisation
 
@@ -46,9 +54,9 @@ class NearestLandmarkLearner(Learner):
 class LinearSVCLearner(Learner):
     r"""scikit-learn's ``LinearSVC`` on the landmark scores, one class against the rest.
 
-    The penalty is not invariant to scale: so the scores with each landmark are centred, divided by
-    their standard deviation in the training rows, and by :math:`\sqrt m`, which gives rows a mean
-    squared norm of 1, like a kernel of unit diagonal. Squared hinge loss, with C = 1:
+    The scores with each landmark are centred, divided by their standard deviation in the training
+    rows, and by :math:`\sqrt m`, so that rows have a mean squared norm of 1: the penalty is not
+    invariant to scale. With the squared hinge loss and C = 1,
 
     .. math:: \min_{w, b}\ (w'w + b^2)/2 + C \sum_i \max(0, 1 - y_i (w'x_i + b))^2 .
 
@@ -83,3 +91,61 @@ class LinearSVCLearner(Learner):
             intercept = machine.intercept_ - mean @ coef
         decision = LinearDecision(*with_mirror(coef, intercept, n_classes))
         return [Fitted(decision) for _ in choices]
+
+
+class SimilarityFeaturesLearner(Learner):
+    r"""SF-LSM: ridge regression on the scores with the landmarks themselves.
+
+    Row i is the vector :math:`x_i` of its m scores, whatever the kernel and its correction. Class c
+    against the rest has targets :math:`y = \pm 1`, :math:`f(x) = w'x + b` and, with the covariance
+    T of all rows,
+
+    .. math:: \min_{w, b}\ \sum_{i=1}^N (f(x_i) - y_i)^2 + N t \lambda \|w\|^2 , \qquad
+              t = tr(T)/m .
+
+    References
+    ----------
+    Y. Chen, E. K. Garcia, M. R. Gupta, A. Rahimi, L. Cazzanti (2009), Similarity-based
+    classification: concepts and algorithms, JMLR 10, 747-776.
+    D. Oglic, T. Gärtner (2019), Scalable learning in reproducing kernel Kreĭn spaces, ICML,
+    PMLR 97, section 3.
+    """
+
+    method = "sf_lsm"
+    needs_factor = False
+    by_tiles = True
+    settings_schema: ClassVar[SettingsSchema] = {
+        "ridge": number_or_inner(
+            "penalty as a share of the mean variance of the scores with a "
+            "landmark, or 'inner': chosen on inner folds",
+            exclusiveMinimum=0,
+        ),
+        "weights": {
+            "description": "what counts the same: all records, or all classes",
+            "enum": ["records", "classes"],
+            "default": "records",
+        },
+    }
+    grids: Mapping[str, Sequence[float]] = {"ridge": RIDGE_GRID}
+    coarse_grids: Mapping[str, Sequence[float]] = {"ridge": COARSE_RIDGE_GRID}
+    references = ("oglic2019", "chen2009")
+
+    def describe(self) -> str:
+        """See :meth:`Learner.describe`."""
+        how = in_words(self.settings["ridge"], "of {:g}")
+        equal = " and equal weights of the classes" if self.settings["weights"] == "classes" else ""
+        return (
+            "SF-LSM, one class against the rest, least squares on the landmark scores with a "
+            f"ridge {how}{equal}"
+        )
+
+    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
+        """See :meth:`Learner.fit`; one pass over the rows for all choices."""
+        balanced = self.settings["weights"] == "classes"
+        moments = Moments.of(problem.C, problem.labels, problem.n_classes, balanced)
+        ones = np.ones(problem.n_landmarks)
+        functions = [moments.least_squares(choice["ridge"] * ones) for choice in choices]
+        return [
+            Fitted(LinearDecision(*with_mirror(coef, intercept, problem.n_classes)))
+            for coef, intercept in functions
+        ]

@@ -1,8 +1,6 @@
 """Records with several labels: a machine of its own for each label, over what all share."""
 
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +9,7 @@ from numpy.typing import NDArray
 from kreinflow.base.errors import InputError
 from kreinflow.learners.decisions import LinearDecision
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
-from kreinflow.learners.one_against_rest import warn_unconverged
+from kreinflow.learners.one_against_rest import warn_unconverged, warned_once
 from kreinflow.learners.registry import LEARNERS
 
 
@@ -34,17 +32,8 @@ class BinaryRelevance(Learner):
 
     .. math:: f_c(x) = w_c' k(x) + b_c .
 
-    Landmarks, factor and hyper-parameters are the same for all labels.
-
-    Parameters
-    ----------
-    learner : Learner
-        Its decisions must be linear: those of the labels then stand side by side in one.
-
-    Raises
-    ------
-    InputError
-        If they are not.
+    Landmarks, factor and hyper-parameters are the same for all labels. A learner whose decisions
+    are not linear is refused.
 
     References
     ----------
@@ -67,10 +56,7 @@ class BinaryRelevance(Learner):
         return self.learner.choices(columns)
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`; the learner is fitted for each label.
-
-        The share of the records that the decision rests on, and the iterations, are those of the
-        label with the most.
+        """See :meth:`Learner.fit`; ``basis_used`` and iterations are those of the largest label.
 
         Raises
         ------
@@ -84,7 +70,7 @@ class BinaryRelevance(Learner):
         """
         memberships, by_label = problem.part.memberships, []
         assert memberships is not None, "records with one label each"
-        with _warned_once():
+        with warned_once():
             for label, own in zip(problem.part.classes, memberships.T, strict=True):
                 _refuse_constant(label, own[problem.chosen])
                 part = replace(
@@ -102,18 +88,6 @@ class BinaryRelevance(Learner):
                 "Raise max_iter, or give larger penalties."
             )
         return fits
-
-
-@contextmanager
-def _warned_once() -> Iterator[None]:
-    """Pass on each warning once, and none of those that tell of a fit that has not converged."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    told = {(warning.category, str(warning.message)) for warning in caught}
-    for category, message in sorted(told, key=str):
-        if category.__name__ != "ConvergenceWarning":
-            warnings.warn(message, category, stacklevel=4)
 
 
 def _refuse_constant(label: str, own: NDArray[np.bool_]) -> None:

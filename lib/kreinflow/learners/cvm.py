@@ -14,7 +14,7 @@ from kreinflow.landmarks.meb import CoreSet
 from kreinflow.learners.decisions import Decision
 from kreinflow.learners.learner import Choice, Fitted, Problem, folded
 from kreinflow.learners.moments import class_counts
-from kreinflow.learners.one_against_rest import fitted_classes, warn_unconverged
+from kreinflow.learners.one_against_rest import fitted_classes, warn_missed
 from kreinflow.learners.squared_hinge import Core, LinearCore, minimise_squared_hinge
 from kreinflow.learners.support_vectors import SupportVectorLearner, mean_square
 
@@ -41,13 +41,10 @@ class CoreVectorLearner(SupportVectorLearner):
               \tilde K_{ij} = y_i y_j (z_i'z_j/\kappa + 1) + \delta_{ij}/C,
 
     with :math:`\eta = \max_i \tilde K_{ii}`: each point has a coordinate of its own of square
-    :math:`\eta - \tilde K_{ii}`, which the centre does not have. (Without it the two problems are
-    the same only for a constant diagonal.) The ball of a core set grows until all points lie
-    within R (1 + epsilon), so that the dual objective R^2 is at most (1 + epsilon)^2 too small.
-
-    On the core set the solution is exact. The farthest points join, as many at once as there are
-    already, after a full pass over the rows that all classes share: O(N r K). So no
-    sample of the rows stands for all of them, and nothing is drawn.
+    :math:`\eta - \tilde K_{ii}`, which the centre does not have. The ball of a core set grows until
+    all points lie within R (1 + epsilon), so that R^2 is at most (1 + epsilon)^2 too small. On the
+    core set the solution is exact. The farthest points join, as many at once as there are already,
+    after a full pass over the rows that all classes share, O(N r K); nothing is drawn.
 
     The decisions are divided by :math:`\rho`, so that support vectors of all classes have a
     margin of 1: f minimises :math:`\|w\|^2 + b^2 + C \sum_i \max(0, 1 - y_i f(z_i))^2`.
@@ -56,9 +53,7 @@ class CoreVectorLearner(SupportVectorLearner):
     -----
     R^2 is :math:`\eta` less the inverse of the minimum P of the loss above, so P comes out too
     large by a share of up to about :math:`2 \epsilon \eta P`. The 1e-6 of the authors is too coarse
-    where P is large, as it is with a large penalty on many rows of classes that overlap: the first
-    core sets hold mostly rows with wrong labels, and the machine stops there. A smaller epsilon
-    costs little, because core sets are solved exactly, whatever their size.
+    for a large penalty on many rows of classes that overlap. A smaller epsilon costs little.
 
     References
     ----------
@@ -119,11 +114,7 @@ class Expansion:
 class RowKernel(ABC):
     """A positive semidefinite kernel of the training rows, of mean diagonal 1.
 
-    Attributes
-    ----------
-    diagonal : ndarray of shape (N,)
-    limit : int
-        Rows that a core set may have.
+    ``diagonal`` is of shape (N,), and ``limit`` the number of rows that a core set may have.
     """
 
     diagonal: FloatArray
@@ -139,18 +130,7 @@ class RowKernel(ABC):
 
 
 class LinearRows(RowKernel):
-    """The kernel Z Z'/kappa of the rows of a factor without negative signs.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (N, r)
-    signs : ndarray of shape (r,)
-
-    Raises
-    ------
-    InputError
-        If a sign is negative, or all rows are zero.
-    """
+    """The kernel Z Z'/kappa of the rows of a factor whose signs must all be positive."""
 
     def __init__(self, Z: FloatArray, signs: FloatArray) -> None:
         self.Z = Z
@@ -180,35 +160,20 @@ class LinearRows(RowKernel):
 
 @dataclass(frozen=True, eq=False)
 class CoreVectorSolution:
-    """All classes that are fitted, at one penalty.
-
-    Parameters
-    ----------
-    expansions : list of Expansion
-        The functions of the classes.
-    n_iter : int
-        Passes over the rows.
-    converged : ndarray of shape (n_expansions,) of bool
-        Whether the ball came to cover all points.
-    """
+    """The functions of all classes that are fitted, at one penalty, after so many passes."""
 
     expansions: list[Expansion]
     n_iter: int
-    converged: NDArray[np.bool_]
+    converged: NDArray[np.bool_]  # of each class: whether the ball covers all points
 
     def fitted(self, decision: Decision, n: int) -> Fitted:
-        """Return it as a learner's, with what it came to as a decision, of n rows."""
+        """Return what a learner returns, of n rows, with the expansions as a decision."""
         used = np.unique(np.concatenate([expansion.rows for expansion in self.expansions]))
-        return Fitted(
-            decision,
-            basis_used=len(used) / n,
-            iterations=self.n_iter,
-            converged=bool(self.converged.all()),
-        )
+        return Fitted(decision, len(used) / n, self.n_iter, bool(self.converged.all()))
 
 
 @dataclass
-class _Machine:
+class _CoreVectorMachine:
     """One class against the rest, at one penalty."""
 
     targets: FloatArray
@@ -226,9 +191,8 @@ class _Machine:
         members = np.array(self.core.members)
         start = np.zeros(len(members))
         start[: len(self.betas)] = self.betas
-        self.betas = minimise_squared_hinge(
-            kernel.core(members, self.targets[members]), start, self.penalty
-        )
+        core = kernel.core(members, self.targets[members])
+        self.betas = minimise_squared_hinge(core, start, self.penalty)
 
     def grow(self, values: FloatArray) -> bool:
         """Let the farthest points join, from the values of the function at all rows."""
@@ -247,21 +211,8 @@ def core_vector_path(
 ) -> list[CoreVectorSolution]:
     """Fit core vector machines of all classes at each of several penalties.
 
-    Each penalty starts from the support vectors of the one before.
-
-    Parameters
-    ----------
-    kernel : RowKernel
-    y : ndarray of shape (N,)
-        Class codes, 0 to ``n_classes - 1``; each must occur.
-    n_classes : int
-    penalties : sequence of float
-    epsilon : float
-
-    Raises
-    ------
-    InputError
-        If a class has no row.
+    Each penalty starts from the support vectors of the one before. ``y`` are class codes; a class
+    without a row is refused.
 
     Warns
     -----
@@ -269,53 +220,38 @@ def core_vector_path(
         If the ball of a class does not come to cover all points.
     """
     class_counts(y, n_classes)
-    classes = fitted_classes(n_classes).tolist()
-    machines: list[_Machine] = []
+    targets = [np.where(y == code, 1.0, -1.0) for code in fitted_classes(n_classes)]
+    starts = [([int(t.argmax()), int(t.argmin())], np.empty(0)) for t in targets]
     solutions = []
     with single_threaded():
         for penalty in penalties:
-            machines = _start(kernel, y, classes, machines, penalty, epsilon)
+            lengths = np.full(len(y), kernel.diagonal.max() + 1.0 + 1.0 / penalty)
+            slack = _SLACK * lengths[0]
+            machines = [
+                _CoreVectorMachine(
+                    own, CoreSet(lengths, members, epsilon, kernel.limit, slack), penalty, betas
+                )
+                for own, (members, betas) in zip(targets, starts, strict=True)
+            ]
             n_iter = _run(kernel, machines)
             expansions = [machine.expansion for machine in machines]
             converged = np.array([machine.core.reached for machine in machines])
             solutions.append(CoreVectorSolution(expansions, n_iter, converged))
-    missed = max(int((~np.resize(solution.converged, n_classes)).sum()) for solution in solutions)
-    if missed:
-        warn_unconverged(
-            f"core vector machine: the core sets of {missed} of {n_classes} classes are full "
-            f"({kernel.limit} rows) and do not cover all points, so decisions may be poor. Take a "
-            "smaller penalty."
-        )
+            starts = [(m.expansion.rows.tolist(), m.betas[m.betas > 0]) for m in machines]
+    worst = min(solutions, key=lambda solution: int(solution.converged.sum()))
+    warn_missed(
+        worst.converged,
+        n_classes,
+        f"core vector machine: the core sets of {{}} are full ({kernel.limit} rows) and do not "
+        "cover all points, so decisions may be poor. Take a smaller penalty.",
+    )
     return solutions
 
 
-def _start(
-    kernel: RowKernel,
-    y: IntArray,
-    classes: Sequence[int],
-    before: Sequence[_Machine],
-    penalty: float,
-    epsilon: float,
-) -> list[_Machine]:
-    lengths = np.full(len(y), kernel.diagonal.max() + 1.0 + 1.0 / penalty)
-    machines = []
-    for i, code in enumerate(classes):
-        targets = np.where(y == code, 1.0, -1.0)
-        if before:
-            support = np.flatnonzero(before[i].betas > 0)
-            members = [before[i].core.members[place] for place in support]
-            betas = before[i].betas[support]
-        else:
-            members, betas = [int(targets.argmax()), int(targets.argmin())], np.empty(0)
-        core = CoreSet(lengths, members, epsilon, kernel.limit, slack=_SLACK * lengths[0])
-        machine = _Machine(targets, core, penalty, betas)
-        machine.solve(kernel)
-        machines.append(machine)
-    return machines
-
-
-def _run(kernel: RowKernel, machines: Sequence[_Machine]) -> int:
+def _run(kernel: RowKernel, machines: Sequence[_CoreVectorMachine]) -> int:
     """Grow all core sets until they cover the rows; return the number of passes."""
+    for machine in machines:
+        machine.solve(kernel)
     running, passes = list(machines), 0
     while running:
         passes += 1

@@ -24,10 +24,9 @@ Space = Literal["kernel", "nearness"]
 
 @dataclass(frozen=True, eq=False)
 class Decision(State):
-    """The base of all kinds: named arrays of numbers, and a function of rows.
+    """Named arrays of numbers, and a function of rows: a frozen dataclass of arrays of floats.
 
-    A kind is a frozen dataclass whose fields are arrays of floats. It adds ``kind`` (its name in
-    files), ``space``, ``state`` (its arrays), :meth:`decide`, and a line in :data:`KINDS`.
+    A kind has its name in files, ``kind``, its arrays, ``state``, and a line in :data:`KINDS`.
     """
 
     kind: ClassVar[str]
@@ -43,13 +42,7 @@ class Decision(State):
 
 @dataclass(frozen=True, eq=False)
 class LinearDecision(Decision):
-    """f(x) = k(x)' weights + intercept.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_landmarks, n_classes)
-    intercept : ndarray of shape (n_classes,)
-    """
+    """f(x) = k(x)' weights + intercept."""
 
     kind: ClassVar[str] = "linear"
     state: ClassVar = {"weights": Array("f", "m c"), "intercept": Array("f", "c")}
@@ -58,15 +51,7 @@ class LinearDecision(Decision):
 
     @classmethod
     def folded(cls, embedding: Embedding, coef: FloatArray, intercept: FloatArray) -> Self:
-        """Fold f(z) = z' coef + intercept into weights on the landmark scores.
-
-        Parameters
-        ----------
-        embedding : Embedding
-            z(x) = k(x) M - o.
-        coef : ndarray of shape (rank, n_classes)
-        intercept : ndarray of shape (n_classes,)
-        """
+        """Fold f(z) = z' coef + intercept, of z(x) = k(x) M - o, into weights on the scores."""
         with single_threaded():
             return cls(embedding.matrix @ coef, intercept - embedding.offset @ coef)
 
@@ -87,12 +72,8 @@ class NearnessDecision(LinearDecision):
 class NearestDecision(Decision):
     r"""The nearest neighbour among the landmarks: :math:`f_c(x) = \max_{l \in c} k(x, l)`.
 
-    A class without landmarks gets the row's smallest score minus 1, below all others.
-
-    Parameters
-    ----------
-    members : ndarray of shape (n_landmarks, n_classes)
-        1 where a landmark is of a class, else 0.
+    A class without landmarks gets the row's smallest score minus 1, below all others. ``members``
+    is 1 where a landmark is of a class, else 0.
     """
 
     kind: ClassVar[str] = "nearest"
@@ -120,18 +101,8 @@ class QuadraticDecision(Decision):
 
     .. math:: f_c(x) = b_c - \tfrac12 \sum_j g_{cj}^2 (k(x)' M V_c - o_c)_j^2
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_landmarks, r)
-        M, from scores to the coordinates of the factor.
-    axes : ndarray of shape (n_classes, r, r)
-        V.
-    centres : ndarray of shape (n_classes, r)
-        o.
-    scales : ndarray of shape (n_classes, r)
-        g.
-    constants : ndarray of shape (n_classes,)
-        b.
+    with the matrix M from scores to the coordinates of the factor, axes V, centres o, scales g and
+    constants b.
     """
 
     kind: ClassVar[str] = "quadratic"
@@ -180,16 +151,7 @@ class ELMDecision(Decision):
 
     .. math:: f_c(x) = \sum_j k(u(x), u_j)\, a_{jc} + b_c, \qquad u = (nearness - o) / d
 
-    Parameters
-    ----------
-    centre, deviation : ndarray of shape (n_landmarks,)
-        o and d.
-    support : ndarray of shape (n_support, n_landmarks)
-        The u_j.
-    coefficients : ndarray of shape (n_support, n_classes)
-        a.
-    intercept : ndarray of shape (n_classes,)
-        b.
+    with centre o, deviation d, support :math:`u_j`, coefficients a and intercept b.
     """
 
     kind: ClassVar[str] = "elm"
@@ -224,18 +186,8 @@ class SiblingsDecision(Decision):
     .. math:: f_c(x) = \sum_{j \in way(c)} \log softmax(k(x)' W + b)_j
 
     The softmax of a branch j is over the branches of its fork, so :math:`\exp f_c(x)` is the
-    product of the conditional probabilities on the way to class c, and sums to one.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_landmarks, n_branches)
-        W.
-    intercept : ndarray of shape (n_branches,)
-        b.
-    above : ndarray of shape (n_branches,)
-        See :class:`~kreinflow.base.hierarchy.Forks`; whole numbers as floats.
-    leaf : ndarray of shape (n_classes,)
-        The same.
+    product of the conditional probabilities on the way to class c, and sums to one. ``above`` and
+    ``leaf`` are those of :class:`~kreinflow.base.hierarchy.Forks`, whole numbers as floats.
     """
 
     kind: ClassVar[str] = "siblings"

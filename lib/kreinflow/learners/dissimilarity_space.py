@@ -25,17 +25,14 @@ class DissimilaritySpaceLearner(SupportVectorLearner):
     An object is the point :math:`(d(x, l_1), \ldots, d(x, l_m))` of a Euclidean space, whatever the
     comparisons d are (scores or, of dissimilarity data, squared dissimilarities); nothing is
     embedded and no eigenvalue corrected. Each feature is centred and divided by its standard
-    deviation in the training rows. On the features u,
-
-    ======  ============================================================
-    linear  :math:`k(u, v) = u'v`, scaled to a mean diagonal of 1
-    elm     the kernel of :class:`~kreinflow.kernels.products.ELMKernel`
-    ======  ============================================================
+    deviation in the training rows. The kernel of these features is linear, :math:`k(u, v) = u'v`
+    scaled to a mean diagonal of 1, or ``elm``:
+    :class:`~kreinflow.kernels.products.ELMKernel`, free of parameters for unit variance only.
 
     Notes
     -----
     gisbrecht2015 (section 6, table 7) takes all points as landmarks and does not say whether the
-    features were scaled. The elm kernel is free of parameters for features of unit variance only.
+    features were scaled.
 
     References
     ----------
@@ -63,7 +60,7 @@ class DissimilaritySpaceLearner(SupportVectorLearner):
 
     def describe(self) -> str:
         """See :meth:`Learner.describe`."""
-        kernel = "linear" if self.settings["kernel"] == "linear" else "extreme learning machine"
+        kernel = "linear" if self.linear else "extreme learning machine"
         return (
             "the dissimilarity space, whose features are the comparisons with the landmarks, with "
             f"the {kernel} kernel and a core vector machine of {self.describe_penalty()}, "
@@ -77,7 +74,7 @@ class DissimilaritySpaceLearner(SupportVectorLearner):
         centre, deviation = standardisation(D)
         X = (D - centre) / deviation
         fits = []
-        if self.settings["kernel"] == "linear":
+        if self.linear:
             linear = LinearRows(X, np.ones(X.shape[1]))
             for solution in core_vector_path(linear, y, n_classes, penalties, EPSILON):
                 coef, intercept = with_mirror(*linear.functions(solution.expansions), n_classes)

@@ -1,5 +1,6 @@
 """The incremental probabilistic classification vector machine on a Krein factor (Ny-EPCVM)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -8,17 +9,16 @@ import scipy
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError, KreinflowError
-from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tiles
+from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, tiles
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.learners.basis_functions import (
     BASES,
-    BASIS_SCHEMA,
     BasisFunctionLearner,
-    BasisFunctions,
+    SparseFunction,
+    basis_schema,
 )
 from kreinflow.learners.learner import Problem
-from kreinflow.learners.moments import class_counts
-from kreinflow.learners.one_against_rest import fitted_classes, warn_unconverged
+from kreinflow.learners.one_against_rest import fitted_classes
 
 _BETA = 3.0  # slope of the sigmoid that stands for the step of the truncated prior
 _BIAS_PRECISION = 1.0  # alpha of the bias at the start
@@ -62,20 +62,16 @@ class EPCVMLearner(BasisFunctionLearner):
 
     A model starts with the bias and the function of largest :math:`\psi_j'y`. An action sets one
     precision to its best, and so adds a function, deletes one, or changes the prior of one. That
-    of the largest gain is tried, and kept only if E rises at the new mode; if it does not, the
-    next is tried, and so on. The model is ready when none that promises 1e-3 is left. A copy of a
-    function in the model is never added.
+    of the largest gain is tried, and kept only if E rises at the new mode; else the next is tried.
+    The model is ready when none that promises 1e-3 is left. A copy of a function in the model is
+    never added.
 
     Nothing is approximated beyond the factor and Laplace's step: with :math:`Z = QR` and
     :math:`G = Z_B diag(s) R'` the columns are :math:`Q g_j`, so :math:`\rho_j = |g_j|` and
     :math:`\psi_j'B\psi_j = g_j'(Q'BQ)g_j/\rho_j^2`. With n functions in the model and b to choose
     from, an action costs O(N n^2) to try, and one that is kept O(N b n) where all columns are held
-    (b up to 4 r), else O(N (n + r) r + b r^2).
-
-    Notes
-    -----
-    The paper has a further factor lambda in front of f, and gives no value. It is no parameter:
-    (lambda, beta, alpha) and (1, beta/lambda, alpha/lambda^2) are one model.
+    (b up to 4 r), else O(N (n + r) r + b r^2). The paper's further factor lambda of f is no
+    parameter: (lambda, beta, alpha) and (1, beta/lambda, alpha/lambda^2) are one model.
 
     References
     ----------
@@ -88,18 +84,13 @@ class EPCVMLearner(BasisFunctionLearner):
     models, AISTATS.
     """
 
-    method = "ny_epcvm"
+    method, title = "ny_epcvm", "Ny-EPCVM"
     references = ("schleif2015epcvm",)
-    settings_schema: ClassVar[SettingsSchema] = {
-        "basis": BASIS_SCHEMA,
-        "max_iter": {
-            "description": "actions tried for a class at most: to add a basis function, to delete "
-            "one, to estimate its precision anew",
-            "type": "integer",
-            "minimum": 1,
-            "default": 1000,
-        },
-    }
+    settings_schema: ClassVar[SettingsSchema] = basis_schema(
+        "actions tried for a class at most: to add a basis function, to delete one, to estimate "
+        "its precision anew",
+        1000,
+    )
 
     def describe(self) -> str:
         """See :meth:`Learner.describe`."""
@@ -108,38 +99,17 @@ class EPCVMLearner(BasisFunctionLearner):
             f"{BASES[self.settings['basis']]} one by one while its evidence rises"
         )
 
-    def solve(self, problem: Problem) -> BasisFunctions:
-        """See :meth:`BasisFunctionLearner.solve`; its steps are the actions tried."""
-        Z, y, n_classes = np.asarray(problem.Z), problem.labels, problem.n_classes
-        class_counts(y, n_classes)
-        rows = self.places(problem)
-        with single_threaded():
-            basis = _Basis.of(Z, problem.functions(rows), rows)
-            grown = [
-                _grow(basis, np.where(y == c, 1.0, -1.0), self.settings["max_iter"])
-                for c in fitted_classes(n_classes)
-            ]
-            coef = [
-                problem.functions(basis.rows[machine.functions]).T @ machine.coefficients()
-                for machine, _, _ in grown
-            ]
-        active = [basis.rows[machine.functions] for machine, _, _ in grown]
-        found = BasisFunctions(
-            np.column_stack(coef),
-            intercept=np.array([machine.mode.w[0] for machine, _, _ in grown]),
-            weights=[machine.mode.w[1:] for machine, _, _ in grown],
-            active=active,
-            n_iter=np.array([tried for _, tried, _ in grown]),
-            converged=np.array([ready for _, _, ready in grown]),
-            basis_used=len(np.unique(np.concatenate(active))) / len(y),
-        )
-        if not found.converged.all():
-            missed = int((~np.resize(found.converged, n_classes)).sum())
-            warn_unconverged(
-                f"Ny-EPCVM: {missed} of {n_classes} classes were not ready after "
-                f"{self.settings['max_iter']} actions. Raise max_iter."
-            )
-        return found
+    def grow(
+        self, problem: Problem, basis: NDArray[np.intp]
+    ) -> tuple[Sequence[SparseFunction], float]:
+        """See :meth:`BasisFunctionLearner.grow`; a step is an action that was tried."""
+        columns = _Basis.of(np.asarray(problem.Z), problem.functions(basis), basis)
+        found = []
+        for c in fitted_classes(problem.n_classes):
+            y = np.where(problem.labels == c, 1.0, -1.0)
+            model, tried, ready = _grow(columns, y, self.settings["max_iter"])
+            found.append(model.function(tried, ready))
+        return found, 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,7 +244,7 @@ def _unsolved() -> KreinflowError:
 
 
 @dataclass(frozen=True, eq=False)
-class _Machine:
+class _SparseModel:
     """One class against the rest: the functions in the model, and the mode of their weights."""
 
     basis: _Basis
@@ -284,7 +254,7 @@ class _Machine:
     mode: _Point
 
     @classmethod
-    def start(cls, basis: _Basis, y: FloatArray) -> "_Machine":
+    def start(cls, basis: _Basis, y: FloatArray) -> "_SparseModel":
         """Return the model of the bias and the function of largest psi_j'y.
 
         Its precision is the best at w = 0, where s = 1/4 and q = psi_j'y/2 for all functions. If
@@ -301,16 +271,12 @@ class _Machine:
         mode = _Point.mode(psi, y, alpha, np.zeros(len(members)))
         return cls(basis, y, targets, members, mode)
 
-    @property
-    def functions(self) -> NDArray[np.intp]:
-        """Places in the basis of the members without the bias."""
-        return self.members[1:] - 1
-
-    def coefficients(self) -> FloatArray:
-        """Return y_B w / rho of the members without the bias."""
-        scale = self.targets[self.members[1:]] / self.basis.rho[self.functions]
-        coefficients: FloatArray = self.mode.w[1:] * scale
-        return coefficients
+    def function(self, tried: int, ready: bool) -> SparseFunction:
+        """Return the functions of the members, after so many actions."""
+        places, w = self.members[1:] - 1, self.mode.w
+        coefficients = w[1:] * (self.targets[self.members[1:]] / self.basis.rho[places])
+        rows = self.basis.rows[places]
+        return SparseFunction(rows, w[1:], coefficients, float(w[0]), tried, ready)
 
     def factors(self) -> tuple[FloatArray, FloatArray]:
         """Return the sparsity factors s and the quality factors q of all functions.
@@ -354,7 +320,7 @@ class _Machine:
         similarity = self.mode.psi[:, 1:].T @ (self.targets[j] * self.basis.column(j))
         return bool(similarity.max(initial=0.0) > 1.0 - RANK_TOLERANCE)
 
-    def changed(self, j: int, alpha: float) -> "_Machine":
+    def changed(self, j: int, alpha: float) -> "_SparseModel":
         """Return the model with another precision of one function."""
         mode, members = self.mode, self.members
         psi, precisions, w = mode.psi, mode.alpha, mode.w
@@ -381,23 +347,23 @@ def _marginal(alpha: FloatArray, s: FloatArray, q: FloatArray) -> FloatArray:
     return out
 
 
-def _grow(basis: _Basis, y: FloatArray, max_iter: int) -> tuple[_Machine, int, bool]:
+def _grow(basis: _Basis, y: FloatArray, max_iter: int) -> tuple[_SparseModel, int, bool]:
     """Return the model of a class, the number of actions tried, and whether it is ready."""
-    machine = _Machine.start(basis, y)
+    model = _SparseModel.start(basis, y)
     tried, rising = 0, True
     while rising:
         rising = False
-        best, gains = machine.actions()
+        best, gains = model.actions()
         for j in np.argsort(-gains, kind="stable").tolist():
             if gains[j] < _SMALLEST_GAIN:
                 break
-            if machine.has_copy(j):
+            if model.has_copy(j):
                 continue
             if tried == max_iter:
-                return machine, tried, False
+                return model, tried, False
             tried += 1
-            changed = machine.changed(j, float(best[j]))
-            if changed.mode.evidence > machine.mode.evidence:
-                machine, rising = changed, True
+            changed = model.changed(j, float(best[j]))
+            if changed.mode.evidence > model.mode.evidence:
+                model, rising = changed, True
                 break
-    return machine, tried, True
+    return model, tried, True

@@ -1,7 +1,6 @@
 """The indefinite kernel Fisher discriminant on a Krein factor (Ny-iKFD), at linear cost."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -26,11 +25,19 @@ from kreinflow.learners.one_against_rest import fitted_classes, with_mirror
 Scatter = Literal["balanced", "pooled"]
 Bias = Literal["midpoint", "log_prior", "least_squares"]
 SCATTERS: tuple[Scatter, ...] = get_args(Scatter)
-BIASES: tuple[Bias, ...] = get_args(Bias)
+
+_SCATTER_WORDS: Mapping[Scatter, str] = {
+    "balanced": "the mean of the two class scatters",
+    "pooled": "the pooled scatter",
+}
+_BIAS_WORDS: Mapping[Bias, str] = {
+    "midpoint": "the bias at the midpoint of the class means",
+    "log_prior": "the log prior in the bias",
+    "least_squares": "the bias of least squares",
+}
 
 
-@dataclass(eq=False)
-class NystroemFisher:
+class FisherLearner(Learner):
     r"""Fisher discriminants of all classes against the rest on a Krein factor.
 
     With the rows :math:`z` of the factor, class means :math:`m_+, m_-`, class covariances
@@ -62,24 +69,8 @@ class NystroemFisher:
 
     Balanced, midpoint and no ridge is the method under the paper's name: it equals the dense
     recipe ``alpha = pinv(within) (mu_+ - mu_-)`` on the N x N matrix :math:`Z\,diag(s)\,Z'`,
-    whatever the signs, because they cancel.
-
-    Parameters
-    ----------
-    scatter : {"balanced", "pooled"}
-    bias : {"midpoint", "log_prior", "least_squares"}
-    ridge : float
-        :math:`\lambda` as a multiple of the mean diagonal of the *total* covariance of the rows,
-        the same number for all classes and both scatters, so that equal ridges compare.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (r, n_classes)
-    intercept_ : ndarray of shape (n_classes,)
-        The decision for class c against the rest is ``Z @ coef_[:, c] + intercept_[c]``. Of two
-        classes, the first is the negative of the second.
-    singular_ : bool
-        Whether a pseudo-inverse was needed.
+    whatever the signs, because they cancel. The ridge is a multiple of the mean diagonal of the
+    *total* covariance, the same number for all classes and both scatters.
 
     Notes
     -----
@@ -95,49 +86,6 @@ class NystroemFisher:
     approximation using minimum enclosing balls, Neurocomputing, eq. 3 and section 5.2.
     """
 
-    scatter: Scatter = "balanced"
-    bias: Bias = "midpoint"
-    ridge: float = 0.0
-    coef_: FloatArray = field(init=False, repr=False)
-    intercept_: FloatArray = field(init=False, repr=False)
-    singular_: bool = field(init=False, repr=False)
-
-    def fit(
-        self, Z: MatrixLike, signs: FloatArray, y: IntArray, n_classes: int
-    ) -> "NystroemFisher":
-        """Fit all classes from two passes over the rows: O(N r^2 + K r^3).
-
-        The pooled scatter needs one pass and O(N r^2 + r^3 + K r^2), by
-        ``C = T - p_+ p_- d d'`` with the total covariance T.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (N, r)
-            Rows of the Krein factor.
-        signs : ndarray of shape (r,)
-            +1 or -1. Only the pseudo-inverse sees them.
-        y : ndarray of shape (N,)
-            Class codes, 0 to ``n_classes - 1``; each must occur.
-        n_classes : int
-
-        Raises
-        ------
-        InputError
-            If a class has no row.
-        """
-        (solution,) = fisher_path(Z, signs, y, n_classes, self.scatter, self.bias, (self.ridge,))
-        self.coef_, self.intercept_ = solution.coef, solution.intercept
-        self.singular_ = bool(solution.singular.any())
-        return self
-
-    def decision_function(self, Z: FloatArray) -> FloatArray:
-        """Return the decisions of rows z, ndarray of shape (n, n_classes); the largest wins."""
-        return tiled_product(Z, self.coef_) + self.intercept_
-
-
-class FisherLearner(Learner):
-    """Ny-iKFD as recipes name it: :class:`NystroemFisher` for all ridges at once."""
-
     method = "ny_ikfd"
     by_tiles = True
     references = ("schleif2018",)
@@ -149,7 +97,7 @@ class FisherLearner(Learner):
         },
         "bias": {
             "description": "the intercept",
-            "enum": list(BIASES),
+            "enum": list(get_args(Bias)),
             "default": "midpoint",
         },
         "ridge": number_or_inner(
@@ -166,40 +114,36 @@ class FisherLearner(Learner):
         how = f"a ridge of {ridge:g}" if ridge != "inner" and ridge > 0 else "no ridge"
         if ridge == "inner":
             how = "a ridge chosen on inner folds"
-        scatter = {"balanced": "the mean of the two class scatters", "pooled": "the pooled scatter"}
-        bias = {
-            "midpoint": "the bias at the midpoint of the class means",
-            "log_prior": "the log prior in the bias",
-            "least_squares": "the bias of least squares",
-        }
+        scatter, bias = self.settings["scatter"], self.settings["bias"]
         return (
             "Ny-iKFD, one class against the rest, with "
-            f"{scatter[self.settings['scatter']]}, {bias[self.settings['bias']]} and {how}"
+            f"{_SCATTER_WORDS[scatter]}, {_BIAS_WORDS[bias]} and {how}"
         )
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; all ridges share the means and the scatters."""
-        solutions = fisher_path(
-            problem.Z,
-            problem.signs,
-            problem.labels,
-            problem.n_classes,
+        functions = fisher_path(
+            *(problem.Z, problem.signs, problem.labels, problem.n_classes),
             self.settings["scatter"],
             self.settings["bias"],
             [choice["ridge"] for choice in choices],
         )
         return [
-            Fitted(folded(problem, coef, intercept), notes={"singular": singular})
-            for coef, intercept, singular in solutions
+            Fitted(folded(problem, f.coef, f.intercept), notes={"singular": f.singular})
+            for f in functions
         ]
 
 
-class FisherSolution(NamedTuple):
-    """Weights and intercepts of all classes, and which of them needed a pseudo-inverse."""
+class FisherFunctions(NamedTuple):
+    """f(z) = z' coef + intercept of all classes, and which of them needed a pseudo-inverse."""
 
     coef: FloatArray
     intercept: FloatArray
     singular: NDArray[np.bool_]
+
+    def decide(self, Z: FloatArray) -> FloatArray:
+        """Return the decisions of rows z, of shape (n, n_classes); the largest wins."""
+        return tiled_product(Z, self.coef) + self.intercept
 
 
 class _Sides(NamedTuple):
@@ -217,24 +161,15 @@ def fisher_path(
     signs: FloatArray,
     y: IntArray,
     n_classes: int,
-    scatter: Scatter,
-    bias: Bias,
-    ridges: Sequence[float],
-) -> list[FisherSolution]:
-    """Fit :class:`NystroemFisher` for each of several ridges, with one pass over the rows.
+    scatter: Scatter = "balanced",
+    bias: Bias = "midpoint",
+    ridges: Sequence[float] = (0.0,),
+) -> list[FisherFunctions]:
+    """Fit the discriminants of :class:`FisherLearner` for each of several ridges.
 
-    Parameters
-    ----------
-    Z, signs, y, n_classes
-        As for :meth:`NystroemFisher.fit`.
-    scatter, bias
-        As for :class:`NystroemFisher`.
-    ridges : sequence of float
-
-    Raises
-    ------
-    InputError
-        If a class has no row.
+    It takes two passes over the rows, O(N r^2 + K r^3). The pooled scatter needs one pass and
+    O(N r^2 + r^3 + K r^2), by ``C = T - p_+ p_- d d'`` with the total covariance T. Only the
+    pseudo-inverse sees the signs. A class without rows is refused.
     """
     y = np.asarray(y)
     counts = class_counts(y, n_classes)
@@ -243,45 +178,42 @@ def fisher_path(
         mean = counts @ means / len(y)
         total = covariance_about(Z, mean)
         mean_diagonal = float(np.trace(total)) / Z.shape[1]
-        # Of two classes the second is solved and the first is its mirror image, bit for bit.
-        classes = fitted_classes(n_classes).tolist()
-        sides = [_against_rest(means, mean, counts, c) for c in classes]
-        differences = np.column_stack([side.difference for side in sides])
         penalties = [ridge * mean_diagonal for ridge in ridges]
         regular = [penalty > 0 or Z.shape[1] <= len(y) - 2 for penalty in penalties]
+        # Of two classes the second is solved and the first is its mirror image, bit for bit.
+        classes = fitted_classes(n_classes).tolist()
+        sides = [_against_rest(means, counts, c) for c in classes]
+        differences = np.column_stack([side.difference for side in sides])
         # directions[i][:, c] is G d of class c at ridge i; NaN marks a singular covariance.
-        directions = [np.full(differences.shape, np.nan) for _ in ridges]
-        if scatter == "pooled":
-            for direction, penalty, use in zip(directions, penalties, regular, strict=True):
-                if use:
-                    direction[:] = _pooled_directions(total, penalty, sides, differences)
+        directions = [
+            _pooled_directions(total, penalty, sides, differences)
+            if scatter == "pooled" and use
+            else np.full(differences.shape, np.nan)
+            for penalty, use in zip(penalties, regular, strict=True)
+        ]
         R: FloatArray | None = None
         singular = np.zeros((len(ridges), len(classes)), dtype=bool)
         for column, (c, side) in enumerate(zip(classes, sides, strict=True)):
-            if all(np.isfinite(direction[:, column]).all() for direction in directions):
-                continue
-            covariance = _within(Z, y == c, total, side, scatter)
-            for i, penalty in enumerate(penalties):
-                if np.isfinite(directions[i][:, column]).all():
-                    continue
-                penalised = covariance + penalty * np.eye(len(covariance))
-                solved = None
-                if regular[i]:
-                    solved = _solve(penalised, side.difference[:, None])
+            left = [i for i, d in enumerate(directions) if not np.isfinite(d[:, column]).all()]
+            covariance = _within(Z, y == c, total, side, scatter) if left else total
+            for i in left:
+                penalised = covariance + penalties[i] * np.eye(len(covariance))
+                solved = _solve(penalised, side.difference[:, None]) if regular[i] else None
                 if solved is None:
                     singular[i, column] = True
                     R = triangular_factor(Z) if R is None else R
                     solved = _pseudo_solve(R * signs, penalised, side.difference)[:, None]
                 directions[i][:, column] = solved[:, 0]
         return [
-            FisherSolution(
-                *_functions(direction, sides, counts, scatter, bias), np.resize(needed, n_classes)
+            FisherFunctions(
+                *with_mirror(*_functions(direction, sides, scatter, bias), n_classes),
+                np.resize(needed, n_classes),
             )
             for direction, needed in zip(directions, singular, strict=True)
         ]
 
 
-def _against_rest(means: FloatArray, mean: FloatArray, counts: IntArray, c: int) -> _Sides:
+def _against_rest(means: FloatArray, counts: IntArray, c: int) -> _Sides:
     share = float(counts[c] / counts.sum())
     others = counts.copy()
     others[c] = 0
@@ -310,7 +242,7 @@ def _pooled_directions(
         return np.full(differences.shape, np.nan)
     products = np.array([side.share_plus * side.share_minus for side in sides])
     remaining = 1.0 - products * np.einsum("ij,ij->j", differences, solved)
-    return np.where(remaining > RANK_TOLERANCE, solved / remaining, np.nan)
+    return np.ascontiguousarray(np.where(remaining > RANK_TOLERANCE, solved / remaining, np.nan))
 
 
 def _solve(A: FloatArray, B: FloatArray) -> FloatArray | None:
@@ -341,7 +273,7 @@ def _pseudo_solve(A: FloatArray, covariance: FloatArray, difference: FloatArray)
 
 
 def _functions(
-    directions: FloatArray, sides: list[_Sides], counts: IntArray, scatter: Scatter, bias: Bias
+    directions: FloatArray, sides: list[_Sides], scatter: Scatter, bias: Bias
 ) -> tuple[FloatArray, FloatArray]:
     """Turn G d of the classes into weights and intercepts of the wanted kind."""
     coef = np.empty_like(directions)
@@ -362,4 +294,4 @@ def _functions(
             prior = np.log(p / q) if bias == "log_prior" else 0.0
             intercept[column] = prior - float(w @ (side.mean_plus + side.mean_minus)) / 2.0
         coef[:, column] = w
-    return with_mirror(coef, intercept, len(counts))
+    return coef, intercept

@@ -7,7 +7,16 @@ RIDGE_GRID: tuple[float, ...] = tuple(10.0**power for power in range(0, -9, -1))
 """Ridges of least squares, relative to the mean variance of the columns; the larger first."""
 
 COARSE_RIDGE_GRID: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8)
-"""The same where each of them costs much."""
+"""The same for many columns, where each ridge costs much."""
+
+LAMBDA_GRID: tuple[float, ...] = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)
+"""Values of lambda+ and of lambda- that are tried, as pairs."""
+
+COARSE_LAMBDA_GRID: tuple[float, ...] = (1.0, 1e-3, 1e-6)
+"""The same where a third hyper-parameter is tried with them."""
+
+VARIANCE_GRID: tuple[float, ...] = (0.5, 0.75, 1.0)
+"""Shares of the variance of the targets."""
 
 QUADRATIC_RIDGES: tuple[float, ...] = (1.0, 0.1, 1e-2, 1e-3, 1e-4)
 """Ridges of the covariance of each class, relative to the mean diagonal of the total one."""
@@ -17,15 +26,6 @@ PENALTIES: tuple[float, ...] = (1.0, 10.0, 100.0, 1000.0)
 
 LARGEST_PENALTY = 1e8
 """Beyond it 1/C is lost beside the kernel in double precision."""
-
-LAMBDA_GRID: tuple[float, ...] = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)
-"""Values of lambda+ and of lambda- that are tried, as pairs."""
-
-COARSE_LAMBDA_GRID: tuple[float, ...] = (1.0, 1e-3, 1e-6)
-"""The same where a third hyper-parameter is tried with them."""
-
-VARIANCE_GRID: tuple[float, ...] = (0.5, 0.75, 1.0)
-"""Shares of the variance of the targets that are tried."""
 
 
 def number_or_inner(

@@ -1,4 +1,4 @@
-"""Least squares in a Kreĭn space: Krein LSM and Krein VC-LSM on a Krein factor."""
+"""Least squares with a penalty for each part of a Kreĭn space: Krein LSM and Krein VC-LSM."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -15,16 +15,58 @@ from kreinflow.learners.hyper_parameters import (
     in_words,
     number_or_inner,
 )
-from kreinflow.learners.krein_learner import KreinLearner, penalties_by_sign
-from kreinflow.learners.learner import Choice, Fitted, Problem, folded
+from kreinflow.learners.learner import Choice, Fitted, Learner, Problem, folded
 from kreinflow.learners.moments import Moments
+
+
+class KreinLearner(Learner):
+    r"""A learner with a penalty for each part of a Kreĭn space.
+
+    The rows z of the factor split by the signs into :math:`z_+` and :math:`z_-`, the weights
+    likewise, and what is minimised has the penalties
+
+    .. math:: N t \lambda_+ \|w_+\|^2 + N t \lambda_- \|w_-\|^2 , \qquad t = tr(T)/r ,
+
+    with the covariance T of all N rows of r columns, so that lambdas do not depend on the scale.
+    """
+
+    settings_schema: ClassVar[SettingsSchema] = {
+        name: number_or_inner(
+            f"penalty of the {part} part of the spectrum, as a share of the mean variance of the "
+            "factor's columns, or 'inner': chosen on inner folds",
+            exclusiveMinimum=0,
+        )
+        for name, part in (("lambda_plus", "positive"), ("lambda_minus", "negative"))
+    }
+    grids: Mapping[str, Sequence[float]] = {"lambda_plus": LAMBDA_GRID, "lambda_minus": LAMBDA_GRID}
+    references = ("oglic2019",)
+
+    def choices(self, columns: int = 0) -> Sequence[Choice]:
+        """See :meth:`Learner.choices`; by falling product of lambda+ and lambda-, then by ratio."""
+
+        def rank(choice: Choice) -> tuple[float, float, float]:
+            plus, minus = np.log10((choice["lambda_plus"], choice["lambda_minus"]))
+            return -round(plus + minus, 9), round(abs(plus - minus), 9), -minus
+
+        return sorted(super().choices(columns), key=rank)
+
+    def describe_penalties(self) -> str:
+        """Return what the methods paragraph says of lambda+ and lambda-."""
+        shown = [in_words(self.settings[key]) for key in ("lambda_plus", "lambda_minus")]
+        how = shown[0] if shown[0] == shown[1] else f"{shown[0]} and {shown[1]}"
+        return f"penalties lambda+ and lambda- of the two parts of the spectrum ({how})"
+
+
+def penalties_by_sign(signs: FloatArray, choice: Choice) -> FloatArray:
+    """Return lambda+ where a sign is +1 and lambda- where it is -1, of shape (r,)."""
+    return np.where(signs > 0, choice["lambda_plus"], choice["lambda_minus"])
 
 
 class KreinLeastSquaresLearner(KreinLearner):
     r"""Krein LSM: least squares with a penalty for each part of a Kreĭn space.
 
-    In the notation of :class:`~kreinflow.learners.krein_learner.KreinLearner`, class c against
-    the rest has targets :math:`y = \pm 1`, :math:`f(z) = w'z + b` and
+    In the notation of :class:`KreinLearner`, class c against the rest has targets
+    :math:`y = \pm 1`, :math:`f(z) = w'z + b` and
 
     .. math::
         \min_{w, b}\ \sum_{i=1}^N (f(z_i) - y_i)^2
@@ -40,10 +82,8 @@ class KreinLeastSquaresLearner(KreinLearner):
     -----
     The paper has no intercept. On the factor :math:`C_e |a|^{1/2}` of the eigenpairs of K~ this is
     its :math:`\alpha = (H + N \Lambda)^{-1} P y`, and lambda+ = lambda- is ridge regression on the
-    flipped K~. On the factor of the landmarks, as in the paper's low-rank form (``correction:
-    landmark_basis``), the parts are those of the landmark matrix: the result then depends on the
-    landmarks even where K~ is exact, and lambda+ = lambda- is ridge regression with a flipped
-    landmark matrix.
+    flipped K~. In the paper's low-rank form (``correction: landmark_basis``) the parts are those of
+    the landmark matrix, on which the result then depends even where K~ is exact.
 
     References
     ----------
@@ -64,11 +104,8 @@ class KreinLeastSquaresLearner(KreinLearner):
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; one pass over the rows for all choices."""
         moments = Moments.of(problem.Z, problem.labels, problem.n_classes)
-        fitted = []
-        for choice in choices:
-            coef, intercept = moments.least_squares(penalties_by_sign(problem.signs, choice))
-            fitted.append(Fitted(folded(problem, coef, intercept)))
-        return fitted
+        penalties = [penalties_by_sign(problem.signs, choice) for choice in choices]
+        return [Fitted(folded(problem, *moments.least_squares(each))) for each in penalties]
 
 
 class _Span:
@@ -117,15 +154,7 @@ def on_sphere(gaps: FloatArray, c: FloatArray, radius: float) -> tuple[FloatArra
 
     The secular equation :math:`\varphi(\nu) = \sum c_j^2/(g_j + \nu)^2 = radius^2` is solved by
     Newton's method on :math:`\varphi^{-1/2}`, which is concave: from any point left of the root
-    it rises to the root.
-
-    Parameters
-    ----------
-    gaps : ndarray of shape (k,)
-        g, rising from exactly 0.
-    c : ndarray of shape (k,)
-    radius : float
-        Positive.
+    it rises to the root. The gaps g rise from exactly 0.
 
     Returns
     -------
@@ -180,14 +209,9 @@ class KreinVarianceConstrainedLearner(KreinLearner):
     Notes
     -----
     The paper has two classes and a centred kernel. Here the mean of the targets is added back, and
-    each class against the rest has its own :math:`\rho`, the same share of the variance of its own
-    targets, :math:`4 p (1 - p)` for a class with a share p of the rows. So the decisions of all
-    classes estimate targets of +1 and -1 as those of least squares do, and the largest wins. One
-    :math:`\rho` for all would let the rarest class win.
-
-    Centring may lower the rank of the factor. With zero singular values E above is not the paper's
-    :math:`S^{-1} B' t\Lambda B S^{-1}`, which confines w to the span of the centred rows, where a
-    penalty with two values is not at its smallest; otherwise both are the same matrix.
+    each class against the rest has its own :math:`\rho`, the same share of the variance of its
+    targets: one for all would let the rarest class win. With zero singular values E is not the
+    paper's :math:`S^{-1} B' t\Lambda B S^{-1}`, which confines w to the span of the centred rows.
 
     References
     ----------
@@ -213,19 +237,15 @@ class KreinVarianceConstrainedLearner(KreinLearner):
     def __init__(self, settings: Mapping[str, Any]) -> None:
         super().__init__(settings)
         lambdas = COARSE_LAMBDA_GRID if self.settings["variance"] == "inner" else LAMBDA_GRID
-        self.grids = {
-            "lambda_plus": lambdas,
-            "lambda_minus": lambdas,
-            "variance": VARIANCE_GRID,
-        }
+        pair = dict.fromkeys(("lambda_plus", "lambda_minus"), lambdas)
+        self.grids = {**pair, "variance": VARIANCE_GRID}
 
     def describe(self) -> str:
         """See :meth:`Learner.describe`."""
         how = in_words(self.settings["variance"])
         return (
             "Krein VC-LSM, one class against the rest, least squares whose decisions have a given "
-            f"share of the variance of the targets ({how}), with "
-            f"{self.describe_penalties()}"
+            f"share of the variance of the targets ({how}), with {self.describe_penalties()}"
         )
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:

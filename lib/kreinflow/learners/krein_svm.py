@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, single_threaded, tiles
-from kreinflow.learners.krein_learner import KreinLearner, penalties_by_sign
+from kreinflow.learners.krein_least_squares import KreinLearner, penalties_by_sign
 from kreinflow.learners.learner import Choice, Fitted, Problem, folded
 from kreinflow.learners.linear_systems import solve_positive
 from kreinflow.learners.moments import Moments
-from kreinflow.learners.one_against_rest import fitted_classes, warn_unconverged
+from kreinflow.learners.one_against_rest import fitted_classes, warn_missed
 
 _ARMIJO = 1e-4  # part of the predicted decrease that a step must bring
 _TOLERANCE = 1e-18  # of the squared Newton decrement against the objective, before a last step
@@ -24,8 +24,8 @@ _MAX_ITER = 100  # steps at one value of the penalties
 class KreinSquaredHingeLearner(KreinLearner):
     r"""Krein SH-SVM: the squared hinge loss with a penalty for each part of a Kreĭn space.
 
-    In the notation of :class:`~kreinflow.learners.krein_learner.KreinLearner`, class c against
-    the rest has targets :math:`y = \pm 1`, :math:`f(z) = w'z + b` and
+    In the notation of :class:`~kreinflow.learners.krein_least_squares.KreinLearner`, class c
+    against the rest has targets :math:`y = \pm 1`, :math:`f(z) = w'z + b` and
 
     .. math::
         \min_{w, b}\ \sum_{i=1}^N \max(0, 1 - y_i f(z_i))^2
@@ -42,12 +42,9 @@ class KreinSquaredHingeLearner(KreinLearner):
     Notes
     -----
     The paper has no intercept; here it is free. The matrix of a step follows from the last one by
-    the rows that entered or left I. What rounding does to it can only slow the steps, because the
-    gradient is computed anew.
-
-    With small penalties and separable classes Newton's method alone takes hundreds of steps. So
-    penalties fall by a decade at a time, from 1 or from the nearest choice that is solved,
-    which takes a few steps each and few changes of I.
+    the rows that entered or left I. With small penalties and separable classes Newton's method
+    alone takes hundreds of steps: so penalties fall by a decade at a time, from 1 or from the
+    nearest choice that is solved.
 
     References
     ----------
@@ -80,31 +77,27 @@ class KreinSquaredHingeLearner(KreinLearner):
         """
         Z, y, n_classes = np.asarray(problem.Z), problem.labels, problem.n_classes
         moments = Moments.of(Z, y, n_classes)
-        N, r = Z.shape
         rows = _Rows(Z, moments.mean)
-        everything = np.ones(N, dtype=bool)
-        gram = np.zeros((r + 1, r + 1))
-        gram[:r, :r] = N * moments.covariance
-        gram[r, r] = N
+        gram = len(Z) * np.pad(moments.covariance, (0, 1))
+        gram[-1, -1] = len(Z)
         penalties = [moments.scale * penalties_by_sign(problem.signs, choice) for choice in choices]
-        paths = []
+        everything, origin = np.ones(len(Z), dtype=bool), np.zeros(len(gram))
         with single_threaded():
-            for code in fitted_classes(n_classes):
-                targets = np.where(y == code, 1.0, -1.0)
-                machine = _Machine(rows, targets, everything, gram, np.zeros(r + 1))
-                paths.append(machine.path(moments.scale, penalties))
+            paths = [
+                _NewtonPath(rows, np.where(y == code, 1.0, -1.0), everything, gram, origin).follow(
+                    moments.scale, penalties
+                )
+                for code in fitted_classes(n_classes)
+            ]
             fits = [_fitted(problem, moments, ends) for ends in zip(*paths, strict=True)]
-        missed = sum(not all(end.converged for end in ends) for ends in paths)
-        if missed:
-            warn_unconverged(
-                f"Krein SH-SVM: {missed} of {n_classes} classes had not converged after "
-                f"{_MAX_ITER} steps. Give larger penalties."
-            )
+        converged = np.array([all(end.converged for end in ends) for ends in paths])
+        advice = f"had not converged after {_MAX_ITER} steps. Give larger penalties."
+        warn_missed(converged, n_classes, f"Krein SH-SVM: {{}} {advice}")
         return fits
 
 
 class _End(NamedTuple):
-    """Where the machine of one class came to at one choice of the penalties."""
+    """The point of one class at one choice of the penalties."""
 
     u: FloatArray  # (w, b) of the centred rows
     steps: int
@@ -155,7 +148,7 @@ class _Rows:
 
 
 @dataclass
-class _Machine:
+class _NewtonPath:
     """One class against the rest: a point u, and the Gram matrix of the rows active there."""
 
     rows: _Rows
@@ -164,7 +157,7 @@ class _Machine:
     gram: FloatArray  # of the active rows
     u: FloatArray  # (w, b) of the centred rows
 
-    def path(self, scale: float, penalties: Sequence[FloatArray]) -> list[_End]:
+    def follow(self, scale: float, penalties: Sequence[FloatArray]) -> list[_End]:
         """Return the optima at each of several penalties, from the nearest that is solved."""
         # At lambdas of 1, zero is near enough to begin with.
         known = [(np.full(len(self.u) - 1, scale), self.u)]
@@ -172,21 +165,17 @@ class _Machine:
         for wanted in penalties:
             distances = [np.abs(np.log(wanted / other)).max() for other, _ in known]
             start, self.u = known[int(np.argmin(distances))]
-            steps, converged = self.follow(start, wanted)
+            decades = float(np.abs(np.log10(wanted / start)).max())
+            pieces = max(1, int(np.ceil(decades - _ROUNDING)))
+            steps = 0
+            for piece in range(1, pieces + 1):
+                between = start * (wanted / start) ** (piece / pieces)
+                between = wanted if piece == pieces else between
+                more, reached = self._fit(np.append(between, 0.0))
+                steps += more
             known.append((wanted, self.u))
-            ends.append(_End(self.u, steps, converged))
+            ends.append(_End(self.u, steps, reached))
         return ends
-
-    def follow(self, start: FloatArray, end: FloatArray) -> tuple[int, bool]:
-        """Go from the optimum at some penalties to that at others, by way of those between."""
-        decades = float(np.abs(np.log10(end / start)).max())
-        pieces = max(1, int(np.ceil(decades - _ROUNDING)))
-        steps, reached = 0, True
-        for piece in range(1, pieces + 1):
-            between = end if piece == pieces else start * (end / start) ** (piece / pieces)
-            more, reached = self._fit(np.append(between, 0.0))
-            steps += more
-        return steps, reached
 
     def _fit(self, penalties: FloatArray) -> tuple[int, bool]:
         """Go to the optimum; return the number of steps and whether it was reached."""

@@ -29,8 +29,6 @@ class Problem:
         Returns :attr:`embedding`, the same at each call. Not all learners ask for it.
     everything : LandmarkKernel
         The scores of all records of the training part.
-    landmarks : Landmarks
-    part : TrainingPart
     chosen : ndarray of int
         The records, as places in the training part, that this problem holds.
     seed : int
@@ -68,7 +66,7 @@ class Problem:
 
     @property
     def _embedded(self) -> MatrixLike:
-        """The rows of the factor of all records: computed once for all problems on them."""
+        """The rows of the factor of all records, computed once for all problems on them."""
         if not self._shared:
             self._shared.append(self.embedding.rows(self.everything.C))
         return self._shared[0]
@@ -160,13 +158,10 @@ class Fitted:
 
     Parameters
     ----------
-    decision : Decision
     basis_used : float
         Share of the training records that the decision rests on; None is that of the landmarks.
-    iterations : int
-    converged : bool
     notes : mapping of str to ndarray of shape (n_classes,) of bool
-        The classes that something is to be said of, by the names of :data:`NOTES`.
+        The classes that each of :data:`NOTES` is true of.
     """
 
     decision: Decision
@@ -193,15 +188,13 @@ class Learner(Configured, ABC):
 
     Attributes
     ----------
-    method : str
-        Its name in the config.
     by_tiles : bool
         Whether it reads the rows of the factor a tile at a time. If not, it holds all of them in
         memory, and more. It may depend on the settings.
     grids : mapping
         The values to try of each hyper-parameter whose setting is "inner", the preferred first.
     coarse_grids : mapping
-        The same of hyper-parameters whose values cost m^3 each, beyond :data:`MANY_COLUMNS`.
+        Fewer values, where each costs m^3 and there are more than :data:`MANY_COLUMNS`.
     references : tuple of str
         Keys of :data:`kreinflow.base.references.REFERENCES`.
     needs_factor : bool
@@ -231,14 +224,9 @@ class Learner(Configured, ABC):
         """Return what the methods paragraph says of it, without reference and full stop."""
 
     def choices(self, columns: int = 0) -> Sequence[Choice]:
-        """Return the hyper-parameters to try on the inner folds, the preferred of equals first.
+        """Return all combinations of hyper-parameters to try, the preferred of equals first.
 
-        They are all combinations of the values of :attr:`grids`. One choice is not tried but taken.
-
-        Parameters
-        ----------
-        columns : int
-            Landmarks or inducing points. Of many, :attr:`coarse_grids` have the values.
+        ``columns`` are landmarks or inducing points; of many, :attr:`coarse_grids` count.
         """
         grids = {**self.grids, **(self.coarse_grids if columns > MANY_COLUMNS else {})}
         tried = [
@@ -268,12 +256,7 @@ class Learner(Configured, ABC):
 def folded(problem: Problem, coef: FloatArray, intercept: FloatArray) -> LinearDecision:
     """Return f(z) = z' coef + intercept of a problem's factor as a function of its scores.
 
-    Parameters
-    ----------
-    problem : Problem
-    coef : ndarray of shape (rank, n_classes)
-        Of two classes the second may stand alone: the first is its mirror image then.
-    intercept : ndarray of shape (n_classes,)
+    ``coef`` is of shape (rank, n_classes); of two classes the second may stand alone.
     """
     return LinearDecision.folded(
         problem.embedding, *with_mirror(coef, intercept, problem.n_classes)

@@ -8,7 +8,7 @@ from kreinflow.base.numerics import FloatArray
 
 
 def solve_positive(
-    A: FloatArray, b: FloatArray, shift: FloatArray | float, otherwise: KreinflowError
+    A: FloatArray, b: FloatArray, shift: FloatArray | float, otherwise: KreinflowError | str
 ) -> FloatArray:
     """Solve (A + diag(shift)) x = b for a positive semidefinite A, which may be overwritten.
 
@@ -17,13 +17,13 @@ def solve_positive(
     A : ndarray of shape (n, n)
     b : ndarray of shape (n,) or (n, k)
     shift : float or ndarray of shape (n,)
-    otherwise : KreinflowError
+    otherwise : KreinflowError or str
         Raised if the sum is not positive definite in the precision of the machine, or the
-        solution is not finite.
+        solution is not finite; of a text, a KreinflowError.
     """
     A.flat[:: len(A) + 1] += shift
     # The transpose is what LAPACK calls columns: it needs no copy.
     _, x, failed = scipy.linalg.lapack.dposv(A.T, b, lower=0, overwrite_a=1)
     if failed or not np.isfinite(x).all():  # of NaN, LAPACK does not say that it failed
-        raise otherwise
+        raise otherwise if isinstance(otherwise, KreinflowError) else KreinflowError(otherwise)
     return np.asarray(x)

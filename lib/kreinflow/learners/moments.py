@@ -18,13 +18,7 @@ _NO_VARIANCE = 1e-24  # of rows, against the square of their mean: rounding alon
 
 
 def class_counts(y: IntArray, n_classes: int) -> NDArray[np.intp]:
-    """Return the number of rows of each class.
-
-    Parameters
-    ----------
-    y : ndarray of shape (N,)
-        Class codes, 0 to ``n_classes - 1``.
-    n_classes : int
+    """Return the number of rows of each class, of codes 0 to ``n_classes - 1``.
 
     Raises
     ------
@@ -89,20 +83,7 @@ def covariance_about(
 
 
 def check_variance(variance: float, mean: FloatArray, n: int) -> None:
-    """Refuse rows that are all the same.
-
-    Parameters
-    ----------
-    variance : float
-        The trace of their covariance.
-    mean : ndarray of shape (r,)
-    n : int
-        How many they are.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise InputError of n rows that are all the same: ``variance`` is the trace of all."""
     if not variance > _NO_VARIANCE * float(mean @ mean):
         raise InputError(
             f"all {n} training rows look the same to the landmarks (or are not finite), so nothing "
@@ -114,39 +95,23 @@ def check_variance(variance: float, mean: FloatArray, n: int) -> None:
 class Moments:
     r"""First and second moments of rows z and of targets y = +-1: all that least squares needs.
 
-    Rows may have weights of mean 1, by which their terms are multiplied.
+    .. math::
+        T = \sum_i (z_i - \bar z)(z_i - \bar z)'/N, \qquad q = \sum_i (z_i - \bar z) y_i/N ,
 
-    Parameters
-    ----------
-    mean : ndarray of shape (r,)
-        :math:`\bar z`.
-    covariance : ndarray of shape (r, r)
-        :math:`T = \sum_i (z_i - \bar z)(z_i - \bar z)'/N`.
-    cross : ndarray of shape (r, k)
-        :math:`q = \sum_i (z_i - \bar z) y_i/N`, a column for each class that is fitted.
-    target_means : ndarray of shape (k,)
-        :math:`\bar y`; as :math:`y^2 = 1`, the variance of the targets is
-        :math:`1 - \bar y^2`.
+    the terms multiplied by the weights of the rows, of mean 1, if there are any. The variance of
+    the targets is :math:`1 - \bar y^2`.
     """
 
-    mean: FloatArray
-    covariance: FloatArray
-    cross: FloatArray
-    target_means: FloatArray
+    mean: FloatArray  # (r,)
+    covariance: FloatArray  # T, (r, r)
+    cross: FloatArray  # q, (r, k), a column for each class that is fitted
+    target_means: FloatArray  # (k,)
 
     @classmethod
     def of(cls, Z: MatrixLike, y: IntArray, n_classes: int, balanced: bool = False) -> "Moments":
         """Return the moments, with the targets of :func:`fitted_classes`, O(N r^2).
 
-        Parameters
-        ----------
-        Z : ndarray of shape (N, r)
-        y : ndarray of shape (N,)
-            Class codes, 0 to ``n_classes - 1``; each must occur.
-        n_classes : int
-        balanced : bool
-            Give all classes the same weight, by weights N/(K n_c) of the rows of class c, in place
-            of one for each row.
+        If ``balanced``, the rows of class c have the weight N/(K n_c) instead of 1.
 
         Raises
         ------
@@ -174,10 +139,6 @@ class Moments:
     def least_squares(self, penalties: FloatArray) -> tuple[FloatArray, FloatArray]:
         r"""Return w = (T + t diag(penalties))^-1 q and b = ybar - w'zbar of the classes, t = scale.
 
-        Parameters
-        ----------
-        penalties : ndarray of shape (r,)
-
         Raises
         ------
         InputError
@@ -188,7 +149,6 @@ class Moments:
                 f"a penalty of {penalties.min():g} is too small to solve the least squares "
                 "problem. Give a larger one."
             )
-            coef = solve_positive(
-                self.covariance.copy(), self.cross, self.scale * penalties, InputError(failure)
-            )
+            shift = self.scale * penalties
+            coef = solve_positive(self.covariance.copy(), self.cross, shift, InputError(failure))
             return coef, self.target_means - self.mean @ coef

@@ -1,6 +1,6 @@
 """The probabilistic classification vector machine on a Krein factor (Ny-PCVM), exactly."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -8,25 +8,23 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from kreinflow.base.errors import InputError, KreinflowError
+from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, ordered_map, single_threaded, tile_map
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.base.tiled_matrix import MatrixLike, gram_matrix
 from kreinflow.krein.eigen import triangular_factor
 from kreinflow.learners.basis_functions import (
     BASES,
-    BASIS_SCHEMA,
     BasisFunctionLearner,
-    BasisFunctions,
+    SparseFunction,
+    basis_schema,
 )
 from kreinflow.learners.learner import Problem
 from kreinflow.learners.linear_systems import solve_positive
-from kreinflow.learners.moments import class_counts
-from kreinflow.learners.one_against_rest import fitted_classes, warn_unconverged
+from kreinflow.learners.one_against_rest import fitted_classes
 
 _START = 5.0  # first latent values are 5 y: on the right side of the labels, well inside probit
 _DEPENDENT = 1e-8  # singular values of Z below this share of the largest add 1e-16 to the kernel
-_USED = 1e-4  # weights above it count as used in the complexity
 
 
 class PCVMLearner(BasisFunctionLearner):
@@ -54,32 +52,22 @@ class PCVMLearner(BasisFunctionLearner):
     below ``threshold`` are pruned, the bias likewise. At a fixed set of weights,
     :math:`L = \sum \log \Phi(y f) - \sum \log(w)/2 - \log|b|/2` rises with each step.
 
-    The first step has h = 5 y, w = 1, :math:`t = \sqrt 2`, and as b the mean of h, 5 times the
-    share of the positive targets less that of the negative ones. All of it is odd or even in the
-    targets: swapped labels swap the decisions, bit for bit. If no function is left, nor the bias,
-    b is the probit of the share of the positive targets: with b = 0, two classes would be tied.
+    The first step has h = 5 y, w = 1, :math:`t = \sqrt 2`, and as b the mean of h. All of it is odd
+    or even in the targets: swapped labels swap the decisions, bit for bit. If no function is left,
+    nor the bias, b is the probit of the share of the positive targets.
 
     Nothing is approximated beyond the factor: with :math:`Z = QR` the F'F of n functions has rank
     r at most, so a step costs O(N r + n^2 min(n, r)) or O(N r + n r^2), whichever is smaller. All
-    classes share the two passes over the rows. Of two classes only the second is fitted; the
-    first is its mirror image.
+    classes share the two passes over the rows.
 
     The mean of the :math:`|k_{ii}|` is that of the true ones where they are known, else of the
     factor's own. Where all are zero, as for a difference of two Gaussians, :math:`\kappa` is the
     root mean square of the kernel of all rows with the basis.
 
-    Attributes
-    ----------
-    threshold : float
-        Weights below it are pruned. (They belong to the kernel divided by kappa.)
-    tol : float
-        A class has converged when a step prunes nothing and changes no weight, nor the bias, by
-        more than ``tol`` times the largest weight (or the bias, if larger). A smaller ``tol`` gives
-        fewer functions, not always fewer errors: the weights of separable classes grow, ever more
-        slowly, while one function after the other is pruned.
-    accelerate : bool
-        Extrapolate two EM steps in (log w, log|b|) by SQUAREM; the point is kept only if it prunes
-        nothing and L rises.
+    A class has converged when a step prunes nothing and changes no weight, nor the bias, by more
+    than ``tol`` times the largest weight (or the bias, if larger). With ``accelerate``, two EM
+    steps in (log w, log|b|) are extrapolated by SQUAREM; the point is kept only if it prunes
+    nothing and L rises.
 
     References
     ----------
@@ -91,18 +79,12 @@ class PCVMLearner(BasisFunctionLearner):
     convergence of any EM algorithm, Scand. J. Statist. 35, 335-353, scheme S3.
     """
 
-    method = "ny_pcvm"
+    method, title = "ny_pcvm", "Ny-PCVM"
     by_tiles = True
     references = ("schleif2018", "schleif2015pcvm")
-    settings_schema: ClassVar[SettingsSchema] = {
-        "basis": BASIS_SCHEMA,
-        "max_iter": {
-            "description": "steps of expectation maximisation at most",
-            "type": "integer",
-            "minimum": 1,
-            "default": 500,
-        },
-    }
+    settings_schema: ClassVar[SettingsSchema] = basis_schema(
+        "steps of expectation maximisation at most", 500
+    )
     threshold = 1e-3
     tol = 1e-3
     accelerate = True
@@ -119,43 +101,23 @@ class PCVMLearner(BasisFunctionLearner):
             f"{BASES[self.settings['basis']]}, exact steps of expectation maximisation"
         )
 
-    def solve(self, problem: Problem) -> BasisFunctions:
-        """See :meth:`BasisFunctionLearner.solve`."""
-        y, n_classes = problem.labels, problem.n_classes
-        counts = class_counts(y, n_classes)
+    def grow(
+        self, problem: Problem, basis: NDArray[np.intp]
+    ) -> tuple[Sequence[SparseFunction], float]:
+        """See :meth:`BasisFunctionLearner.grow`."""
+        y = problem.labels
         # Positive less negative targets: swapped labels change its sign, bit for bit.
-        surplus = (2 * counts - len(y)) / len(y)
-        basis = self.places(problem)
+        surplus = (2 * np.bincount(y) - len(y)) / len(y)
         scale = kernel_scale(problem, basis)
-        with single_threaded():
-            space = _Space.of(problem, basis, scale)
-            machines = [
-                _Machine.start(c, y[basis] == c, float(surplus[c]), self)
-                for c in fitted_classes(n_classes).tolist()
-            ]
-            self._run(space, y, machines)
-            coef = np.column_stack(
-                [problem.functions(basis[m.active]).T @ (m.targets * m.w) for m in machines]
-            )
-        used = [basis[m.active][m.w > _USED] for m in machines]
-        found = BasisFunctions(
-            coef / scale,
-            intercept=np.array([m.intercept for m in machines]),
-            weights=[m.w for m in machines],
-            active=[basis[m.active] for m in machines],
-            n_iter=np.array([m.steps for m in machines]),
-            converged=np.array([m.converged for m in machines]),
-            basis_used=len(np.unique(np.concatenate(used))) / len(y),
-        )
-        if not found.converged.all():
-            missed = int((~np.resize(found.converged, n_classes)).sum())
-            warn_unconverged(
-                f"Ny-PCVM: {missed} of {n_classes} classes had not converged after "
-                f"{self.settings['max_iter']} steps. Raise max_iter."
-            )
-        return found
+        space = _Space.of(problem, basis, scale)
+        machines = [
+            _ProbitMachine.start(c, y[basis] == c, float(surplus[c]), self)
+            for c in fitted_classes(problem.n_classes).tolist()
+        ]
+        self._run(space, y, machines)
+        return [machine.function(basis) for machine in machines], scale
 
-    def _run(self, space: "_Space", y: IntArray, machines: list["_Machine"]) -> None:
+    def _run(self, space: "_Space", y: IntArray, machines: list["_ProbitMachine"]) -> None:
         running = machines
         for step in range(self.settings["max_iter"]):
             expectations = space.first(y, running) if step == 0 else space.expect(y, running)
@@ -233,7 +195,7 @@ class _Space:
         gram = functions @ functions.T if len(functions) <= functions.shape[1] else None
         return cls(Z, T, ones @ T, functions, gram)
 
-    def first(self, y: IntArray, machines: list["_Machine"]) -> list[_Expectation]:
+    def first(self, y: IntArray, machines: list["_ProbitMachine"]) -> list[_Expectation]:
         """Latent values that agree with the labels, h = 5 y."""
 
         def latent(block: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -241,7 +203,7 @@ class _Space:
 
         return self._sums(y, machines, latent)
 
-    def expect(self, y: IntArray, machines: list["_Machine"]) -> list[_Expectation]:
+    def expect(self, y: IntArray, machines: list["_ProbitMachine"]) -> list[_Expectation]:
         """E-step of all classes in one pass: h = f + y phi(f)/Phi(y f) and sum log Phi(y f).
 
         phi(u)/Phi(u) = sqrt(2/pi)/erfcx(-u/sqrt 2) is exact to rounding for every u.
@@ -260,7 +222,9 @@ class _Space:
 
         return self._sums(y, machines, latent)
 
-    def _sums(self, y: IntArray, machines: list["_Machine"], latent: _Latent) -> list[_Expectation]:
+    def _sums(
+        self, y: IntArray, machines: list["_ProbitMachine"], latent: _Latent
+    ) -> list[_Expectation]:
         """Return what latent values, and the logarithms that come with them, sum up to."""
         classes = np.array([machine.code for machine in machines])
 
@@ -284,7 +248,7 @@ class _Space:
 
 
 @dataclass
-class _Machine:
+class _ProbitMachine:
     """The state of one class against the rest."""
 
     code: int
@@ -296,9 +260,8 @@ class _Machine:
     learner: PCVMLearner
     steps: int = 0
     converged: bool = False
-    gram: FloatArray | None = (
-        None  # F'F without the targets, once at most k functions of more are left
-    )
+    # F'F without the targets, once at most k functions of more are left
+    gram: FloatArray | None = None
     history: list[FloatArray] = field(default_factory=list)  # (log w, log|b|) of the cycle
     fallback: tuple[FloatArray, float] | None = None  # where to return if a trial fails
     reference: float = 0.0  # what L of a trial must exceed
@@ -308,18 +271,21 @@ class _Machine:
     @classmethod
     def start(
         cls, code: int, own: NDArray[np.bool_], surplus: float, learner: PCVMLearner
-    ) -> "_Machine":
+    ) -> "_ProbitMachine":
         """Return w = 1 and the mean of the first latent values as b, ``surplus`` that of y."""
         n, b = len(own), _START * surplus
         return cls(code, np.where(own, 1.0, -1.0), np.arange(n), np.ones(n), b, surplus, learner)
 
-    @property
-    def intercept(self) -> float:
-        """b; if nothing else is left either, the probit of the share of the positive targets."""
-        if len(self.w) or self.b:
-            return self.b
-        larger = (1.0 + abs(self.surplus)) / 2.0  # of two labels the same, whichever is positive
-        return float(np.copysign(scipy.special.ndtri(larger), self.surplus))
+    def function(self, basis: NDArray[np.intp]) -> SparseFunction:
+        """Return what is left; if that is nothing, b is the probit of the positive share."""
+        b = self.b
+        if not (len(self.w) or b):
+            larger = (1.0 + abs(self.surplus)) / 2.0  # of two labels the same, whichever it is
+            b = float(np.copysign(scipy.special.ndtri(larger), self.surplus))
+        coefficients = self.targets * self.w
+        return SparseFunction(
+            basis[self.active], self.w, coefficients, b, self.steps, self.converged
+        )
 
     def direction(self, space: _Space) -> FloatArray:
         """Return v with f = Q v + b."""
@@ -331,7 +297,7 @@ class _Machine:
         return float(log_likelihood - 0.5 * (np.log(self.w).sum() + bias))
 
     def settle(self) -> None:
-        """Leave an extrapolated point that nobody has checked."""
+        """Leave an extrapolated point that was not checked."""
         if self.fallback is not None:
             self.w, self.b = self.fallback
             self.fallback = None
@@ -436,8 +402,9 @@ class _Machine:
 
 
 def _solve(A: FloatArray, b: FloatArray) -> FloatArray:
-    failure = "Ny-PCVM: a step could not be solved; the factor is not finite."
-    return solve_positive(A, b, 1.0, KreinflowError(failure))
+    return solve_positive(
+        A, b, 1.0, "Ny-PCVM: a step could not be solved; the factor is not finite."
+    )
 
 
 def _logarithms(w: FloatArray, b: float) -> FloatArray:

@@ -36,13 +36,9 @@ class QuadraticLearner(Learner):
     .. math:: \langle z - m_c, (C_c J)^{-1} (z - m_c) \rangle = (z - m_c)' C_c^{-1} (z - m_c):
 
     the signs cancel, as they do in iKFD. The ridge is Euclidean in the coordinates of the factor
-    (in the pseudo-Euclidean space: :math:`\lambda J`), for only then is the regularised covariance
-    always positive definite; so it depends on the axes, up to a rotation.
-
-    Each class has a covariance of its own, so there is nothing to gain from one class against the
-    rest: the decisions are the logarithms of Gaussian posteriors but for a constant.
-
-    The ridge is given as a multiple of the mean diagonal of the *total* covariance of the rows.
+    (:math:`\lambda J` in the pseudo-Euclidean space), so that the regularised covariance is
+    positive definite; it is a multiple of the mean diagonal of the *total* covariance. The
+    decisions are the logarithms of Gaussian posteriors but for a constant.
 
     References
     ----------
@@ -103,9 +99,6 @@ class QuadraticLearner(Learner):
                 )
             scales = 1.0 / np.sqrt(values)
             constants = np.log(shares) - 0.5 * np.log(values).sum(axis=1)
-            fits.append(
-                Fitted(
-                    QuadraticDecision.folded(problem.embedding, axes, centres, scales, constants)
-                )
-            )
+            parts = (axes, centres, scales, constants)
+            fits.append(Fitted(QuadraticDecision.folded(problem.embedding, *parts)))
         return fits

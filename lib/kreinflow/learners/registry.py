@@ -3,7 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kreinflow.learners.baselines import LinearSVCLearner, NearestLandmarkLearner
+from kreinflow.learners.baselines import (
+    LinearSVCLearner,
+    NearestLandmarkLearner,
+    SimilarityFeaturesLearner,
+)
 from kreinflow.learners.cvm import CoreVectorLearner
 from kreinflow.learners.dissimilarity_space import DissimilaritySpaceLearner
 from kreinflow.learners.epcvm import EPCVMLearner
@@ -16,8 +20,7 @@ from kreinflow.learners.krein_svm import KreinSquaredHingeLearner
 from kreinflow.learners.learner import Learner
 from kreinflow.learners.pcvm import PCVMLearner
 from kreinflow.learners.quadratic import QuadraticLearner
-from kreinflow.learners.similarity_features import SimilarityFeaturesLearner
-from kreinflow.learners.svc import FactorSVCLearner
+from kreinflow.learners.support_vectors import FactorSVCLearner
 
 LEARNERS: dict[str, type[Learner]] = {
     learner.method: learner

@@ -1,8 +1,6 @@
 """Each fork of a tree of classes learned by itself: its branches against each other."""
 
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -19,7 +17,7 @@ from kreinflow.learners.decisions import (
 )
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
 from kreinflow.learners.moments import class_counts
-from kreinflow.learners.one_against_rest import warn_unconverged
+from kreinflow.learners.one_against_rest import warn_unconverged, warned_once
 
 Learned = Literal["leaves", "siblings", "inner"]
 SIBLINGS = "siblings"
@@ -37,21 +35,10 @@ def siblings_fault(learner: Learner) -> str | None:
 
 
 def learner_of(learner: Learner, forks: Forks | None, learn: Learned) -> Learner:
-    """Return what learns a tree as it is asked for: the learner itself, or a fit for each fork.
+    """Return the learner itself, or what fits it to each fork, or tries both on inner folds.
 
-    Parameters
-    ----------
-    learner : Learner
-    forks : Forks or None
-        None if classes have no levels: there is the learner itself then.
-    learn : {"leaves", "siblings", "inner"}
-        The learner itself; a fit for each fork; what inner folds prefer of the two. Of a learner
-        whose decisions are not linear, ``inner`` is the learner itself.
-
-    Raises
-    ------
-    InputError
-        If siblings are to be learned by a learner that cannot.
+    It is the learner itself if classes have no levels (None), and for ``inner`` if its decisions
+    are not linear; for ``siblings`` such a learner is refused.
     """
     fault = siblings_fault(learner)
     if forks is None or learn == "leaves" or (learn == "inner" and fault):
@@ -69,18 +56,9 @@ class SiblingsLearner(Learner):
 
     .. math:: f_c(x) = \sum_{j \in way(c)} \log softmax(g_{fork(j)}(x))_j .
 
-    Landmarks, factor and hyper-parameters are the same at all forks. A fork of which the learner
-    can learn nothing, as where none of the landmarks is of its classes, gives its branches the same
-    decision.
-
-    Parameters
-    ----------
-    learner : Learner
-        Its decisions are linear.
-    forks : Forks
-        Of the tree of the classes.
-    or_leaves : bool
-        Whether the learner itself is among the choices, before the forks.
+    Landmarks, factor and hyper-parameters are the same at all forks. A fork of which nothing can be
+    learned, as where none of the landmarks is of its classes, gives its branches the same decision.
+    With ``or_leaves``, the learner itself is among the choices, before the forks.
 
     References
     ----------
@@ -106,10 +84,7 @@ class SiblingsLearner(Learner):
         return [{**choice, SIBLINGS: value} for value in tried for choice in own]
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`.
-
-        The share of the records that the decision rests on is at most what is returned: records
-        are counted at each fork.
+        """See :meth:`Learner.fit`; records that the decision rests on are counted at each fork.
 
         Warns
         -----
@@ -129,7 +104,7 @@ class SiblingsLearner(Learner):
         class_counts(problem.labels, problem.n_classes)
         found: list[list[Fitted] | None] = []
         refusals = []
-        with _warned_once():
+        with warned_once():
             for codes in self.forks.codes:
                 try:
                     found.append(self.learner.fit(_at_fork(problem, codes), choices))
@@ -170,13 +145,9 @@ class SiblingsLearner(Learner):
             if fit.basis_used is not None:
                 used.append(fit.basis_used * inside[problem.labels].mean())
         kind = NearnessSiblingsDecision if isinstance(some, NearnessDecision) else SiblingsDecision
+        tree = (self.forks.above.astype(np.float64), self.forks.leaf.astype(np.float64))
         return Fitted(
-            kind(
-                weights,
-                intercept,
-                self.forks.above.astype(np.float64),
-                self.forks.leaf.astype(np.float64),
-            ),
+            kind(weights, intercept, *tree),
             basis_used=min(1.0, sum(used)) if used else None,
             iterations=max(fit.iterations for fit in learned),
             converged=all(fit.converged for fit in learned),
@@ -189,14 +160,3 @@ def _at_fork(problem: Problem, codes: IntArray) -> Problem:
     names = tuple(f"branch {code}" for code in range(codes.max() + 1))
     part = replace(problem.part, labels=codes[problem.part.labels], classes=names)
     return replace(problem, part=part).on(np.flatnonzero(codes[problem.labels] >= 0))
-
-
-@contextmanager
-def _warned_once() -> Iterator[None]:
-    """Pass on each warning once, and none of those that tell of a fit that has not converged."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for category, message in dict.fromkeys((w.category, str(w.message)) for w in caught):
-        if category.__name__ != "ConvergenceWarning":
-            warnings.warn(message, category, stacklevel=4)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.base.errors import KreinflowError
 from kreinflow.base.numerics import FloatArray, tiles
 from kreinflow.learners.linear_systems import solve_positive
 
@@ -69,7 +68,7 @@ class GramCore(Core):
 
 def _solve(A: FloatArray, b: FloatArray, penalty: float) -> FloatArray:
     failure = "core vector machine: a step could not be solved; the factor is not finite."
-    return solve_positive(A, b, 1.0 / penalty, KreinflowError(failure))
+    return solve_positive(A, b, 1.0 / penalty, failure)
 
 
 def minimise_squared_hinge(core: Core, betas: FloatArray, penalty: float) -> FloatArray:
@@ -80,15 +79,8 @@ def minimise_squared_hinge(core: Core, betas: FloatArray, penalty: float) -> Flo
               \beta_i = C \max(0, 1 - y_i f_i),
 
     by Newton's method over the rows of margin below 1 (each step solves (Q + I/C) beta = 1 over
-    them) with an exact line search, until these rows stay the same.
-
-    Parameters
-    ----------
-    core : Core
-    betas : ndarray of shape (n,)
-        Where to start.
-    penalty : float
-        C.
+    them) with an exact line search, until these rows stay the same. ``betas`` are the start, of
+    shape (n,), ``penalty`` is C.
 
     References
     ----------

@@ -1,12 +1,13 @@
-"""What the support vector machines share: a kernel of mean diagonal 1, and the penalty C."""
+"""Support vector machines on a kernel of mean diagonal 1; scikit-learn's; on flip, Krein SVM."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import FloatArray
+from kreinflow.base.numerics import FloatArray, single_threaded
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.learners.hyper_parameters import (
     LARGEST_PENALTY,
@@ -14,7 +15,12 @@ from kreinflow.learners.hyper_parameters import (
     in_words,
     number_or_inner,
 )
-from kreinflow.learners.learner import Learner
+from kreinflow.learners.learner import Choice, Fitted, Learner, Problem, folded
+from kreinflow.learners.moments import class_counts
+from kreinflow.learners.one_against_rest import fitted_classes
+
+_TOLERANCE = 1e-5  # of the optimality conditions; libsvm's own default, 1e-3, is coarse
+_MAX_STEPS = 10_000_000
 
 
 class SupportVectorLearner(Learner):
@@ -37,16 +43,10 @@ class SupportVectorLearner(Learner):
 def mean_square(Z: FloatArray, signs: FloatArray) -> float:
     """Return the mean diagonal of the kernel Z Z' of a factor without negative signs.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (N, r)
-    signs : ndarray of shape (r,)
-
     Raises
     ------
     InputError
-        If a sign is negative, or all rows are zero. With a negative sign the dual is not concave:
-        what a solver then returns is up to the solver.
+        If a sign is negative, so that the dual is not concave, or all rows are zero.
     """
     negative = int(np.count_nonzero(np.asarray(signs) < 0))
     if negative:
@@ -68,3 +68,68 @@ def standardisation(C: FloatArray) -> tuple[FloatArray, FloatArray]:
     mean, deviation = C.mean(axis=0), C.std(axis=0)
     deviation[deviation <= 1e-12 * np.abs(mean)] = 1.0  # it tells nothing
     return mean, deviation
+
+
+class FactorSVCLearner(SupportVectorLearner):
+    r"""scikit-learn's ``SVC`` on a factor without negative signs, one class against the rest.
+
+    .. math:: \min_{w, b}\ w'w/2 + C \sum_i \max(0, 1 - y_i (w'z_i/\sqrt\kappa + b)),
+              \qquad \kappa = {\textstyle\sum}_i z_i'z_i / N :
+
+    the machine of the precomputed kernel :math:`Z Z'/\kappa`, in memory of Z; time grows between
+    N^2 and N^3.
+
+    With the correction flip this is the Krein SVM of [1]_. That one solves the machine on
+    :math:`|K| = U |D| U'` for the dual variables a (times their targets), takes
+    :math:`\alpha = U S U' a` with the signs S of D, and predicts with the *indefinite* kernel,
+    :math:`f(x) = k(x)'\alpha + b`. As :math:`k(x) = Z S z(x)` and :math:`Z' U S U' = S Z'`, the
+    signs cancel: :math:`k(x)'\alpha = z(x)' Z' a` (oglic2019, proposition 3).
+
+    References
+    ----------
+    .. [1] G. Loosli, S. Canu, C. S. Ong (2016), Learning SVM in Krein spaces, IEEE TPAMI 38,
+       1204-1216.
+    """
+
+    method = "svc"
+    needs_symmetric = True
+    needs_positive = True
+    references = ("loosli2016", "pedregosa2011")
+
+    def describe(self) -> str:
+        """See :meth:`Learner.describe`."""
+        return (
+            "a support vector classifier (with flipped eigenvalues: the Krein SVM), one class "
+            f"against the rest, with {self.describe_penalty()}, a baseline"
+        )
+
+    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
+        """See :meth:`Learner.fit`; negative signs, and rows that are all zero, are refused too."""
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.svm import SVC  # importing it takes a second
+
+        Z, y, n_classes = np.asarray(problem.Z), problem.labels, problem.n_classes
+        class_counts(y, n_classes)
+        root = np.sqrt(mean_square(Z, problem.signs))
+        X = Z / root
+        settings = {"kernel": "linear", "tol": _TOLERANCE, "max_iter": _MAX_STEPS}
+        fits = []
+        for choice in choices:
+            with single_threaded(), warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # Fitted.converged says it
+                machines = [
+                    SVC(C=choice["penalty"], **settings).fit(X, y == code)
+                    for code in fitted_classes(n_classes)
+                ]
+            coef = np.column_stack([machine.coef_[0] for machine in machines]) / root
+            intercept = np.array([machine.intercept_[0] for machine in machines])
+            support = np.unique(np.concatenate([machine.support_ for machine in machines]))
+            fits.append(
+                Fitted(
+                    folded(problem, coef, intercept),
+                    basis_used=len(support) / len(y),
+                    iterations=max(int(machine.n_iter_[0]) for machine in machines),
+                    converged=all(machine.fit_status_ == 0 for machine in machines),
+                )
+            )
+        return fits

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import IntArray
-from kreinflow.learners.fisher import NystroemFisher
+from kreinflow.learners.fisher import fisher_path
 from kreinflow.papers.plots.data_sets import (
     ScoresOfVectors,
     Settings,
@@ -90,10 +90,10 @@ def _decisions(
     tables = []
     for name, rows in landmarks.items():
         found = plane.approximate(rows, training)
-        model = NystroemFisher().fit(found.Z[training], found.factor.signs, labels[training], 2)
-        of_records = model.decision_function(found.Z)
+        (functions,) = fisher_path(found.Z[training], found.factor.signs, labels[training], 2)
+        of_records = functions.decide(found.Z)
         columns = plane.by.columns(grid, points[rows])
-        of_grid = model.decision_function(found.factor.transform(columns))
+        of_grid = functions.decide(found.factor.transform(columns))
         kinds = [("grid", grid, np.full(len(grid), np.nan), of_grid)]
         for kind, places in {**parts, "landmark": rows}.items():
             kinds.append((kind, points[places], labels[places], of_records[places]))
