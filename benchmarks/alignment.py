@@ -44,7 +44,7 @@ from alignment_peers import (
     compile_bare_loop,
     peers,
 )
-from kreinflow.alignment import engine, loop
+from kreinflow.alignment import engine, loops
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import NOT_ALIGNED, align_pairs, pack
 from kreinflow.alignment.store import ScoreStore
@@ -276,7 +276,7 @@ def ways_of_parasail(shape: Shape) -> dict[str, Run]:
         def run() -> Scores:
             with ExitStack() as changes:
                 for name, value in changed.items():
-                    owner = loop if hasattr(loop, name) else engine
+                    owner = loops if hasattr(loops, name) else engine
                     changes.enter_context(patch.object(owner, name, value))
                 found = align_pairs(packed, a, b, SCHEME, 1)
             scores = np.empty_like(found)

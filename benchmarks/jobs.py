@@ -42,9 +42,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment import backends
-from kreinflow.alignment.asked import align_asked
 from kreinflow.alignment.backends import backend_named, checked
 from kreinflow.alignment.engine import align_pairs, pack, self_scores
+from kreinflow.alignment.pair_lists import align_pair_lists
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.reject_threshold import RejectRule
@@ -144,7 +144,7 @@ def make_model(
     fits = InnerFits(inner_partition(part, 3, 1, "r0f0"))
 
     def ask(rows: IntArray, others: IntArray) -> NDArray[np.integer]:
-        return align_asked(packed, rows, others, scheme, 2, backend_named("auto"))
+        return align_pair_lists(packed, rows, others, scheme, 2, backend_named("auto"))
 
     keys = hash_keys(1, "inducing points", dataset.digests)
     training = Training(

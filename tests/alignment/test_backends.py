@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from kreinflow.alignment import backends, filling, segments
-from kreinflow.alignment import store as store_module
-from kreinflow.alignment.backends import Agreement, backend_named, checked, drawn_pairs
+from kreinflow.alignment.backends import backend_named, checked, drawn_pairs
 from kreinflow.alignment.batches import align_in_batches
 from kreinflow.alignment.engine import NOT_ALIGNED, align_rectangle, pack
 from kreinflow.alignment.store import ScoreStore
@@ -96,46 +95,29 @@ def test_a_store_filled_by_either_backend_has_the_same_bytes_and_is_complete_for
 # The sample.
 
 
-def wanted_at(masks, pairs):
-    """Return the numbers of drawn pairs among those of the masks, in the order of the masks."""
-    starts = np.cumsum([0, *(mask.size for mask in masks)])
-    parts = zip(starts, masks, pairs, strict=False)
-    return np.concatenate([start + r * mask.shape[1] + c for start, mask, (r, c) in parts])
-
-
 @pytest.mark.parametrize("wanted", [0, 1, 7, 999, 1_000, 1_001, 6_000])
-def test_the_sample_is_1000_pairs_or_all_and_none_is_outside_of_the_masks(wanted):
-    rng = np.random.default_rng(43)
-    shapes = [(40, 60), (1, 300), (200, 1), (60, 80), (3, 3)]
-    inside = np.zeros(sum(a * b for a, b in shapes), dtype=bool)
-    inside[rng.choice(inside.size, wanted, replace=False)] = True
-    parts = np.split(inside, np.cumsum([a * b for a, b in shapes])[:-1])
-    masks = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
-    masks.insert(2, np.zeros((4, 5), dtype=bool))
-    inside = np.concatenate([mask.ravel() for mask in masks])
-    drawn_now = wanted_at(masks, drawn_pairs(masks, 5, 1_000))
+def test_drawn_pairs_are_1000_of_a_mask_or_all(wanted):
+    inside = np.zeros(80 * 100, dtype=bool)
+    inside[np.random.default_rng(43).choice(inside.size, wanted, replace=False)] = True
+    mask = inside.reshape(80, 100)
+    drawn_now, again, other = (
+        np.ravel_multi_index(drawn_pairs(mask, 1_000, seed), mask.shape) for seed in (5, 5, 6)
+    )
     assert drawn_now.size == np.unique(drawn_now).size == min(wanted, 1_000)
     assert inside[drawn_now].all()
-    again, other = (wanted_at(masks, drawn_pairs(masks, seed, 1_000)) for seed in (5, 6))
     assert np.array_equal(drawn_now, again)
     assert np.array_equal(drawn_now, other) == (wanted <= 1_000)
 
 
-def test_no_rectangles_no_pairs():
-    assert drawn_pairs([], 1, 1_000) == []
-
-
 def test_each_wanted_pair_is_as_likely():
     """Over seeds, each is drawn as often as a binomial variable allows, and so each two."""
-    rng, seeds = np.random.default_rng(44), 4_000
-    masks = [rng.random(shape) < share for shape, share in (((9, 4), 0.9), ((3, 20), 0.4))]
-    inside = np.flatnonzero(np.concatenate([mask.ravel() for mask in masks]))
-    assert 45 < inside.size < 65
-    found = np.zeros((seeds, 96))
+    seeds = 2_000
+    mask = np.random.default_rng(44).random((9, 10)) < 0.6
+    found = np.zeros((seeds, mask.size))
     for seed in range(seeds):
-        found[seed, wanted_at(masks, drawn_pairs(masks, seed, 20))] = 1
-    found = found[:, inside]
-    together, n = found.T @ found, inside.size
+        found[seed, np.ravel_multi_index(drawn_pairs(mask, 20, seed), mask.shape)] = 1
+    found = found[:, mask.ravel()]
+    together, n = found.T @ found, np.count_nonzero(mask)
     one, two = 20 / n, 20 * 19 / (n * (n - 1))
     for share, counts in ((one, np.diagonal(together)), (two, together[np.triu_indices(n, 1)])):
         z = (counts - seeds * share) / np.sqrt(seeds * share * (1 - share))
@@ -198,21 +180,6 @@ def test_a_wrong_score_of_many_is_found_as_often_as_it_is_drawn():
         checked(Erring((i, j + 20)))(packed, rows, columns, SCHEME, 1, mask)
 
 
-def test_rows_that_stand_twice_are_checked_where_they_were_drawn():
-    """The wrong one is wanted, and the right one beside it is not, or the other way round."""
-    packed, column = pack(SEQUENCES), np.array([9])
-    for twice in ([4, 4, 5], [4, 5, 4], [5, 4, 4, 4]):
-        rows = np.array(twice)
-        for place in np.flatnonzero(rows == 4):
-            mask = np.zeros((rows.size, 1), dtype=bool)
-            mask[place] = True
-            with pytest.raises(
-                KreinflowError, match=re.escape(f"sequences {shown(4)} and {shown(9)} score")
-            ):
-                checked(Erring((4, 9)))(packed, rows, column, SCHEME, 1, mask)
-            checked(Erring((5, 9)))(packed, rows, column, SCHEME, 1, mask)
-
-
 # The sample of a fill of the store.
 
 
@@ -240,37 +207,6 @@ def test_all_that_is_drawn_is_compared(tmp_path, blocks):
     assert report.agreed == report.aligned == len(pairs)
     again = store_of(tmp_path / "few").fill(few)
     assert (again.agreed, again.aligned) == (0, 0)
-
-
-@pytest.fixture
-def samples(monkeypatch):
-    """Return the pairs that fills of a store draw."""
-    made = []
-
-    class Noted(Agreement):
-        def __init__(self, sequences, left, right, *others):
-            made.append((left.tolist(), right.tolist()))
-            super().__init__(sequences, left, right, *others)
-
-    monkeypatch.setattr(store_module, "Agreement", Noted)
-    return made
-
-
-def test_the_sample_is_that_of_the_seed_whatever_the_threads_and_the_memory(
-    tmp_path, monkeypatch, samples
-):
-    monkeypatch.setattr(store_module, "_BYTES_PER_PAIR", 10_000)
-    monkeypatch.setattr(filling, "_CELLS_PER_CALL", 100_000)
-    monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
-    for number, (threads, memory, seed) in enumerate(
-        [(1, 1_000, 3), (2, 1_000, 3), (1, 1, 3), (3, 1, 3), (1, 1_000, 4)]
-    ):
-        report = store_of(tmp_path / str(number)).fill(
-            OVERLAPPING, threads=threads, memory_mb=memory, seed=seed
-        )
-        assert report.agreed == 1_000
-    assert samples[0] == samples[1] == samples[2] == samples[3] != samples[4]
-    assert len(samples[0][0]) == 1_000
 
 
 @pytest.mark.parametrize("by", [1, None], ids=str)
@@ -306,7 +242,7 @@ def test_what_the_message_says_to_delete_is_what_a_wrong_backend_wrote(tmp_path,
     monkeypatch.setattr(segments, "_SECONDS_PER_SEGMENT", 0.0)
     monkeypatch.setattr(filling, "_CELLS_PER_CALL", 10_000)
     monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
-    monkeypatch.setattr(store_module, "SAMPLE", 3)
+    monkeypatch.setattr(backends, "SAMPLE", 3)
     rectangles = [(EVERYONE, np.arange(40))]
     folder, expected = tmp_path / "small" / "scores", rectangle(SEQUENCES, *rectangles[0], SCHEME)
     before = store_of(folder).fill(rectangles, 0, 2).aligned

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kreinflow.alignment import batches, engine, lanes
+from kreinflow.alignment import batches, engine, loops
 from kreinflow.alignment.engine import NOT_ALIGNED, pack
-from kreinflow.alignment.kernel import kernel, lanes_here
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
+from kreinflow.alignment.vector_code import lanes_here, vector_code
 from sequence_pairs import AMINO_ACIDS, drawn, related_pair, scheme_of
 
 
@@ -50,7 +50,7 @@ def handed_out(monkeypatch):
     Batches of 16 bits are in ``wide`` as well.
     """
     noted = Batches()
-    real = lanes.align_batches
+    real = loops.align_batches
 
     def align(*arguments):
         kernel, members, ranges, landmarks, landmark_ranges = (
@@ -63,7 +63,7 @@ def handed_out(monkeypatch):
                 noted.wide.append(noted[-1][1:])
         return real(*arguments)
 
-    monkeypatch.setattr(lanes, "align_batches", align)
+    monkeypatch.setattr(loops, "align_batches", align)
     return noted
 
 
@@ -203,7 +203,7 @@ def test_the_side_that_fills_its_batches_lies_in_lanes(left_over, handed_out):
 def test_schemes_that_the_kernel_cannot_take_are_parasails(monkeypatch):
     rng = np.random.default_rng(55)
     packed = pack(drawn(rng, AMINO_ACIDS, 100, 100, 200))
-    monkeypatch.setattr(lanes, "align_batches", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(loops, "align_batches", lambda *arguments: 1 / 0)
     rows, columns = numbers(0, 60), numbers(60, 100)
     letters = bytes(range(40, 73))
     many = pack([*drawn(rng, letters, 99, 100, 200), letters])
@@ -231,7 +231,7 @@ def test_the_longest_members_are_cut_off_where_that_is_cheaper():
     ranges = batches._ranges(np.full(12, 60))
     landmark_ranges = np.sort(rng.integers(0, 51, (12, 2)), axis=1)
     laid_out = batches._Batches(numbers(0, 720), ranges, numbers(0, 50), landmark_ranges)
-    starts, costs = batches._cut(rectangle, laid_out, kernel(64, 8))
+    starts, costs = batches._cut(rectangle, laid_out, vector_code(64, 8))
     cut = 0
     for batch, (first, last) in enumerate(ranges):
         own = lengths[first:last]
@@ -275,7 +275,7 @@ def test_the_loop_is_compiled_once(left_over):
         for wanted in (None, mask):
             sides = numbers(*rows), numbers(*columns)
             batches.align_in_batches(packed, *sides, scheme_of(), 2, wanted)
-    assert len(lanes.align_batches.signatures) == 1
+    assert len(loops.align_batches.signatures) == 1
 
 
 def test_threads_of_the_caller_may_align_for_the_first_time_at_once():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kreinflow.alignment import engine, loop
+from kreinflow.alignment import engine, loops
 from kreinflow.alignment.engine import align_pairs, diagonal_sums, pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
 from kreinflow.base.errors import InputError, KreinflowError
@@ -31,7 +31,7 @@ def test_the_longer_sequence_gets_the_profile_where_that_pays():
     left = rng.integers(0, 50, 2_000).astype(np.int32)
     right = rng.integers(0, 50, 2_000).astype(np.int32)
     for cost in (0.0, 8.0, 1e9):
-        first, second, places = loop.longer_first(lengths, left, right, cost)
+        first, second, places = loops.longer_first(lengths, left, right, cost)
         assert np.array_equal(np.sort(places), np.arange(2_000))
         assert (np.diff(first) >= 0).all()  # one run, so one profile, for each sequence
         swapped = 0
@@ -48,14 +48,14 @@ def test_the_longer_sequence_gets_the_profile_where_that_pays():
 
 def test_pieces_shrink_so_that_threads_end_together(monkeypatch):
     sizes = []
-    piece = loop.align_piece
+    piece = loops.align_piece
 
     def counted(*arguments):
         left, right, start, stop = arguments[6:10]
         sizes.append(int((lengths[left[start:stop]] * lengths[right[start:stop]]).sum()))
         return piece(*arguments)
 
-    monkeypatch.setattr(loop, "align_piece", counted)
+    monkeypatch.setattr(loops, "align_piece", counted)
     monkeypatch.setattr(engine, "_LEAST_CELLS", 100_000)
     packed = pack([b"A" * size for size in range(1, 201)])  # sorted, which is the worst case
     lengths = packed.lengths
@@ -121,7 +121,7 @@ def test_a_chromosome_is_not_aligned_with_itself(monkeypatch):
         [scheme_of().matrix.alphabet.index(chr(c)) for c in AMINO_ACIDS]
     ]
     expected = scores @ np.bincount(sequence, minlength=256)[AMINO_ACIDS]
-    monkeypatch.setattr(loop, "align_piece", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(loops, "align_piece", lambda *arguments: 1 / 0)
     assert alone([sequence.tobytes()], scheme_of())[1].tolist() == [expected]
 
 
@@ -143,7 +143,7 @@ def test_empty_sequence_is_refused():
 
 
 def test_saturation_of_32_bits_is_an_error_not_a_number(monkeypatch):
-    monkeypatch.setattr(loop, "align_piece", lambda *arguments: 3)
+    monkeypatch.setattr(loops, "align_piece", lambda *arguments: 3)
     one = np.zeros(1, dtype=np.int32)
     with pytest.raises(KreinflowError, match="3 scores exceed 32 bits"):
         align_pairs(pack([b"ACD", b"ACD"]), one, one + np.int32(1), scheme_of(), 1)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from kreinflow.alignment import filling
-from kreinflow.alignment.backends import Agreement
 from kreinflow.alignment.engine import NOT_ALIGNED, pack
 from kreinflow.alignment.filling import Filling, _cut
 from sequence_pairs import AMINO_ACIDS, Counting, drawn, rectangle, scheme_of
@@ -62,8 +61,7 @@ class Tiles(Counting):
 
 
 def filling_of(packed, backend, segments, threads=1, progress=None, total=0):
-    agreement = Agreement(packed, NONE, NONE, SCHEME, 1)
-    return Filling(packed, SCHEME, backend, threads, segments, agreement, progress, total)
+    return Filling(packed, SCHEME, backend, threads, segments, progress, total)
 
 
 SEQUENCES = drawn(np.random.default_rng(72), AMINO_ACIDS, 200, 1, 60)

@@ -27,8 +27,8 @@ LANES = (16, 32, 64)
 def all_in(lanes, *target):
     """Leave nothing to parasail that so many lanes can hold; compile for a processor by name."""
     with pytest.MonkeyPatch.context() as patch:
-        kernel = batches.kernel
-        patch.setattr(batches, "kernel", lambda lanes, bits: kernel(lanes, bits, *target))
+        compiled = batches.vector_code
+        patch.setattr(batches, "vector_code", lambda lanes, bits: compiled(lanes, bits, *target))
         patch.setattr(batches, "lanes_here", lambda: lanes)
         patch.setattr(batches, "_FEWEST_STEPS", 0)
         patch.setattr(batches, "_COLUMN_STEPS", 1e9)

@@ -2,7 +2,6 @@ import errno
 import hashlib
 import io
 import itertools
-import json
 import os
 import re
 import subprocess
@@ -12,7 +11,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import safetensors.numpy
 
 from flipped_bits import each_flip
 from kreinflow.alignment import filling, progress, segments
@@ -24,7 +22,7 @@ from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.segments import block_of
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.base.errors import InputError, KreinflowError
-from kreinflow.files import artifacts, checksums
+from kreinflow.files import checksums
 from kreinflow.files.artifacts import read_arrays, write_arrays
 from sequence_pairs import AMINO_ACIDS, Counting, drawn, rectangle, scheme_of
 
@@ -387,67 +385,6 @@ def test_after_a_damaged_segment_is_deleted_only_its_pairs_are_aligned_again(tmp
     assert all(path.read_bytes() == whole[path] for path in paths[::2])
 
 
-def without_checksum(path):
-    """Write a segment as versions up to 0.3.0 did."""
-    header, arrays = read_arrays(path, segments.KIND)
-    text = json.dumps({"header": header, "kind": "kreinflow scores 1"})
-    path.write_bytes(safetensors.numpy.save(arrays, metadata={"kreinflow": text}))
-
-
-def test_segments_without_a_checksum_are_read_and_get_one_when_the_store_is_filled(tmp_path):
-    for block in range(3):
-        open_store(tmp_path).fill(COLUMNS, block, 3)
-    paths = sorted(tmp_path.rglob("segment_*"))
-    new = [path.read_bytes() for path in paths]
-    for path in paths:
-        without_checksum(path)
-    old = [path.read_bytes() for path in paths]
-    store = open_store(tmp_path, backend=Counting(calls=0))
-    assert_gathered(store, *COLUMNS[0])
-    assert [path.read_bytes() for path in paths] == old, "a reader writes nothing"
-    with segments.writing(paths[1].parent):
-        open_store(tmp_path, backend=Counting(calls=0)).fill(COLUMNS)
-        assert paths[1].read_bytes() == old[1], "another process holds it"
-    assert [path.read_bytes() for path in paths[::2]] == new[::2]
-    assert at_the_same_time(tmp_path, [(COLUMNS, b, 3) for b in range(3)])[0].others == 0
-    assert [path.read_bytes() for path in paths] == new
-    assert_gathered(store, *COLUMNS[0])
-
-
-def test_a_segment_may_get_its_checksum_while_it_is_read(segment, monkeypatch):
-    new = segment.read_bytes()
-    without_checksum(segment)
-    check = artifacts.check_seal
-
-    def check_and_replace(path, advice):
-        sealed = check(path, advice)
-        path.write_bytes(new)  # another job
-        return sealed
-
-    monkeypatch.setattr(artifacts, "check_seal", check_and_replace)
-    assert segments.read_segment(segment, SCHEME.digest)["scores"].size
-
-
-def test_a_store_without_checksums_is_filled_where_they_find_no_room(tmp_path, monkeypatch):
-    open_store(tmp_path).fill(COLUMNS)
-    for path in tmp_path.rglob("segment_*"):
-        without_checksum(path)
-
-    def full(path, *parts):
-        raise KreinflowError(f"{path}: no space")
-
-    monkeypatch.setattr(segments, "write_arrays", full)
-    open_store(tmp_path, backend=Counting(calls=0)).fill(COLUMNS)
-
-
-def test_a_segment_that_lost_its_checksum_does_not_get_another(tmp_path, segment):
-    segment.write_bytes(segment.read_bytes().replace(b"crc32:", b"crc3r:"))
-    with pytest.raises(InputError, match=re.escape(str(segment)) + ": has no checksum"):
-        open_store(tmp_path)
-    with pytest.raises(InputError, match=re.escape(str(segment)) + ": has no checksum"):
-        segments.seal_segments(tmp_path / FOLDER, SCHEME.digest)
-
-
 def test_a_large_segment_is_checked_once_though_it_is_read_for_each_panel(tmp_path, monkeypatch):
     monkeypatch.setattr(checksums, "_BLOCK", 100)
     open_store(tmp_path).fill(OVERLAPPING)
@@ -472,6 +409,12 @@ def test_segment_of_another_scheme_is_refused(tmp_path, segment):
     target.write_bytes(segment.read_bytes())
     with pytest.raises(InputError, match=re.escape(str(target)) + ".*of another store"):
         open_store(tmp_path, scheme=other)
+
+
+def test_a_segment_without_a_checksum_is_refused(tmp_path, segment):
+    segment.write_bytes(segment.read_bytes().replace(b"crc32:", b"crc3r:"))
+    with pytest.raises(InputError, match=re.escape(str(segment)) + ": has no checksum"):
+        open_store(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -499,6 +442,7 @@ def test_damaged_segment_is_refused(tmp_path, segment, name, change):
     "digests",
     [
         ["aa" * 8, "aa" * 8],
+        ["aa" * 8 + "00", "aa" * 8 + "01"],
         ["aa" * 8, "cc" * 8, "00" * 8, "aa" * 8, "bb" * 8],  # two of five
         ["aa" * 8, "b" * 15 + "x"],
         ["aa" * 8, "bb" * 9],
@@ -510,21 +454,6 @@ def test_damaged_segment_is_refused(tmp_path, segment, name, change):
 def test_bad_digests_are_refused(tmp_path, digests):
     with pytest.raises(KreinflowError, match="one digest, all different, hexadecimal, of one len"):
         ScoreStore(tmp_path, SCHEME, some_sequences(len(digests)), digests)
-
-
-def test_digests_that_share_their_first_bytes(tmp_path):
-    """They are told apart by the rest, also beside digests of sequences that are not ours."""
-    sequences = some_sequences(40)
-    names = [("00" * 8 if i % 2 else "ff" * 8) + f"{i:02x}" for i in range(40)]
-    whole = ScoreStore(tmp_path, SCHEME, sequences, names)
-    whole.fill([(np.arange(40), np.arange(40))])
-    some = np.array([31, 4, 7, 22, 9, 18])
-    part = ScoreStore(tmp_path, SCHEME, [sequences[i] for i in some], [names[i] for i in some])
-    everything = np.arange(len(some))
-    np.testing.assert_array_equal(
-        gathered(part, everything, everything), gathered(whole, some, some)
-    )
-    np.testing.assert_array_equal(part.self_scores(everything), whole.self_scores(some))
 
 
 def test_folder_that_cannot_be_written(tmp_path):

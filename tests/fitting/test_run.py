@@ -9,9 +9,8 @@ import pytest
 
 from answering.cascades import made_up_relatives
 from chimeras import model_of_several
-from kreinflow.alignment import asked as alignment_asked
-from kreinflow.alignment.asked import align_asked
-from kreinflow.alignment.backends import Agreement
+from kreinflow.alignment.backends import compare_with_parasail
+from kreinflow.alignment.pair_lists import align_pair_lists
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.label_sets import SET_COLUMNS
 from kreinflow.answering.query import Query
@@ -248,9 +247,9 @@ def test_what_is_asked_is_aligned_once(asks, backend, monkeypatch):
 
     def counting(packed, rows, others, *more):
         aligned.extend(zip(*np.nonzero(others >= 0), strict=True))
-        return align_asked(packed, rows, others, *more)
+        return align_pair_lists(packed, rows, others, *more)
 
-    monkeypatch.setattr(models_run, "align_asked", counting)
+    monkeypatch.setattr(models_run, "align_pair_lists", counting)
     asked = run.asking(it.model.scheme, backend, 2)
     rows, others = np.array([3, 8, 3]), np.array([[8, 20, -1], [3, 3, 21], [20, 3, 5]])
     for _ in range(2):
@@ -265,9 +264,9 @@ def test_a_score_that_parasail_does_not_find_ends_the_job(asks, monkeypatch):
     it, run, *_ = asks
 
     def wrong(*arguments):
-        return align_asked(*arguments) + 1
+        return align_pair_lists(*arguments) + 1
 
-    monkeypatch.setattr(models_run, "align_asked", wrong)
+    monkeypatch.setattr(models_run, "align_pair_lists", wrong)
     asked = run.asking(it.model.scheme, "auto", 1)
     with pytest.raises(KreinflowError, match="by parasail.*Set the alignment backend parasail"):
         asked(np.arange(5), np.arange(5, 10)[:, None])
@@ -277,12 +276,11 @@ def test_a_job_checks_a_thousand_pairs_at_most(asks, monkeypatch):
     it, run, *_ = asks
     checked = []
 
-    class Counting(Agreement):
-        def __init__(self, packed, left, right, *more):
-            checked.append(len(left))
-            super().__init__(packed, left, right, *more)
+    def counting(packed, pairs, *more):
+        checked.append(len(pairs[0]))
+        compare_with_parasail(packed, pairs, *more)
 
-    monkeypatch.setattr(alignment_asked, "Agreement", Counting)
+    monkeypatch.setattr(models_run, "compare_with_parasail", counting)
     monkeypatch.setattr(models_run, "SAMPLE", 7)
     monkeypatch.setattr(models_run, "CHECKED", 0.1)
     asked = run.asking(it.model.scheme, "auto", 1)

@@ -1,7 +1,7 @@
-"""The backends that the config can name, and the pairs by which they are held against parasail."""
+"""The backends that the config can name, and their comparison with parasail."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
@@ -34,17 +34,12 @@ class Backend(Protocol):
         threads: int,
         mask: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.int32]:
-        """Return the scores of rows with columns.
+        """Return the scores of rows with columns, which are numbers of sequences.
 
         Parameters
         ----------
         sequences : PackedSequences
-            Of letters of the matrix, nothing else.
-        rows, columns : ndarray of int
-            Numbers of sequences.
-        scheme : ScoringScheme
-        threads : int
-            Scores do not depend on it.
+            Of letters of the matrix, else an InputError.
         mask : ndarray of shape (n_rows, n_columns), bool, optional
             The pairs that are wanted, all if it is left out.
 
@@ -55,8 +50,6 @@ class Backend(Protocol):
 
         Raises
         ------
-        InputError
-            If a sequence has a letter that the matrix does not know.
         KreinflowError
             If a score exceeds even 32 bits.
         """
@@ -71,77 +64,39 @@ def backend_named(name: str) -> Backend:
     return BACKENDS[name]
 
 
-class Agreement:
-    """A sample of pairs that are scored by parasail too.
+def drawn_pairs(mask: NDArray[np.bool_], size: int, seed: int = 0) -> tuple[IntArray, IntArray]:
+    """Return rows and columns of pairs of a mask, ``size`` of them or all."""
+    places = np.flatnonzero(mask)
+    if size < places.size:
+        random = stream(seed, "pairs that parasail scores too")
+        places = places[np.sort(random.choice(places.size, size, replace=False))]
+    rows, columns = np.unravel_index(places, mask.shape)
+    return rows, columns
 
-    Parameters
-    ----------
-    sequences : PackedSequences
-    left, right : ndarray of int
-        Numbers of the sequences of each pair: of its row, and of its column.
-    scheme : ScoringScheme
-    threads : int
-    advice : str
-        What to do if one differs, a sentence.
 
-    Attributes
-    ----------
-    agreed : int
-        Pairs that have been checked so far.
+def compare_with_parasail(
+    sequences: PackedSequences,
+    pairs: tuple[IntArray, IntArray],
+    scores: NDArray[np.int32],
+    scheme: ScoringScheme,
+    threads: int,
+    advice: str = "",
+) -> None:
+    """Raise a KreinflowError if the scores of pairs are not those of parasail.
+
+    ``advice`` is what to do then, a sentence.
     """
-
-    def __init__(
-        self,
-        sequences: PackedSequences,
-        left: IntArray,
-        right: IntArray,
-        scheme: ScoringScheme,
-        threads: int,
-        advice: str = "",
-    ) -> None:
-        self._sequences, self._left, self._right = sequences, left, right
-        self._advice = advice
-        pairs = right.astype(np.int32), left.astype(np.int32)  # columns are fewer, and get profiles
-        self._expected = align_pairs(sequences, *pairs, scheme, threads)
-        self.agreed = 0
-
-    def check(
-        self,
-        rows: IntArray,
-        columns: IntArray,
-        mask: NDArray[np.bool_],
-        scores: NDArray[np.int32],
-    ) -> None:
-        """Compare the pairs of a rectangle that are in the sample; no row or column stands twice.
-
-        Raises
-        ------
-        KreinflowError
-            As :meth:`compare`.
-        """
-        r, c = _places(rows, self._left), _places(columns, self._right)
-        here = np.flatnonzero((r >= 0) & (c >= 0))
-        here = here[mask[r[here], c[here]]]
-        self.compare(here, scores[r[here], c[here]])
-
-    def compare(self, pairs: IntArray, scores: NDArray[np.int32]) -> None:
-        """Compare the scores of some pairs of the sample.
-
-        Raises
-        ------
-        KreinflowError
-            If one is not what parasail says.
-        """
-        wrong = np.flatnonzero(scores != self._expected[pairs])
-        if wrong.size:
-            pair = pairs[wrong[0]]
-            a, b = (_shown(self._sequences, side[pair]) for side in (self._left, self._right))
-            raise KreinflowError(
-                f"the sequences {a} and {b} score {scores[wrong[0]]}, by parasail "
-                f"{self._expected[pair]}. This is a fault of kreinflow on this processor. Please "
-                f"report it with both sequences and the processor's name. {self._advice}".rstrip()
-            )
-        self.agreed += pairs.size
+    rows, columns = (side.astype(np.int32) for side in pairs)
+    expected = align_pairs(sequences, columns, rows, scheme, threads)  # columns are fewer: profiles
+    wrong = np.flatnonzero(scores != expected)
+    if wrong.size:
+        first = wrong[0]
+        a, b = (_shown(sequences, side[first]) for side in (rows, columns))
+        raise KreinflowError(
+            f"the sequences {a} and {b} score {scores[first]}, by parasail {expected[first]}. "
+            "This is a fault of kreinflow on this processor. Please report it with both sequences "
+            f"and the processor's name. {advice}".rstrip()
+        )
 
 
 def _shown(sequences: PackedSequences, number: int) -> str:
@@ -150,48 +105,40 @@ def _shown(sequences: PackedSequences, number: int) -> str:
     return first if stop - start <= _SHOWN else f"{first}... ({stop - start} residues)"
 
 
-def _places(numbers: IntArray, wanted: IntArray) -> IntArray:
-    """Return where each wanted number stands in an array of different ones, -1 for nowhere."""
-    order = np.argsort(numbers)
-    places = order[np.minimum(np.searchsorted(numbers, wanted, sorter=order), numbers.size - 1)]
-    return np.where(numbers[places] == wanted, places, -1)
+class CheckedBackend:
+    """A backend some of whose scores are compared with those of parasail.
 
+    Parameters
+    ----------
+    backend : Backend
+    share : float
+        Of the pairs of each call, but one at least and 1,000 at most.
+    total : int, optional
+        Pairs of all calls together: then 1,000 of them all are compared, or all, and not a share.
+    seed : int
+    advice : str
+        What to do if one differs, a sentence.
 
-def drawn_pairs(
-    masks: Sequence[NDArray[np.bool_]], seed: int, size: int
-) -> list[tuple[IntArray, IntArray]]:
-    """Return rows and columns of some pairs of each mask, ``size`` together or all."""
-    of_rows = [np.count_nonzero(mask, axis=1) for mask in masks]
-    ends = np.cumsum([0, *(counts.sum() for counts in of_rows)])
-    total = int(ends[-1])
-    picked = np.sort(
-        stream(seed, "pairs that parasail scores too").choice(
-            total, min(total, size), replace=False
-        )
-        if total
-        else np.empty(0, dtype=np.int64)
-    )
-    pairs: list[tuple[IntArray, IntArray]] = []
-    for mask, counts, start, stop in zip(masks, of_rows, ends[:-1], ends[1:], strict=True):
-        inside = picked[(picked >= start) & (picked < stop)] - start
-        row_ends = np.cumsum(counts)
-        rows = np.searchsorted(row_ends, inside, side="right")
-        rank = inside - (row_ends[rows] - counts[rows])
-        columns = [np.flatnonzero(mask[r])[k] for r, k in zip(rows, rank, strict=True)]
-        pairs.append((rows, np.array(columns, dtype=np.int64)))
-    return pairs
-
-
-def checked(backend: Backend, share: float = 1.0, advice: str = "") -> Backend:
-    """Return a backend that holds some pairs of each call against parasail.
-
-    They are 1,000, or this share of all, if that is fewer, and one at least. ``advice`` is what to
-    do if one differs, a sentence.
+    Attributes
+    ----------
+    agreed : int
+        Pairs that have been compared so far.
     """
-    if backend is align_rectangle:
-        return backend
 
-    def align(
+    def __init__(
+        self,
+        backend: Backend,
+        share: float = 1.0,
+        total: int | None = None,
+        seed: int = 0,
+        advice: str = "",
+    ) -> None:
+        self._backend, self._share, self._total = backend, share, total
+        self._seed, self._advice = seed, advice
+        self._aligned = self.agreed = 0
+
+    def __call__(
+        self,
         sequences: PackedSequences,
         rows: IntArray,
         columns: IntArray,
@@ -199,12 +146,24 @@ def checked(backend: Backend, share: float = 1.0, advice: str = "") -> Backend:
         threads: int,
         mask: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.int32]:
-        wanted = np.ones((rows.size, columns.size), dtype=bool) if mask is None else mask
-        size = min(SAMPLE, math.ceil(share * np.count_nonzero(wanted)))
-        [(r, c)] = drawn_pairs([wanted], 0, size)
-        agreement = Agreement(sequences, rows[r], columns[c], scheme, threads, advice)
-        scores = backend(sequences, rows, columns, scheme, threads, mask)
-        agreement.compare(np.arange(r.size), scores[r, c])
+        """See :class:`Backend`."""
+        scores = self._backend(sequences, rows, columns, scheme, threads, mask)
+        wanted = np.ones(scores.shape, dtype=bool) if mask is None else mask
+        count = int(np.count_nonzero(wanted))
+        size = min(SAMPLE, math.ceil(self._share * count))
+        seed = self._seed
+        if self._total is not None:
+            most, total = min(SAMPLE, self._total), max(self._total, 1)
+            after = (self._aligned + count) * most // total
+            size, seed = after - self._aligned * most // total, seed + self._aligned
+            self._aligned += count
+        r, c = drawn_pairs(wanted, size, seed)
+        pairs = rows[r], columns[c]
+        compare_with_parasail(sequences, pairs, scores[r, c], scheme, threads, self._advice)
+        self.agreed += r.size
         return scores
 
-    return align
+
+def checked(backend: Backend, share: float = 1.0, advice: str = "") -> Backend:
+    """Return a :class:`CheckedBackend`, or parasail itself."""
+    return backend if backend is align_rectangle else CheckedBackend(backend, share, advice=advice)

@@ -1,4 +1,4 @@
-"""The backend "auto": local alignments of batches of sequences by the kernel, the rest by parasail.
+"""The backend "auto": local alignments of batches by vector code, the rest by parasail.
 
 Sequences of about one length share a batch, so that its lanes end together, and a batch is aligned
 with all landmarks before the next one is made. Either side of a rectangle may lie in the lanes.
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment import engine
 from kreinflow.alignment.engine import NOT_ALIGNED, PackedSequences, in_threads, letter_codes
-from kreinflow.alignment.kernel import (
+from kreinflow.alignment.scoring import ScoringScheme
+from kreinflow.alignment.vector_code import (
     COLUMNS,
     FEWEST_LANES,
     LETTERS,
-    Kernel,
-    kernel,
+    VectorCode,
     lanes_here,
+    vector_code,
 )
-from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.base.numerics import FloatArray, IntArray
 
 _LONGEST = 5_000
@@ -33,8 +33,8 @@ bytes for each, 10 MB for a thread, and so long sequences seldom fill the lanes.
 _VECTOR_BYTES = 64
 
 _PROFILE_STEPS = 50.0
-"""Of the profile of a batch for each column. A step is what the kernel takes for a letter of a
-landmark and a column of the batch: 1.6 ns with 64 lanes."""
+"""Of the profile of a batch for each column. A step is what the vector code takes for a
+letter of a landmark and a column of the batch: 1.6 ns with 64 lanes."""
 
 _COLUMN_STEPS, _RESIDUE_STEPS = 10.0, 0.05
 """Of parasail for each column of a pair, and for each letter of the landmark in it, in steps of 64
@@ -62,14 +62,14 @@ _PENDING, _OVERFLOWED = -1, -2  # no local alignment scores below 0
 
 
 @dataclass(frozen=True, eq=False)
-class _Aligner:
-    """The kernel of so many bits for a list of sequences under a scoring scheme.
+class _LaneScheme:
+    """A scoring scheme in so many bits, for a list of sequences.
 
-    ``numbers`` are what :func:`kreinflow.alignment.lanes.align_batches` takes as ``kernel``, and
+    ``numbers`` are what :func:`kreinflow.alignment.loops.align_batches` takes as ``kernel``, and
     ``codes`` the row of the matrix for each of the 256 characters.
     """
 
-    kernel: Kernel  # whose addresses are good while it is kept
+    code: VectorCode  # its addresses are good while it is kept
     numbers: NDArray[np.int64]
     matrix: NDArray[np.uint8]
     codes: NDArray[np.uint8]
@@ -100,7 +100,7 @@ class _Rectangle:
 
     @cached_property
     def possible(self) -> NDArray[np.bool_]:
-        """Return which landmarks the kernel can align."""
+        """Return which landmarks can be aligned with a batch."""
         return np.asarray(self.sequences.lengths[self.landmarks] <= _LONGEST)
 
 
@@ -124,8 +124,8 @@ class _Batches:
         return _Batches(members, _ranges(sizes[which]), self.landmarks, ranges)
 
 
-_Some = NDArray[np.bool_]
-_LayOut = Callable[[_Rectangle, int, int, _Some], _Batches]
+_Mask = NDArray[np.bool_]
+_LayOut = Callable[[_Rectangle, int, int, _Mask], _Batches]
 
 
 def working_bytes(lengths: IntArray) -> int:
@@ -137,8 +137,10 @@ def working_bytes(lengths: IntArray) -> int:
     return min(int(lengths.max(initial=0)), _LONGEST) * ((LETTERS + 3) * _VECTOR_BYTES + 4)
 
 
-def _aligners(sequences: PackedSequences, scheme: ScoringScheme, lanes: int) -> list[_Aligner]:
-    """Return the kernels that are exact for the scheme up to some score: of 8 bits, of 16."""
+def _lane_schemes(
+    sequences: PackedSequences, scheme: ScoringScheme, lanes: int
+) -> list[_LaneScheme]:
+    """Return the scheme in 8 bits and in 16, as far as these are exact up to some score."""
     codes = letter_codes(sequences, scheme.matrix)
     letters = np.flatnonzero(sequences.present)
     if scheme.mode != "local" or letters.size > LETTERS:
@@ -157,10 +159,10 @@ def _aligners(sequences: PackedSequences, scheme: ScoringScheme, lanes: int) -> 
         matrix = np.full((letters.size + 1, LETTERS), -worst, dtype=f"int{bits}")
         matrix[: letters.size, : letters.size] = table
         gap_open = min(scheme.gap_open, highest - zero)  # where no gap pays, dearer ones do not
-        made = kernel(lanes * 8 // bits, bits)
-        of_kernel = made.profile, made.align, made.lanes, bits, COLUMNS, letters.size
-        numbers = np.array([*of_kernel, zero, gap_open, scheme.gap_extend, limit])
-        found.append(_Aligner(made, numbers, matrix.view(np.uint8), number_of))
+        code = vector_code(lanes * 8 // bits, bits)
+        of_code = code.profile, code.align, code.lanes, bits, COLUMNS, letters.size
+        numbers = np.array([*of_code, zero, gap_open, scheme.gap_extend, limit])
+        found.append(_LaneScheme(code, numbers, matrix.view(np.uint8), number_of))
     return found
 
 
@@ -176,8 +178,7 @@ def align_in_batches(
 
     8 bits are tried first, then 16 for pairs that overflow, then parasail. Alignments that are not
     local are parasail's, and so are those of more than 32 different letters, or with entries that
-    leave no room in 16 bits. Parameters and errors are those of
-    :class:`~kreinflow.alignment.backends.Backend`.
+    leave no room in 16 bits. See :class:`~kreinflow.alignment.backends.Backend`.
 
     Notes
     -----
@@ -197,8 +198,8 @@ def align_in_batches(
     lanes = lanes_here()
     if max(rows.size, columns.size) <= lanes // 2 and lanes > FEWEST_LANES:
         lanes //= 2
-    aligners = _aligners(sequences, scheme, lanes)
-    if not aligners:
+    schemes = _lane_schemes(sequences, scheme, lanes)
+    if not schemes:
         return engine.align_rectangle(sequences, rows, columns, scheme, threads, mask)
     if mask is None or mask.all():
         mask = None
@@ -206,34 +207,34 @@ def align_in_batches(
     else:
         marked = np.where(mask, np.int32(_PENDING), np.int32(NOT_ALIGNED))
         scores = np.ascontiguousarray(marked)  # the mask may be a transposed one
-    first = aligners[0].kernel
+    first = schemes[0].code
     rectangle = _cheaper_side(sequences, rows, columns, scores, mask is None, first)
     left = {_PENDING: scores.size if mask is None else np.count_nonzero(mask), _OVERFLOWED: 0}
     everyone = rectangle.possible
     sample = everyone & (np.arange(everyone.size) * _GOLDEN % 1 < _SAMPLED)
 
-    def align(state: int, number: int, lay_out: _LayOut, among: _Some) -> None:
+    def align(state: int, number: int, lay_out: _LayOut, among: _Mask) -> None:
         if not left[state]:  # to look for them takes time on one thread
             return
-        of_kernel = aligners[number].kernel.lanes
-        batches = lay_out(rectangle, state, of_kernel, among)
+        width = schemes[number].code.lanes
+        batches = lay_out(rectangle, state, width, among)
         sizes = np.diff(batches.member_ranges).ravel()
-        few = (sizes <= of_kernel // 2) & (lanes > FEWEST_LANES)
+        few = (sizes <= width // 2) & (lanes > FEWEST_LANES)
         for half, part in ((False, ~few), (True, few)):
             if part.any():
-                made = _aligners(sequences, scheme, lanes // 2) if half else aligners
-                scored, overflowed = _align(made[number], rectangle, batches.some(part), threads)
+                own = (_lane_schemes(sequences, scheme, lanes // 2) if half else schemes)[number]
+                scored, overflowed = _align(own, rectangle, batches.some(part), threads)
                 left[state] -= scored + overflowed
                 left[_OVERFLOWED] += overflowed
 
     for among in (everyone,) if mask is None else (sample, everyone):
         for lay_out in (_shared_batches, _batches_anew):
             align(_PENDING, 0, lay_out, among)
-        if among is sample and left[_OVERFLOWED] and len(aligners) > 1:
+        if among is sample and left[_OVERFLOWED] and len(schemes) > 1:
             foreseen = _foresee(rectangle, sample)
             left[_PENDING] -= foreseen
             left[_OVERFLOWED] += foreseen
-    for number in range(1, len(aligners)):
+    for number in range(1, len(schemes)):
         align(_OVERFLOWED, number, _batches_anew, everyone)
     if any(left.values()):
         rest = (scores == _PENDING) | (scores == _OVERFLOWED)
@@ -248,9 +249,9 @@ def _foresee(rectangle: _Rectangle, sample: NDArray[np.bool_]) -> int:
     Relatives score beyond 8 bits. A pair is aligned in 8 bits for nothing, or in 16, which takes
     twice the time, so half is where they cost the same.
     """
-    seen = rectangle.scores[:, sample]
-    beyond = np.count_nonzero(seen == _OVERFLOWED, axis=1)
-    likely = 2 * beyond > beyond + np.count_nonzero(seen >= 0, axis=1)
+    scores = rectangle.scores[:, sample]
+    beyond = np.count_nonzero(scores == _OVERFLOWED, axis=1)
+    likely = beyond > np.count_nonzero(scores >= 0, axis=1)
     marked = (rectangle.scores == _PENDING) & likely[:, None]
     rectangle.scores[marked] = _OVERFLOWED
     return int(np.count_nonzero(marked))
@@ -271,7 +272,7 @@ def _cheaper_side(
     columns: IntArray,
     scores: NDArray[np.int32],
     whole: bool,
-    kernel: Kernel,
+    code: VectorCode,
 ) -> _Rectangle:
     """Return the rectangle with the side in the lanes that costs less.
 
@@ -286,14 +287,14 @@ def _cheaper_side(
     costs = []
     for way in ways:
         if not whole:
-            costs.append(_cost_anew(way, kernel.lanes))
+            costs.append(_cost_anew(way, code.lanes))
             continue
-        starts = np.arange(0, way.order.size, kernel.lanes)
-        ranges = np.stack([starts, np.minimum(starts + kernel.lanes, way.order.size)], axis=1)
+        starts = np.arange(0, way.order.size, code.lanes)
+        ranges = np.stack([starts, np.minimum(starts + code.lanes, way.order.size)], axis=1)
         everyone = np.flatnonzero(way.possible)
         landmark_ranges = np.tile([0, everyone.size], (starts.size, 1))
         batches = _Batches(way.order, ranges, everyone, landmark_ranges)
-        costs.append(_cut(way, batches, kernel)[1].sum())
+        costs.append(_cut(way, batches, code)[1].sum())
     return ways[int(np.argmin(costs))]
 
 
@@ -306,7 +307,7 @@ def _cost_anew(rectangle: _Rectangle, lanes: int) -> float:
     return float(passes @ (lengths[rectangle.landmarks] + _PROFILE_STEPS) * of_members)
 
 
-def _shared_batches(rectangle: _Rectangle, state: int, lanes: int, among: _Some) -> _Batches:
+def _shared_batches(rectangle: _Rectangle, state: int, lanes: int, among: _Mask) -> _Batches:
     """Return batches for many landmarks at once, of those whose scores with most are wanted.
 
     A landmark for which a share w of the members is wanted costs its length here. Batches of its
@@ -328,11 +329,11 @@ def _shared_batches(rectangle: _Rectangle, state: int, lanes: int, among: _Some)
     return _Batches(order, np.stack([starts, ends], axis=1), landmarks, _ranges(shared.sum(axis=1)))
 
 
-def _batches_anew(rectangle: _Rectangle, state: int, lanes: int, among: _Some) -> _Batches:
+def _batches_anew(rectangle: _Rectangle, state: int, lanes: int, among: _Mask) -> _Batches:
     """Return batches for each landmark, of the members whose scores are in this state."""
     order = rectangle.order
-    asked = (rectangle.scores == state) & among
-    landmarks, ranks = map(np.ascontiguousarray, np.nonzero(asked[order].T))
+    wanted = (rectangle.scores == state) & among
+    landmarks, ranks = map(np.ascontiguousarray, np.nonzero(wanted[order].T))
     first = np.flatnonzero(np.diff(landmarks, prepend=-1))  # of each landmark
     sizes = np.diff(first, append=landmarks.size)
     place = np.arange(landmarks.size) - np.repeat(first, sizes)
@@ -350,29 +351,29 @@ def _ranges(sizes: IntArray) -> IntArray:
     return np.stack([ends - sizes, ends], axis=1)
 
 
-def _cut(rectangle: _Rectangle, batches: _Batches, kernel: Kernel) -> tuple[IntArray, FloatArray]:
-    """Return the first member of each batch that the kernel aligns, and what the batch costs.
+def _cut(rectangle: _Rectangle, batches: _Batches, code: VectorCode) -> tuple[IntArray, FloatArray]:
+    """Return the first member of each batch that lies in a lane, and what the batch costs.
 
-    Members before it are left to parasail. The kernel takes its steps for each column of the
-    longest member, parasail for each column of each member.
+    Members before it are left to parasail. A batch takes its steps for each column of the longest
+    member, parasail for each column of each member.
     """
     first, end = batches.member_ranges.T
     if not first.size:
         return first, np.empty(0)
     lengths = rectangle.sequences.lengths
     of_landmarks = lengths[rectangle.landmarks[batches.landmarks]].astype(np.float64)
-    of_kernel = _sums(of_landmarks, batches.landmark_ranges) + _PROFILE_STEPS
+    of_lanes = _sums(of_landmarks, batches.landmark_ranges) + _PROFILE_STEPS
     pair_steps = (_COLUMN_STEPS + _RESIDUE_STEPS * of_landmarks) * 1.5 ** np.log2(
-        _VECTOR_BYTES / kernel.vector_bytes
+        _VECTOR_BYTES / code.vector_bytes
     )
-    if kernel.bits > 8:
+    if code.bits > 8:
         pair_steps *= _OF_WIDE
     of_pair = _sums(pair_steps, batches.landmark_ranges)
     columns = lengths[rectangle.members[batches.members]].astype(np.float64)
     batch = np.repeat(np.arange(first.size), end - first)
     before = np.cumsum(columns) - columns
     before -= before[first][batch]
-    costs = before * of_pair[batch] + columns * of_kernel[batch]
+    costs = before * of_pair[batch] + columns * of_lanes[batch]
     least = np.minimum.reduceat(costs, first)
     cheapest = np.flatnonzero(costs == least[batch])
     starts = cheapest[np.searchsorted(batch[cheapest], np.arange(first.size))]
@@ -386,19 +387,15 @@ def _sums(values: FloatArray, ranges: IntArray) -> FloatArray:
 
 
 def _align(
-    aligner: _Aligner, rectangle: _Rectangle, batches: _Batches, threads: int
+    scheme: _LaneScheme, rectangle: _Rectangle, batches: _Batches, threads: int
 ) -> tuple[int, int]:
-    """Align batches, in pieces for threads: of a batch with many landmarks there are several.
+    """Align batches; return how many pairs got a score, and how many overflowed.
 
-    Returns
-    -------
-    tuple of int
-        Pairs that got a score, and pairs that overflowed.
+    A batch with many landmarks is cut into several pieces for threads.
     """
-    from kreinflow.alignment import lanes as loops  # slow to import
-    from kreinflow.alignment.loop import piece_ends
+    from kreinflow.alignment import loops  # numba, which loads slowly
 
-    starts, costs = _cut(rectangle, batches, aligner.kernel)
+    starts, costs = _cut(rectangle, batches, scheme.code)
     kept = starts < batches.member_ranges[:, 1]
     if not kept.any():
         return 0, 0
@@ -412,7 +409,7 @@ def _align(
         [low + size * piece // count, low + size * (piece + 1) // count], axis=1
     )
     members = np.stack([starts[kept], batches.member_ranges[kept, 1]], axis=1)
-    ends = piece_ends(np.repeat(costs // parts, parts), threads, _LEAST_STEPS)
+    ends = loops.piece_ends(np.repeat(costs // parts, parts), threads, _LEAST_STEPS)
 
     of_batches = (
         *(rectangle.members[batches.members], batches.members, np.repeat(members, parts, axis=0)),
@@ -421,7 +418,7 @@ def _align(
 
     def work(part: tuple[int, int]) -> tuple[int, int]:
         counts: tuple[int, int] = loops.align_batches(
-            *(aligner.numbers, aligner.matrix, aligner.codes),
+            *(scheme.numbers, scheme.matrix, scheme.codes),
             *(rectangle.sequences.letters, rectangle.sequences.offsets),
             *of_batches,
             *part,

@@ -1,8 +1,7 @@
-"""The engine: libparasail's C functions, called from a compiled loop on several threads.
+"""libparasail's C functions, called from a compiled loop on several threads.
 
-A Python loop over the binding spends most of its time in the interpreter, under its lock. Here
-the addresses of the C functions are handed to a numba function that needs neither; threads of
-Python's own take pieces of equal work from a common list, so that the load is even whatever the
+The addresses of the C functions are handed to a numba function that needs no interpreter; threads
+of Python's own take pieces of equal work from a common list, so that the load is even whatever the
 lengths and the machine's other business.
 """
 
@@ -12,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import parasail
@@ -68,13 +67,7 @@ class PackedSequences:
 
 
 def pack(sequences: Sequence[bytes]) -> PackedSequences:
-    """Put sequences into one array.
-
-    Raises
-    ------
-    InputError
-        If a sequence is empty.
-    """
+    """Put sequences into one array; an InputError if one is empty."""
     lengths = np.array([len(sequence) for sequence in sequences], dtype=np.int64)
     if lengths.size and lengths.min() == 0:
         raise InputError(f"sequence {int(lengths.argmin()) + 1} is empty. Leave it out.")
@@ -85,10 +78,7 @@ def pack(sequences: Sequence[bytes]) -> PackedSequences:
 def letter_codes(sequences: PackedSequences, matrix: SubstitutionMatrix) -> NDArray[np.intc]:
     """Return the row of the matrix that each of the 256 characters has, -1 for none.
 
-    Raises
-    ------
-    InputError
-        If a sequence has a letter that the matrix does not know.
+    An InputError names a letter of a sequence that the matrix does not know.
     """
     codes = matrix.by_character(np.arange(len(matrix.alphabet)), -1).astype(np.intc)
     if (codes[sequences.present] < 0).any():
@@ -148,19 +138,22 @@ class NativeMatrix:
         return parasail.Matrix(ctypes.cast(pointer, parasail.bindings_v2.c_matrix_p))
 
 
-def _addresses(scheme: ScoringScheme) -> NDArray[np.int64]:
-    """Return the C functions that score exactly under this scheme, as integers.
+def _variant(scheme: ScoringScheme) -> tuple[str, str]:
+    """Return the kind and width of parasail's functions that are exact under a scheme.
 
-    Two limits of parasail 2.6 (found by comparing it with its own plain loop, and in its tests
-    here): the striped functions are wrong where opening costs no more than extending, so these
-    schemes take the slower prefix-scan functions; and the 8-bit ones overflow unnoticed where an
-    entry and the gap together exceed 8 bits, so these take 32 bits from the start.
+    Two limits of parasail 2.6: the striped functions are wrong where opening costs no more than
+    extending, so these schemes take the slower prefix-scan functions; and the 8-bit ones overflow
+    unnoticed where an entry and the gap together exceed 8 bits, so these take 32 bits at once.
     """
     largest = int(np.abs(scheme.matrix.scores).max())
     exact_in_8_bits = scheme.gap_open > scheme.gap_extend and largest + scheme.gap_open <= 100
     kind = "striped" if scheme.gap_open > scheme.gap_extend else "scan"
+    return kind, "sat" if exact_in_8_bits else "32"
+
+
+def _addresses(scheme: ScoringScheme) -> NDArray[np.int64]:
+    kind, width = _variant(scheme)
     prefix = f"parasail_{MODES[scheme.mode]}_{kind}_profile_"
-    width = "sat" if exact_in_8_bits else "32"
     names = (
         f"parasail_profile_create_{width}",
         prefix + width,
@@ -181,7 +174,7 @@ def align_pairs(
     scheme: ScoringScheme,
     threads: int,
 ) -> NDArray[np.int32]:
-    """Return the score of each pair.
+    """Return the score of each pair, int32.
 
     Scores are those of ``parasail.sw_striped_32`` (``nw_``, ``sg_``) for any number of threads.
     8 bits are tried first, then 16, then 32, whichever does not saturate.
@@ -189,29 +182,16 @@ def align_pairs(
     Parameters
     ----------
     sequences : PackedSequences
-        Of letters of the matrix, nothing else.
+        Of letters of the matrix, else an InputError.
     left, right : ndarray of shape (n_pairs,), int32
         Numbers of the sequences, in any order. A query profile is made for each sequence of
         ``left``, and for those of ``right`` that are the longer one in enough pairs: put the side
         that repeats more often on the left.
-    scheme : ScoringScheme
-    threads : int
-
-    Returns
-    -------
-    ndarray of shape (n_pairs,), int32
 
     Raises
     ------
-    InputError
-        If a sequence has a letter that the matrix does not know.
     KreinflowError
         If a score exceeds even 32 bits.
-
-    Notes
-    -----
-    Pieces are cut by cells (products of lengths), not by pairs: with pairs sorted by length, pieces
-    of equal numbers of pairs would hold very unequal work.
 
     References
     ----------
@@ -224,20 +204,21 @@ def align_pairs(
     if not left.size:
         return np.empty(0, dtype=np.int32)
     native = NativeMatrix(scheme.matrix, codes)
-    cells = sequences.lengths[left] @ sequences.lengths[right]
-    if not worth_compiling(10 * left.size + float(cells) / 1000):
+    cells = sequences.lengths[left] * sequences.lengths[right]
+    if not worth_compiling(20 * left.size + float(cells.sum()) / 1000):
         return _align_few(sequences, left, right, scheme, native)
-    from kreinflow.alignment import loop
+    from kreinflow.alignment import loops  # numba, which loads slowly
 
-    left, right, places = loop.longer_first(sequences.lengths, left, right, _PROFILE_COST)
+    left, right, places = loops.longer_first(sequences.lengths, left, right, _PROFILE_COST)
     ordered = np.empty(left.size, dtype=np.int32)
     functions = _addresses(scheme)
     cells = sequences.lengths[left] * sequences.lengths[right]
-    ends = loop.piece_ends(cells, threads, _LEAST_CELLS)
+    # By cells: pieces of equal numbers of pairs, sorted by length, would hold very unequal work.
+    ends = loops.piece_ends(cells, threads, _LEAST_CELLS)
 
     def work(piece: tuple[int, int]) -> int:
         return int(
-            loop.align_piece(
+            loops.align_piece(
                 functions,
                 native.address,
                 np.int32(scheme.gap_open),
@@ -265,34 +246,20 @@ def _align_few(
     scheme: ScoringScheme,
     native: NativeMatrix,
 ) -> NDArray[np.int32]:
-    """Return what :func:`align_pairs` does, without numba: for fewer pairs than that is worth."""
-    number, pointer = ctypes.c_int, ctypes.c_void_p
-    types: tuple[Any, ...] = (
-        (pointer, pointer, number, pointer),
-        (pointer, pointer, pointer, number, number, number),
-        (None, pointer),
-        (number, pointer),
-        (number, pointer),
-        (None, pointer),
-    )
-    create, align, free_profile, get_score, is_saturated, free_result = (
-        ctypes.CFUNCTYPE(*own)(address)
-        for own, address in zip(types, _addresses(scheme).tolist(), strict=True)
-    )
-    base, starts, lengths = sequences.letters.ctypes.data, sequences.offsets, sequences.lengths
-    scores, saturated = np.empty(left.size, dtype=np.int32), 0
-    for a in np.unique(left).tolist():
-        profile = create(base + int(starts[a]), int(lengths[a]), native.address)
-        for pair in np.flatnonzero(left == a).tolist():
-            b = right[pair]
-            other = base + int(starts[b]), int(lengths[b])
-            result = align(profile, *other, scheme.gap_open, scheme.gap_extend)
-            scores[pair] = get_score(result)
-            saturated += is_saturated(result) != 0
-            free_result(result)
-        free_profile(profile)
-    _refuse_saturated(saturated)
-    return scores
+    """Return what :func:`align_pairs` does by parasail's Python functions, without numba."""
+    align = getattr(parasail, f"{MODES[scheme.mode]}_{'_'.join(_variant(scheme))}")
+    bounds = sequences.offsets
+    texts = {
+        k: sequences.letters[bounds[k] : bounds[k + 1]].tobytes().decode()
+        for k in np.union1d(left, right).tolist()
+    }
+    gaps, matrix = (scheme.gap_open, scheme.gap_extend), native.of_parasail()
+    results = [
+        align(texts[a], texts[b], *gaps, matrix)
+        for a, b in zip(left.tolist(), right.tolist(), strict=True)
+    ]
+    _refuse_saturated(sum(bool(result.saturated) for result in results))
+    return np.array([result.score for result in results], dtype=np.int32)
 
 
 def _refuse_saturated(saturated: int) -> None:
@@ -310,10 +277,7 @@ def align_rectangle(
     threads: int,
     mask: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int32]:
-    """Return the scores of rows with columns: the backend ``parasail``.
-
-    Parameters and errors are those of :class:`~kreinflow.alignment.backends.Backend`.
-    """
+    """Return the scores of rows with columns: the :class:`Backend` named ``parasail``."""
     mask = np.ones((rows.size, columns.size), dtype=bool) if mask is None else mask
     scores = np.full(mask.shape, NOT_ALIGNED, dtype=np.int32)
     if rows.size >= columns.size:  # the side that repeats more often gets the profile
@@ -330,24 +294,9 @@ def align_rectangle(
 def self_scores(
     sequences: PackedSequences, numbers: IntArray, scheme: ScoringScheme, threads: int
 ) -> NDArray[np.int32]:
-    """Return the score of each sequence with itself, by :func:`diagonal_sums` where they tell it.
+    """Return the scores of some sequences, given by their numbers, with themselves, int32.
 
-    Parameters
-    ----------
-    sequences : PackedSequences
-    numbers : ndarray of shape (n_numbers,)
-        Of the sequences asked for.
-    scheme : ScoringScheme
-    threads : int
-
-    Returns
-    -------
-    ndarray of shape (n_numbers,), int32
-
-    Raises
-    ------
-    InputError, KreinflowError
-        As :func:`align_pairs`.
+    They come from :func:`diagonal_sums` where these tell them. Raises as :func:`align_pairs`.
     """
     letter_codes(sequences, scheme.matrix)
     scores = diagonal_sums(sequences, numbers, scheme.matrix)
@@ -367,39 +316,24 @@ def diagonal_sums(
     other pairs each residue of x at most once, for at most what it scores with itself, less the
     gaps. X of BLOSUM62, which scores -1 with itself and 0 with A, is no such letter.
 
-    Parameters
-    ----------
-    sequences : PackedSequences
-    numbers : ndarray of int
-        Of the sequences asked for.
-    matrix : SubstitutionMatrix
-        That knows all their letters.
-
-    Returns
-    -------
-    ndarray of shape (n_numbers,), int64
-        -1 also for a sum that exceeds 32 bits.
+    A sum that exceeds 32 bits is -1, too.
     """
     diagonal = np.diagonal(matrix.scores)
     worth = matrix.by_character(diagonal)
     sure = matrix.by_character(diagonal >= np.maximum(matrix.scores.max(axis=1), 0)).astype(bool)
-    numbers = np.asarray(numbers, dtype=np.int64)
-    if worth_compiling(10.0 * numbers.size):
-        from kreinflow.alignment import loop
-
-        sums = loop.letter_sums(sequences.letters, sequences.offsets, numbers, worth, sure)
-    else:
-        parts = [slice(*sequences.offsets[number : number + 2]) for number in numbers.tolist()]
-        letters = [sequences.letters[part] for part in parts]
-        sums = np.array([worth[own].sum() if sure[own].all() else -1 for own in letters], np.int64)
+    sums = np.empty(len(numbers), dtype=np.int64)
+    for place, number in enumerate(np.asarray(numbers).tolist()):
+        letters = sequences.letters[sequences.offsets[number] : sequences.offsets[number + 1]]
+        counts = np.bincount(letters, minlength=256)
+        sums[place] = counts @ worth if not counts[~sure].any() else -1
     sums[sums > np.iinfo(np.int32).max] = -1
-    return np.asarray(sums)
+    return sums
 
 
 def in_threads(work: Callable[[P], R], pieces: Sequence[P], threads: int) -> list[R]:
-    """Return what is made of each piece. A thread that is done early takes more of them.
+    """Return what is made of each piece, by the caller's thread and others.
 
-    The caller's thread works too. After an interrupt or an error no further piece is begun.
+    After an interrupt or an error no further piece is begun.
     """
     numbers, made = iter(range(len(pieces))), {}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.alignment.backends import Agreement, Backend
+from kreinflow.alignment.backends import Backend
 from kreinflow.alignment.engine import NOT_ALIGNED, PackedSequences, self_scores
 from kreinflow.alignment.progress import Progress, tell_aligned
 from kreinflow.alignment.scoring import ScoringScheme
@@ -26,20 +26,10 @@ Rectangle = tuple[IntArray, IntArray]
 class FillReport:
     """What one call of :meth:`ScoreStore.fill` did for its block.
 
-    Attributes
-    ----------
-    aligned : int
-        Pairs of different sequences aligned now.
-    self_scores : int
-        Sequences aligned with themselves now.
-    reused : int
-        Pairs of different sequences that the store had already.
-    cells : int
-        Products of the lengths of the pairs, and the squares of those alone: the cells of the
-        dynamic programming matrices, of which those of self-scores are seldom filled.
-    agreed : int
-        Pairs of different sequences that parasail scored too, with the same result.
-    seconds : float
+    Pairs of different sequences aligned now, sequences aligned with themselves, pairs that the
+    store had already, cells of the dynamic programming matrices (products of the lengths of the
+    pairs, and the squares of those alone), and pairs that parasail scored too, with the same
+    result.
     """
 
     aligned: int
@@ -53,10 +43,9 @@ class FillReport:
 def own_pairs(
     digests: DigestTable, wanted: Sequence[Rectangle], number: int, rows: IntArray
 ) -> NDArray[np.bool_]:
-    """Return which pairs of rectangle ``number`` are aligned for it and for no other.
+    """Return which pairs of rectangle ``number``, one of all, are aligned for it and no other.
 
-    ``rows`` are those of its rows that belong to the block; the mask is of shape (n_rows,
-    n_columns). ``wanted`` are all rectangles of the call, which all blocks know.
+    ``rows`` are those of its rows that belong to the block.
     """
     columns = wanted[number][1]
     mask: NDArray[np.bool_] = rows[:, None] != columns[None, :]
@@ -88,7 +77,7 @@ def cells_of(rows: IntArray, mask: NDArray[np.bool_], columns: IntArray) -> int:
 class Filling:
     """Aligns, counts, and hands the scores to the writer of segments.
 
-    ``total`` is the number of cells that will be filled, for the progress.
+    ``total`` is the number of cells that will be filled.
     """
 
     sequences: PackedSequences
@@ -96,7 +85,6 @@ class Filling:
     backend: Backend
     threads: int
     segments: SegmentWriter
-    agreement: Agreement
     progress: Progress | None
     total: int
     cells: int = 0
@@ -142,7 +130,6 @@ class Filling:
                 scores = self.backend(
                     self.sequences, rows[r], columns[c], self.scheme, self.threads, wanted
                 )
-                self.agreement.check(rows[r], columns[c], wanted, scores)
                 panel[r, c] = scores
                 self.aligned += int(np.count_nonzero(wanted))
                 cells = cells_of(lengths[rows[r]], wanted, lengths[columns[c]])

@@ -5,10 +5,9 @@ with its segments. A segment names its sequences by their digests, so that data 
 selectors and numbers of blocks may change and whatever was aligned is still found.
 """
 
-import contextlib
 import fcntl
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,10 +19,8 @@ from kreinflow.alignment.engine import NOT_ALIGNED, not_aligned
 from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.base.numerics import IntArray
 from kreinflow.files.artifacts import read_arrays, write_arrays
-from kreinflow.files.checksums import is_sealed
 
 KIND = "kreinflow scores 2"
-_UNSEALED = "kreinflow scores 1"  # of versions up to 0.3.0, without a checksum
 _SECONDS_PER_SEGMENT = 10.0  # what a SIGKILL can cost at most
 
 
@@ -39,7 +36,7 @@ def block_of(digest: str, blocks: int) -> int:
 
 
 class DigestTable:
-    """Finds the numbers of sequences by their digests, in a ``table`` of bytes.
+    """The numbers of sequences by their digests, a ``table`` of bytes.
 
     Many are looked up at once in a sorted array and in sorted order: a dictionary of a million
     digests is far larger than the processor's cache, and each question misses it.
@@ -47,28 +44,29 @@ class DigestTable:
     Raises
     ------
     KreinflowError
-        If two digests are the same, or are not hexadecimal of one length.
+        If digests are not hexadecimal of one length, or two begin with the same 16 digits.
     """
 
     def __init__(self, digests: Sequence[str]) -> None:
-        wrong = KreinflowError(
-            "score store: give each sequence one digest, all different, hexadecimal, of one length "
-            "of at least 16 digits."
-        )
         try:
             raw = bytes.fromhex("".join(digests))
-        except ValueError as error:
-            raise wrong from error
+        except ValueError:
+            raw = b""
         width = max(map(len, digests), default=16) // 2
         uneven = any(len(digest) != 2 * width for digest in digests)
-        if width < 8 or uneven or len(raw) != width * len(digests):  # blanks do not count as digits
-            raise wrong
-        self.table = np.frombuffer(raw, dtype=np.uint8).reshape(len(digests), width)
-        whole = self.table.view(f"S{width}").ravel()  # compared as bytes
-        self._order = np.argsort(whole, kind="stable")
-        if (whole[self._order[1:]] == whole[self._order[:-1]]).any():
-            raise wrong
-        self._words = self._first_words(self.table)[self._order]
+        whole = len(raw) == width * len(digests)  # blanks do not count as digits
+        sound = width >= 8 and whole and not uneven
+        if sound:
+            self.table = np.frombuffer(raw, dtype=np.uint8).reshape(len(digests), width)
+            words = self._first_words(self.table)
+            self._order = np.argsort(words, kind="stable")
+            self._words = words[self._order]
+            sound = bool((self._words[1:] != self._words[:-1]).all())
+        if not sound:
+            raise KreinflowError(
+                "score store: give each sequence one digest, all different, hexadecimal, of one "
+                "length of at least 16 digits."
+            )
         self._rank = np.empty_like(self._order)
         self._rank[self._order] = np.arange(len(digests))
         self._bit = self.table[:, 0] >> 7
@@ -80,20 +78,14 @@ class DigestTable:
     def numbers(self, table: NDArray[np.uint8]) -> IntArray:
         """Return the number of each digest of a table, -1 for those of other sequences."""
         found = np.full(len(table), -1, dtype=np.int64)
-        if table.shape[1] != self.table.shape[1]:
+        if table.shape[1] != self.table.shape[1] or not self._words.size:
             return found
         words = self._first_words(table)
-        asked = np.argsort(words)
-        place = np.searchsorted(self._words, words[asked])
-        while asked.size:  # once, unless digests share their first 8 bytes
-            there = place < self._words.size
-            asked, place = asked[there], place[there]
-            there = self._words[place] == words[asked]
-            asked, place = asked[there], place[there]
-            number = self._order[place]
-            same = (self.table[number] == table[asked]).all(axis=1)
-            found[asked[same]] = number[same]
-            asked, place = asked[~same], place[~same] + 1
+        order = np.argsort(words)
+        place = np.searchsorted(self._words, words[order])
+        number = self._order[np.minimum(place, self._words.size - 1)]
+        same = (self.table[number] == table[order]).all(axis=1)
+        found[order[same]] = number[same]
         return found
 
     def aligned_as_given(self, i: IntArray, j: IntArray) -> NDArray[np.bool_]:
@@ -114,24 +106,17 @@ def as_type(scores: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
 def read_segment(path: Path, scheme: str) -> dict[str, NDArray[Any]]:
     """Return the arrays of a segment; ``scheme`` is the digest of the scoring scheme.
 
-    Returns
-    -------
-    dict
-        rows, columns and self_rows: digests, uint8 of shape (k, n_bytes); panels, of shape
-        (n_panels, 4): the first row, the row after the last, and the same of the columns of
-        each rectangle; scores, those of all panels one after the other; self_scores.
-
-    Raises
-    ------
-    InputError
-        If the segment is damaged or foreign: it is named.
+    They are rows, columns and self_rows: digests, uint8 of shape (k, n_bytes); panels, of shape
+    (n_panels, 4): the first row, the row after the last, and the same of the columns of each
+    rectangle; scores, those of all panels one after the other; self_scores. An InputError names a
+    segment that is damaged or foreign.
     """
     dataset = path.parent.parent.parent.parent
     advice = (
         f"Delete it and the folder {dataset}/alignment, and run again: only its alignments are "
         "computed again."
     )
-    header, arrays = read_arrays(path, KIND, advice, unsealed=_UNSEALED)
+    header, arrays = read_arrays(path, KIND, advice)
     damaged = InputError(f"{path}: damaged or of another store. {advice}")
     try:
         if header["scheme"] != scheme:
@@ -161,42 +146,20 @@ def read_segment(path: Path, scheme: str) -> dict[str, NDArray[Any]]:
 
 
 @contextmanager
-def writing(home: Path, wait: bool = True) -> Iterator[bool]:
-    """Hold a block's folder: one writer at a time; the kernel lets go when the process dies.
-
-    Without ``wait``, what is yielded says whether it is held, or another process has it.
-    """
+def writing(home: Path) -> Iterator[None]:
+    """Hold a block's folder: one writer at a time; the system lets go when the process dies."""
     try:
         home.mkdir(parents=True, exist_ok=True)
         lock = (home / ".lock").open("w")
-        held = True
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            held = False
+        fcntl.flock(lock, fcntl.LOCK_EX)
     except OSError as error:
         raise KreinflowError(
             f"{home}: cannot be written or locked ({error.strerror}). Name another results folder."
         ) from error
     with lock:
-        for leftover in home.glob(".*.part") if held else ():  # of a writer that was killed
+        for leftover in home.glob(".*.part"):  # of a writer that was killed
             leftover.unlink(missing_ok=True)
-        yield held
-
-
-def seal_segments(folder: Path, scheme: str) -> None:
-    """Write the segments of a store that have no checksum again, with one.
-
-    Blocks that another process holds, or that cannot be written, are left as they are. Damaged
-    segments raise, as on reading.
-    """
-    for path in sorted(folder.glob("block_*/segment_*.safetensors")):
-        if is_sealed(path):
-            continue
-        arrays = read_segment(path, scheme)
-        with contextlib.suppress(KreinflowError), writing(path.parent, wait=False) as held:
-            if held:
-                write_arrays(path, KIND, {"scheme": scheme}, arrays)
+        yield
 
 
 class SegmentWriter:
@@ -260,21 +223,22 @@ class SegmentWriter:
         bounds[:, 3] = np.cumsum([columns.size for _, columns, _ in self._panels])
         bounds[1:, 0], bounds[1:, 2] = bounds[:-1, 1], bounds[:-1, 3]
         none = np.empty(0, dtype=np.int64)
-        table = self._table
-        write_arrays(
-            self._home / f"segment_{self._next:06d}.safetensors",
-            KIND,
-            {"scheme": self._scheme},
-            {
-                "rows": table[np.concatenate([none, *(rows for rows, _, _ in self._panels)])],
-                "columns": table[np.concatenate([none, *(cols for _, cols, _ in self._panels)])],
-                "panels": bounds,
-                "scores": scores,
-                "self_rows": table[np.concatenate([none, *(rows for rows, _ in self._alone)])],
-                "self_scores": np.concatenate(
-                    [np.empty(0, np.int32), *(scores for _, scores in self._alone)]
-                ),
-            },
-        )
+
+        def digests(numbers: Iterable[IntArray]) -> NDArray[np.uint8]:
+            chosen: NDArray[np.uint8] = self._table[np.concatenate([none, *numbers])]
+            return chosen
+
+        arrays = {
+            "rows": digests(rows for rows, _, _ in self._panels),
+            "columns": digests(columns for _, columns, _ in self._panels),
+            "panels": bounds,
+            "scores": scores,
+            "self_rows": digests(rows for rows, _ in self._alone),
+            "self_scores": np.concatenate(
+                [np.empty(0, np.int32), *(scores for _, scores in self._alone)]
+            ),
+        }
+        path = self._home / f"segment_{self._next:06d}.safetensors"
+        write_arrays(path, KIND, {"scheme": self._scheme}, arrays)
         self._next += 1
         self._panels, self._alone, self._pending = [], [], 0

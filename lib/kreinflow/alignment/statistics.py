@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import scipy
 
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix, load_substitution_matrix
 from kreinflow.base.errors import InputError
@@ -70,28 +71,14 @@ def ungapped_constants(matrix: SubstitutionMatrix) -> tuple[float, float]:
               \sigma = \sum_{k \ge 1} \frac{1}{k}
               \left( E[e^{\lambda S_k}; S_k < 0] + P(S_k \ge 0) \right).
 
-    Parameters
-    ----------
-    matrix : SubstitutionMatrix
-        Amino acids get the background of Robinson & Robinson, nucleotides a uniform one.
-
-    Returns
-    -------
-    (float, float)
-        lambda (per unit of score) and K.
-
-    Raises
-    ------
-    InputError
-        If a letter of both alphabets is missing, no score is positive, or the mean score is not
-        negative: then local scores have no such statistics.
+    They are per unit of score; amino acids have the background of Robinson & Robinson, nucleotides
+    a uniform one. An InputError says where local scores have no such statistics: a letter of both
+    alphabets is missing, no score is positive, or the mean score is not negative.
 
     References
     ----------
     S. Karlin and S. F. Altschul, PNAS 87:2264 (1990), eqs. 4 and 5.
     """
-    from scipy.optimize import brentq  # slow to import, and seldom needed
-
     rows, p = _background(matrix)
     scores = matrix.scores[np.ix_(rows, rows)].astype(int)
     weights = np.outer(p, p)
@@ -116,7 +103,7 @@ def ungapped_constants(matrix: SubstitutionMatrix) -> tuple[float, float]:
     lower = upper
     while excess(lower) >= 0:
         lower /= 2
-    rate = float(brentq(excess, lower, upper, xtol=1e-15, rtol=1e-14))
+    rate = float(scipy.optimize.brentq(excess, lower, upper, xtol=1e-15, rtol=1e-14))
     entropy = rate * float(probability @ (values * np.exp(rate * values)))
     sigma, term, k, total = 0.0, 1.0, 0, np.ones(1)
     while term > 1e-12:
@@ -130,13 +117,7 @@ def ungapped_constants(matrix: SubstitutionMatrix) -> tuple[float, float]:
 
 
 def local_statistics(scheme: ScoringScheme) -> tuple[float, float, str]:
-    """Return lambda, K and where they are from: published and gapped, else computed and ungapped.
-
-    Raises
-    ------
-    InputError
-        See :func:`ungapped_constants`.
-    """
+    """Return lambda, K and where they are from: published and gapped, else computed."""
     # parasail's open + (n - 1) * extend is BLAST's (open - extend) + n * extend.
     gaps = (scheme.gap_open - scheme.gap_extend, scheme.gap_extend)
     published = _PUBLISHED.get(scheme.matrix.name, {}).get(gaps)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.alignment.backends import SAMPLE, Agreement, Backend, drawn_pairs
+from kreinflow.alignment.backends import Backend, CheckedBackend
 from kreinflow.alignment.batches import align_in_batches, working_bytes
 from kreinflow.alignment.engine import NOT_ALIGNED, align_rectangle, not_aligned, pack
 from kreinflow.alignment.filling import Filling, FillReport, Rectangle, cells_of, own_pairs
@@ -26,7 +26,6 @@ from kreinflow.alignment.segments import (
     as_type,
     block_of,
     read_segment,
-    seal_segments,
     writing,
 )
 from kreinflow.base.errors import KreinflowError
@@ -65,16 +64,8 @@ class ScoreStore:
     sequences : sequence of bytes
         Distinct, cleaned: letters of the matrix only.
     digests : sequence of str
-        The hexadecimal digest of each sequence, all of one length.
-    backend : callable
-        What aligns; see :class:`~kreinflow.alignment.backends.Backend`.
-
-    Raises
-    ------
-    InputError
-        If a segment is damaged or foreign: it is named.
-    KreinflowError
-        If two digests are the same, or are not hexadecimal of one length.
+        See :class:`~kreinflow.alignment.segments.DigestTable`.
+    backend : Backend
     """
 
     def __init__(
@@ -156,13 +147,7 @@ class ScoreStore:
         self._open = None
 
     def self_scores(self, rows: IntArray) -> IntArray:
-        """Return the score of each sequence with itself.
-
-        Raises
-        ------
-        KreinflowError
-            If one is not in the store.
-        """
+        """Return the score of each sequence with itself; a KreinflowError if one is missing."""
         scores = self._self[rows]
         missing = np.flatnonzero(scores == NOT_ALIGNED)
         if missing.size:
@@ -177,7 +162,7 @@ class ScoreStore:
         )
 
     def gather_into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
-        """Write the scores of rows x columns into ``out``, from the store alone.
+        """Write the scores of rows x columns, numbers of sequences, into ``out``.
 
         One segment after the other is read and spread over ``out``: apart from it, the memory
         needed is that of a segment, whatever the number of rows.
@@ -186,8 +171,6 @@ class ScoreStore:
         ----------
         out : ndarray of shape (n_rows, n_columns), int16 or int32
             It may be a memory map.
-        rows, columns : ndarray of int
-            Numbers of sequences, in any order, repeated or not.
 
         Raises
         ------
@@ -249,8 +232,6 @@ class ScoreStore:
         share no pair and may be filled at the same time by different processes. Calls with
         other rectangles find what is there when they start: run them one after the other.
 
-        Segments of versions up to 0.3.0, which have no checksum, are written again with one.
-
         Parameters
         ----------
         rectangles : sequence of (rows, columns)
@@ -263,16 +244,10 @@ class ScoreStore:
         progress : callable, optional
             Called with (cells done, cells in all) about every second.
         seed : int
-            Of the draw of the pairs that parasail scores too: 1,000 of those aligned, or all.
-
-        Returns
-        -------
-        FillReport
+            Draws the pairs that parasail scores too: 1,000 of those aligned, or all.
 
         Raises
         ------
-        InputError
-            If a sequence has a letter that the matrix does not know.
         KreinflowError
             If the disk is full, or a score is not what parasail says. What was written before
             stays; in the second case the message says what to delete.
@@ -288,7 +263,6 @@ class ScoreStore:
         threads = max(1, min(threads, room // (2 * max(working_bytes(lengths), 1))))
         room -= threads * working_bytes(lengths)
         pairs_at_once = min(max(room // _BYTES_PER_PAIR, 10_000), 4_000_000)
-        seal_segments(self.folder, self.scheme.digest)
         home = self.folder / f"block_{block + 1}_of_{blocks}"
         with writing(home):
             self.refresh()
@@ -298,18 +272,14 @@ class ScoreStore:
             cells = int((lengths[alone] ** 2).sum()) + sum(
                 cells_of(lengths[rows], mask, lengths[columns]) for rows, columns, mask in todo
             )
-            agreement = self._agreement(todo, seed, threads)
+            aligner = self._backend
+            if aligner is not align_rectangle:
+                pairs = sum(int(np.count_nonzero(mask)) for _, _, mask in todo)
+                aligner = CheckedBackend(aligner, total=pairs, seed=seed, advice=self._advice())
             table, at_most = self._known_digests.table, 2 * pairs_at_once
             segments = SegmentWriter(home, self.scheme.digest, table, at_most)
             filling = Filling(
-                self._packed,
-                self.scheme,
-                self._backend,
-                threads,
-                segments,
-                agreement,
-                progress,
-                cells,
+                self._packed, self.scheme, aligner, threads, segments, progress, cells
             )
             filling.align_self(alone)
             for rows, columns, mask in todo:
@@ -322,23 +292,20 @@ class ScoreStore:
                     filling.align_panel(rows[r], columns[c], mask[r, c])
             segments.flush()
         self.refresh()
-        seconds = time.monotonic() - begin
         return FillReport(
-            filling.aligned, int(alone.size), reused, filling.cells, agreement.agreed, seconds
+            filling.aligned,
+            int(alone.size),
+            reused,
+            filling.cells,
+            aligner.agreed if isinstance(aligner, CheckedBackend) else 0,
+            time.monotonic() - begin,
         )
 
-    def _agreement(self, todo: Sequence[_Masked], seed: int, threads: int) -> Agreement:
-        """Draw the pairs that parasail scores too, none if it scores them all."""
-        size = 0 if self._backend is align_rectangle else SAMPLE
-        drawn = drawn_pairs([mask for _, _, mask in todo], seed, size)
-        parts = zip(todo, drawn, strict=True)
-        pairs = [np.stack([rows[r], columns[c]]) for (rows, columns, _), (r, c) in parts]
-        left, right = np.hstack([np.empty((2, 0), dtype=np.int64), *pairs])
-        advice = (
+    def _advice(self) -> str:
+        return (
             f"Delete the folders {self.folder} and {self.folder.parent.parent}/alignment: other "
             "scores may be wrong too. Then set alignment.backend to parasail and run again."
         )
-        return Agreement(self._packed, left, right, self.scheme, threads, advice)
 
     def _missing(
         self, wanted: Sequence[Rectangle], own: NDArray[np.bool_]
@@ -348,11 +315,11 @@ class ScoreStore:
         for number, (rows, columns) in enumerate(wanted):
             rows = rows[own[rows]]
             mask = own_pairs(self._known_digests, wanted, number, rows)
-            asked = np.count_nonzero(mask)
+            pairs = np.count_nonzero(mask)
             for to_row, to_column, scores in self._known(rows, columns):
                 mask[np.ix_(to_row, to_column)] &= scores == not_aligned(scores.dtype)
             left = np.count_nonzero(mask)
-            reused += int(asked - left)
+            reused += int(pairs - left)
             if left:
                 todo.append((rows, columns, mask))
         return todo, reused

@@ -10,9 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
-from kreinflow.alignment.asked import align_asked, check_asked
-from kreinflow.alignment.backends import Backend, backend_named, checked
+from kreinflow.alignment.backends import (
+    SAMPLE,
+    Backend,
+    backend_named,
+    checked,
+    compare_with_parasail,
+    drawn_pairs,
+)
 from kreinflow.alignment.engine import align_rectangle, pack, self_scores
+from kreinflow.alignment.pair_lists import align_pair_lists
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.query import Query
 from kreinflow.answering.score_cache import NOBODY, Ask
@@ -354,10 +361,11 @@ class _Aligner:
             packed = pack([residues[i] for i in others] + [sequences[i] for i in queries])
             rows = len(others) + np.arange(len(queries))
             asked = np.where(wanted, np.searchsorted(others, records), NOBODY)
-            scores = align_asked(packed, rows, asked, scheme, threads, self.backend)
+            scores = align_pair_lists(packed, rows, asked, scheme, threads, self.backend)
             if self.backend is not align_rectangle:
-                given = packed, rows, asked, scores, scheme, threads
-                check_asked(*given, advice=self.advice)
+                r, c = drawn_pairs(wanted, SAMPLE)
+                pairs, some = (rows[r], asked[r, c]), scores[r, c]
+                compare_with_parasail(packed, pairs, some, scheme, threads, self.advice)
             return scores
 
         return ask

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
-from kreinflow.alignment.asked import align_asked
 from kreinflow.alignment.backends import Backend, backend_named, checked
 from kreinflow.alignment.engine import pack, self_scores
+from kreinflow.alignment.pair_lists import align_pair_lists
 from kreinflow.alignment.scoring import MODES, ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import NAMES, ScoreTransform, make_transform
 from kreinflow.base.errors import InputError
@@ -184,7 +184,7 @@ class AlignmentKernel(Kernel):
         wanted = asked >= 0
         others = np.unique(asked[wanted])
         places = np.where(wanted, np.searchsorted(others, asked), -1)
-        scores = align_asked(
+        scores = align_pair_lists(
             pack([*Y[others], *X]),
             len(others) + np.arange(len(X)),
             places,

@@ -11,9 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.alignment.asked import align_asked, check_asked
-from kreinflow.alignment.backends import SAMPLE, backend_named
+from kreinflow.alignment.backends import (
+    SAMPLE,
+    backend_named,
+    compare_with_parasail,
+    drawn_pairs,
+)
 from kreinflow.alignment.engine import pack, self_scores
+from kreinflow.alignment.pair_lists import align_pair_lists
 from kreinflow.alignment.progress import tell_aligned
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.cascade import Answers, Said
@@ -274,12 +279,14 @@ def asking(
 
     def ask(rows: IntArray, others: IntArray) -> NDArray[np.int32]:
         nonlocal left
-        scores = align_asked(packed, rows, others, scheme, threads, aligner)
+        scores = align_pair_lists(packed, rows, others, scheme, threads, aligner)
         tell_aligned(int(np.count_nonzero(others >= 0)))
         if most := min(left, math.ceil(CHECKED * np.count_nonzero(others >= 0))):
             advice = "Set the alignment backend parasail."
-            given = packed, rows, others, scores, scheme, threads
-            left -= check_asked(*given, most, advice)
+            r, c = drawn_pairs(others >= 0, most)
+            pairs = rows[r], others[r, c]
+            compare_with_parasail(packed, pairs, scores[r, c], scheme, threads, advice)
+            left -= r.size
         return scores
 
     return ScoreCache(ask, len(sequences), symmetric=True)

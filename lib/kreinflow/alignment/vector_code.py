@@ -1,7 +1,7 @@
-r"""The kernel: a landmark against a batch of sequences, one in each lane of a vector register.
+r"""Machine code for a landmark against a batch of sequences, one in each lane of a register.
 
-It is a text of LLVM's generic vector operations, which llvmlite compiles for the processor at hand
-in some hundredths of a second. Any number of lanes, and any processor, gives the same scores.
+llvmlite compiles it from LLVM's generic vector operations for the processor at hand, in some
+hundredths of a second. Any number of lanes, and any processor, gives the same scores.
 
 Notes
 -----
@@ -36,7 +36,7 @@ import numpy as np
 from kreinflow.base.numerics import COMPILER_ROOM, check_room
 
 COLUMNS = 4
-"""Columns of a batch that the kernel goes over at once."""
+"""Columns of a batch that a pass goes over at once."""
 
 LETTERS = 32
 """Letters that an alphabet may have: entries of a row of the substitution matrix."""
@@ -46,7 +46,7 @@ FEWEST_LANES = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel:
+class VectorCode:
     """The addresses of the two compiled functions.
 
     Attributes
@@ -77,7 +77,7 @@ class Kernel:
         return self.lanes * self.bits // 8
 
 
-def kernel_text(lanes: int, bits: int) -> str:
+def _llvm_text(lanes: int, bits: int) -> str:
     """Return the two functions in LLVM's language."""
     vector = f"<{lanes} x i{bits}>"
     maximum = f"call {vector} @llvm.smax.v{lanes}i{bits}"
@@ -230,7 +230,7 @@ def _transposition(lanes: int, bits: int) -> list[str]:
             kind, order = f"<{width} x i{bits}>", list(range(2 * width))
             pairs = zip(parts[::2], parts[1::2], strict=True)
             parts = [
-                shuffled(f"joined{r}.{width}.{k}", kind, a, b, order)
+                shuffled(f"merged{r}.{width}.{k}", kind, a, b, order)
                 for k, (a, b) in enumerate(pairs)
             ]
             width *= 2
@@ -265,21 +265,11 @@ def _lines(lines: list[str]) -> str:
 
 
 @cache
-def kernel(lanes: int, bits: int, processor: str = "", features: str = "") -> Kernel:
-    """Compile the functions for the processor at hand, or for another one that is named.
+def vector_code(lanes: int, bits: int, processor: str = "", features: str = "") -> VectorCode:
+    """Compile the functions for the processor at hand, or for one that is named as by LLVM.
 
-    Parameters
-    ----------
-    lanes : int
-        A multiple of ``128 // bits``.
-    bits : {8, 16}
-    processor, features : str
-        As LLVM names them, for example ``"x86-64"`` or ``"haswell"``.
-
-    Raises
-    ------
-    OSError
-        If there is no memory for the compiler (``ENOMEM``), which would end the process.
+    ``lanes`` is a multiple of ``128 // bits``, and ``bits`` are 8 or 16. An OSError (``ENOMEM``)
+    says that there is no memory for the compiler, which would end the process.
     """
     import llvmlite.binding as llvm  # 40 MB, and many jobs align nothing
 
@@ -289,7 +279,7 @@ def kernel(lanes: int, bits: int, processor: str = "", features: str = "") -> Ke
     if not processor:
         processor = llvm.get_host_cpu_name()
         features = llvm.get_host_cpu_features().flatten()
-    module = llvm.parse_assembly(kernel_text(lanes, bits))
+    module = llvm.parse_assembly(_llvm_text(lanes, bits))
     module.verify()
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=processor, features=features, opt=3
@@ -297,7 +287,7 @@ def kernel(lanes: int, bits: int, processor: str = "", features: str = "") -> Ke
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     profile, align = map(engine.get_function_address, ("profile", "align"))
-    return Kernel(lanes, bits, profile, align, engine)
+    return VectorCode(lanes, bits, profile, align, engine)
 
 
 @cache
@@ -307,7 +297,7 @@ def lanes_here() -> int:
     Processors with 64 lanes may be slower with them than with 32: there both are timed, which
     takes a tenth of a second, most of it to compile them.
     """
-    from llvmlite.binding import get_host_cpu_features  # as in kernel
+    from llvmlite.binding import get_host_cpu_features  # as in vector_code
 
     features = get_host_cpu_features()
     if features.get("avx512bw"):
@@ -316,7 +306,7 @@ def lanes_here() -> int:
 
 
 def _seconds_of_a_lane(lanes: int) -> float:
-    made, m, groups = kernel(lanes, 8), 200, 50
+    made, m, groups = vector_code(lanes, 8), 200, 50
     size = made.vector_bytes
     parts = np.cumsum([0, COLUMNS * groups * size, 2 * m * size, 4 * lanes, 4 * m])
     room = np.zeros(parts[-1] + 64, dtype=np.uint8)

@@ -5,11 +5,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from kreinflow.alignment import asked as asked_module
-from kreinflow.alignment import batches
-from kreinflow.alignment.asked import align_asked
+from kreinflow.alignment import batches, pair_lists
 from kreinflow.alignment.backends import BACKENDS, backend_named, checked
 from kreinflow.alignment.engine import NOT_ALIGNED, pack
+from kreinflow.alignment.pair_lists import align_pair_lists
 from kreinflow.base.errors import InputError, KreinflowError
 from sequence_pairs import AMINO_ACIDS, parasail_scores, scheme_of, too_large
 
@@ -76,12 +75,12 @@ def test_scores_are_those_of_parasail_pair_by_pair(name, threads, changed, monke
     theirs, packed = expected(sequences, rows, asked), pack(sequences)
     assert (np.count_nonzero(theirs > 255) > 100) == (changed < 0.5)
     for most_cells in (2**21, 300):
-        monkeypatch.setattr(asked_module, "_MOST_CELLS", most_cells)
-        ours = align_asked(packed, rows, asked, SCHEME, threads, backend_named(name))
+        monkeypatch.setattr(pair_lists, "_MOST_CELLS", most_cells)
+        ours = align_pair_lists(packed, rows, asked, SCHEME, threads, backend_named(name))
         assert ours.dtype == np.int32
         assert np.array_equal(ours, theirs)
     monkeypatch.setattr(batches, "_COLUMN_STEPS", 1e9)  # leave nothing to parasail
-    ours = align_asked(packed, rows, asked, SCHEME, threads, backend_named(name))
+    ours = align_pair_lists(packed, rows, asked, SCHEME, threads, backend_named(name))
     assert np.array_equal(ours, theirs)
 
 
@@ -89,12 +88,12 @@ def test_scores_are_those_of_parasail_pair_by_pair(name, threads, changed, monke
 def test_each_distinct_pair_is_aligned_once_and_no_other(seed, monkeypatch):
     rng = np.random.default_rng([72, seed])
     sequences, _ = families(rng, 60, 40, 0.5)
-    monkeypatch.setattr(asked_module, "_MOST_CELLS", int(rng.choice([50, 400, 10_000])))
-    monkeypatch.setattr(asked_module, "_MOST_ROWS", int(rng.choice([1, 7, 1024])))
+    monkeypatch.setattr(pair_lists, "_MOST_CELLS", int(rng.choice([50, 400, 10_000])))
+    monkeypatch.setattr(pair_lists, "_MOST_ROWS", int(rng.choice([1, 7, 1024])))
     rows = rng.integers(0, 60, rng.integers(1, 50))  # some ask twice, and ask each other
     asked = drawn_lists(rng, 60, rows, int(rng.integers(1, 30)), rng.random())
     noting = Noting()
-    ours = align_asked(pack(sequences), rows, asked, SCHEME, 1, noting)
+    ours = align_pair_lists(pack(sequences), rows, asked, SCHEME, 1, noting)
     assert np.array_equal(ours, expected(sequences, rows, asked))
     assert set(noting.pairs) == asked_pairs(rows, asked)
     assert set(noting.pairs.values()) <= {1}
@@ -105,7 +104,7 @@ def test_the_same_number_twice_is_aligned_once_and_both_are_filled():
     sequences, _ = families(rng, 6, 60, 0.5)
     rows, asked = np.array([0, 1, 0]), np.array([[2, 2, 1], [0, 2, -1], [0, 1, 2]])
     noting = Noting()
-    ours = align_asked(pack(sequences), rows, asked, SCHEME, 2, noting)
+    ours = align_pair_lists(pack(sequences), rows, asked, SCHEME, 2, noting)
     assert np.array_equal(ours, expected(sequences, rows, asked))
     assert ours[0, 0] == ours[0, 1] == ours[2, 2]
     assert ours[0, 2] == ours[1, 0] == ours[2, 1]
@@ -116,7 +115,7 @@ def test_the_same_number_twice_is_aligned_once_and_both_are_filled():
 def test_nothing_asked_is_nothing_aligned(shape):
     noting = Noting()
     rows, asked = np.arange(shape[0]), np.full(shape, -1)
-    scores = align_asked(pack([b"A"] * 3), rows, asked, SCHEME, 2, noting)
+    scores = align_pair_lists(pack([b"A"] * 3), rows, asked, SCHEME, 2, noting)
     assert scores.dtype == np.int32
     assert scores.shape == shape
     assert (scores == NOT_ALIGNED).all()
@@ -129,7 +128,7 @@ def test_one_sequence_that_asks():
     packed = pack(sequences)
     for q in (1, 20, 299):
         rows, asked = np.array([17]), rng.permutation(300)[None, :q]
-        ours = align_asked(packed, rows, asked, SCHEME, 1, backend_named("auto"))
+        ours = align_pair_lists(packed, rows, asked, SCHEME, 1, backend_named("auto"))
         assert np.array_equal(ours, expected(sequences, rows, asked))
 
 
@@ -141,10 +140,10 @@ def test_rectangles_are_bounded_and_hold_those_that_ask_alike():
     rows = rng.permutation(30_000)[:20_000]
     asked = np.stack([rng.choice(members[family[row]], 20) for row in rows])
     noting = Noting(lambda packed, rows, columns, *_: np.zeros((rows.size, columns.size), np.int32))
-    scores = align_asked(pack(sequences), rows, asked, SCHEME, 1, noting)
+    scores = align_pair_lists(pack(sequences), rows, asked, SCHEME, 1, noting)
     assert (scores == 0).all()
     sizes = np.prod(noting.cells, axis=1)
-    assert sizes.max() <= asked_module._MOST_CELLS
+    assert sizes.max() <= pair_lists._MOST_CELLS
     # In the order given each rectangle would need 20,000 columns; families have 100.
     assert sizes.sum() < 60 * len(noting.pairs)
     assert set(noting.pairs) == asked_pairs(rows, asked)
@@ -158,13 +157,13 @@ def test_all_members_of_some_classes_each():
     asked = np.full((60, max(map(len, lists))), -1)
     for k, members in enumerate(lists):
         asked[k, : members.size] = members
-    ours = align_asked(pack(sequences), rows, asked, SCHEME, 2, backend_named("auto"))
+    ours = align_pair_lists(pack(sequences), rows, asked, SCHEME, 2, backend_named("auto"))
     assert np.array_equal(ours, expected(sequences, rows, asked))
 
 
 def test_errors_are_those_of_the_backend():
     one, asked = np.array([0]), np.array([[1]])
     with pytest.raises(InputError, match=r"sequence 2: the letter 'U' at position 3"):
-        align_asked(pack([b"ACD", b"ACU"]), one, asked, SCHEME, 1, backend_named("auto"))
+        align_pair_lists(pack([b"ACD", b"ACU"]), one, asked, SCHEME, 1, backend_named("auto"))
     with pytest.raises(KreinflowError, match="by parasail"):
-        align_asked(pack([b"ACD", b"ACA"]), one, asked, SCHEME, 1, checked(too_large))
+        align_pair_lists(pack([b"ACD", b"ACA"]), one, asked, SCHEME, 1, checked(too_large))

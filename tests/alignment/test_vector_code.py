@@ -7,7 +7,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from kreinflow.alignment.kernel import COLUMNS, LETTERS, kernel, lanes_here
+from kreinflow.alignment.vector_code import COLUMNS, LETTERS, lanes_here, vector_code
 from sequence_pairs import AMINO_ACIDS, parasail_scores, scheme_of
 
 WIDTHS = [(16, 8), (32, 8), (64, 8), (8, 16), (16, 16), (32, 16)]
@@ -44,7 +44,7 @@ def made_profile(made, codes, matrix, chunks):
 @pytest.mark.parametrize(("lanes", "bits"), WIDTHS)
 def test_the_profile_is_the_matrix_seen_from_each_column(lanes, bits, processor, features):
     rng = np.random.default_rng(40)
-    made = kernel(lanes, bits, processor, features)
+    made = vector_code(lanes, bits, processor, features)
     limits = np.iinfo(f"int{bits}")
     matrix = rng.integers(limits.min, limits.max, (30, LETTERS), endpoint=True).astype(limits.dtype)
     codes = rng.integers(0, 30, (3 * COLUMNS, lanes), dtype=np.uint8)
@@ -60,7 +60,7 @@ def test_the_profile_is_the_matrix_seen_from_each_column(lanes, bits, processor,
 @pytest.mark.parametrize(("lanes", "bits"), WIDTHS)
 def test_scores_are_those_of_parasail_up_to_the_limit(lanes, bits, processor, features):
     rng = np.random.default_rng(41)
-    made, scheme = kernel(lanes, bits, processor, features), scheme_of()
+    made, scheme = vector_code(lanes, bits, processor, features), scheme_of()
     table = scheme.matrix.scores[:20, :20]
     landmark = rng.integers(0, 20, 83)
     batch = [rng.integers(0, 20, rng.integers(1, 130)) for _ in range(lanes)]

@@ -1,0 +1,203 @@
+"""The compiled loops over pairs and over batches, in a module of their own: numba loads slowly."""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from kreinflow.base.compiled import compiled
+
+_ALIGNMENT = 64  # bytes, of all vectors
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def call(typing_context: Any, address: Any, arguments: Any) -> Any:
+    """Call the function at ``address``; pointers travel as 64-bit integers."""
+    signature = types.int64(types.int64, arguments)
+
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        unpacked = [builder.extract_value(values[1], i) for i in range(len(arguments))]
+        function = ir.FunctionType(ir.IntType(64), [value.type for value in unpacked])
+        return builder.call(builder.inttoptr(values[0], function.as_pointer()), unpacked)
+
+    return signature, codegen
+
+
+@compiled
+def align_piece(
+    functions: Any,
+    matrix: Any,
+    gap_open: Any,
+    gap_extend: Any,
+    letters: Any,
+    offsets: Any,
+    left: Any,
+    right: Any,
+    start: Any,
+    stop: Any,
+    scores: Any,
+) -> int:
+    """Score the pairs ``start`` to ``stop``; return how many saturated."""
+    create, align, free_profile = functions[0], functions[1], functions[2]
+    get_score, is_saturated, free_result = functions[3], functions[4], functions[5]
+    base = letters.ctypes.data
+    profile = np.int64(0)
+    saturated = 0
+    for pair in range(start, stop):
+        a, b = left[pair], right[pair]
+        if pair == start or a != left[pair - 1]:
+            if profile != 0:
+                call(free_profile, (profile,))
+            length = np.int32(offsets[a + 1] - offsets[a])
+            profile = call(create, (base + offsets[a], length, matrix))
+        length = np.int32(offsets[b + 1] - offsets[b])
+        result = call(align, (profile, base + offsets[b], length, gap_open, gap_extend))
+        scores[pair] = np.int32(call(get_score, (result,)))
+        if np.int32(call(is_saturated, (result,))) != 0:
+            saturated += 1
+        call(free_result, (result,))
+    if profile != 0:
+        call(free_profile, (profile,))
+    return saturated
+
+
+@compiled
+def longer_first(lengths: Any, left: Any, right: Any, cost: Any) -> tuple[Any, Any, Any]:
+    """Give the profile to the longer sequence of a pair, where that pays for the profile.
+
+    The striped functions take some time for each column, whatever its height: with the longer
+    sequence along it there are fewer columns. A sequence of ``right`` gets a profile if the
+    columns that it saves, over all pairs in which it is the longer one, exceed ``cost`` times its
+    length. Returns the pairs by the number of the sequence with the profile, and their places
+    among the pairs given.
+    """
+    saved = np.zeros(lengths.size, dtype=np.int64)
+    for pair in range(left.size):
+        difference = lengths[right[pair]] - lengths[left[pair]]
+        if difference > 0:
+            saved[right[pair]] += difference
+    with_profile = np.empty_like(left)
+    other = np.empty_like(left)
+    starts = np.zeros(lengths.size + 1, dtype=np.int64)
+    for pair in range(left.size):
+        a, b = left[pair], right[pair]
+        if lengths[b] > lengths[a] and saved[b] > cost * lengths[b]:
+            a, b = b, a
+        with_profile[pair], other[pair] = a, b
+        starts[a + 1] += 1
+    starts = np.cumsum(starts)
+    places = np.empty(left.size, dtype=np.int64)
+    for pair in range(left.size):
+        a = with_profile[pair]
+        places[starts[a]] = pair
+        starts[a] += 1
+    return with_profile[places], other[places], places
+
+
+@compiled
+def piece_ends(costs: Any, threads: Any, least: Any) -> NDArray[np.int64]:
+    """Cut a list by costs: large pieces first, small ones last for an even end."""
+    remaining = costs.sum()
+    ends = []
+    done = 0
+    size = max(remaining // (8 * threads), least)
+    for item in range(costs.size):
+        done += costs[item]
+        if done >= size or item == costs.size - 1:
+            ends.append(item + 1)
+            remaining -= done
+            done = 0
+            size = max(remaining // (8 * threads), least)
+    return np.array(ends)
+
+
+@compiled
+def align_batches(
+    kernel: Any,
+    matrix: Any,
+    codes: Any,
+    residues: Any,
+    offsets: Any,
+    members: Any,
+    member_places: Any,
+    member_ranges: Any,
+    landmarks: Any,
+    landmark_places: Any,
+    landmark_ranges: Any,
+    start: Any,
+    stop: Any,
+    scores: Any,
+    steps: Any,
+) -> Any:
+    """Score the batches ``start`` to ``stop``, each with its range of the landmarks.
+
+    A batch is a range of ``members``, one for each lane at most, the longest first. Members and
+    landmarks are numbers of sequences. The score of a member and a landmark goes to ``scores`` at
+    the sum of their places, each times its step, if -1 or -2 is there; -2 if it exceeds the limit.
+    Returns how many were scored, and how many exceed the limit.
+    """
+    make_profile, align, lanes, bits, at_once, n_letters = kernel[:6]
+    zero, gap_open, gap_extend, limit = kernel[6:10]
+    size = lanes * bits // 8
+    per_chunk = 128 // bits
+    chunks = (n_letters + per_chunk - 1) // per_chunk
+    letter_bytes = at_once * size
+    group_bytes = chunks * per_chunk * letter_bytes
+    most_groups, longest, scored, overflowed = 0, 0, 0, 0
+    for batch in range(start, stop):
+        for k in range(member_ranges[batch, 0], member_ranges[batch, 1]):
+            length = offsets[members[k] + 1] - offsets[members[k]]
+            most_groups = max(most_groups, (length + at_once - 1) // at_once)
+        for k in range(landmark_ranges[batch, 0], landmark_ranges[batch, 1]):
+            longest = max(longest, offsets[landmarks[k] + 1] - offsets[landmarks[k]])
+    letters = np.empty(most_groups * at_once * lanes, dtype=np.uint8)
+    profile = np.empty(most_groups * group_bytes + _ALIGNMENT, dtype=np.uint8)
+    states = np.empty(2 * longest * size + _ALIGNMENT, dtype=np.uint8)
+    best = np.empty(lanes, dtype=np.int32)
+    shifts = np.empty(longest, dtype=np.int32)
+    of_profile = profile.ctypes.data + -profile.ctypes.data % _ALIGNMENT
+    of_states = states.ctypes.data + -states.ctypes.data % _ALIGNMENT
+    for batch in range(start, stop):
+        begin, end = member_ranges[batch]
+        columns = 0
+        for k in range(begin, end):
+            columns = max(columns, offsets[members[k] + 1] - offsets[members[k]])
+        groups = (columns + at_once - 1) // at_once
+        columns = groups * at_once
+        for lane in range(lanes):
+            length = 0
+            if begin + lane < end:
+                source = offsets[members[begin + lane]]
+                length = offsets[members[begin + lane] + 1] - source
+                for j in range(length):
+                    letters[j * lanes + lane] = codes[residues[source + j]]
+            for j in range(length, columns):
+                letters[j * lanes + lane] = n_letters  # which scores 0 or less with all
+        call(make_profile, (letters.ctypes.data, columns, matrix.ctypes.data, of_profile, chunks))
+        for k in range(landmark_ranges[batch, 0], landmark_ranges[batch, 1]):
+            source = offsets[landmarks[k]]
+            m = offsets[landmarks[k] + 1] - source
+            for i in range(m):
+                shifts[i] = codes[residues[source + i]] * letter_bytes
+            call(
+                align,
+                (
+                    *(of_profile, groups, group_bytes, shifts.ctypes.data, m, of_states),
+                    *(zero, zero + gap_open, gap_open, gap_extend, best.ctypes.data),
+                ),
+            )
+            at = landmark_places[k] * steps[1]
+            for lane in range(end - begin):
+                score = best[lane]
+                place = at + member_places[begin + lane] * steps[0]
+                if scores[place] == -1 or scores[place] == -2:
+                    fits = score <= limit
+                    scores[place] = score - zero if fits else -2
+                    scored += fits
+                    overflowed += not fits
+    # So long are the arrays needed whose addresses are all that the functions got.
+    letters[:1], profile[:1], states[:1], shifts[:1] = 0, 0, 0, 0
+    return scored, overflowed
