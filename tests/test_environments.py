@@ -56,16 +56,12 @@ def test_the_lock_meets_the_ranges_and_has_hashes():
         requirement = Requirement(text)
         assert requirement.specifier.contains(tested[requirement.name]), text
     assert {name: tested[name] for name in lock} == lock
+    (plugin,) = optional["cluster"]
+    for name in ("profiles/slurm/config.yaml", "docs/cluster.md"):
+        assert f"pip install {plugin}\n" in (ROOT / name).read_text(), name
     text = (ROOT / "requirements.lock").read_text()
     assert text.count("==") <= text.count("--hash=sha256:")
     assert not re.search(r"^-", text, re.MULTILINE), "the lock names options of its maker"
-
-
-def test_what_a_cluster_needs_has_one_version_wherever_it_is_named():
-    project = PYPROJECT["project"]
-    (plugin,) = project["optional-dependencies"]["cluster"]
-    for name in ("profiles/slurm/config.yaml", "docs/cluster.md"):
-        assert f"pip install {plugin}\n" in (ROOT / name).read_text(), name
 
 
 @cache  # scripts share most modules

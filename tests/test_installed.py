@@ -99,13 +99,9 @@ def test_a_report_on_an_own_fasta_in_three_commands(installed, finished):
     assert done.returncode == 0, done.stderr
 
 
-def test_it_runs_where_nothing_can_be_written(installed, finished):
-    if not installed.read_only:
-        pytest.skip("as root it wants unshare and mount")
-    assert not list(installed.packages.rglob("*.nbi")), "which numba writes where it can"
-
-
 def test_a_second_run_has_nothing_to_do_and_still_shows_the_report(installed, finished):
+    if installed.read_only:
+        assert not list(installed.packages.rglob("*.nbi")), "which numba writes where it can"
     done = installed.run("run", "kreinflow.yaml")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("kreinflow: nothing to do, all that was asked for is there.\n")
@@ -128,17 +124,6 @@ def test_the_page_is_made_again_from_the_results_alone(installed, finished):
     assert installed.run("report", moved).returncode == 0
     assert (moved / "workflow.smk").read_text() == "of an older version"
     assert "\nprefer: " in config.read_text()
-
-
-def test_where_a_page_cannot_be_made_nothing_is_written(installed, finished):
-    moved = installed.folder / "damaged results"
-    shutil.copytree(installed.folder / "results-proteins", moved)
-    (moved / "proteins" / "model.learned.safetensors").unlink()
-    (moved / "report.html").unlink()
-    done = installed.run("report", moved)
-    assert done.returncode == 2
-    assert "model.learned.safetensors: cannot be read" in done.stderr
-    assert not (moved / "report.html").exists()
 
 
 def test_the_shipped_demonstration_is_found_from_any_folder(installed):

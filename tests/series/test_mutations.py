@@ -72,6 +72,4 @@ def test_a_name_follows_the_line_and_not_its_number(tmp_path, mutants):
     path.write_text(SOURCE.replace("TILE = 4096", "TILE = 4096\n\nOTHER = 5"))
     moved = {mutant.name: mutant for mutant in mutants_of(path, tmp_path)}
     assert len(moved) == len(mutants) + 1
-    for mutant in mutants:
-        assert moved[mutant.name].change == mutant.change
-        assert moved[mutant.name].line == mutant.line + 2
+    assert all(moved[mutant.name].line == mutant.line + 2 for mutant in mutants)

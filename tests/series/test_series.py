@@ -6,7 +6,6 @@ import pytest
 
 from kreinflow.base.errors import InputError
 from series import flips, fuzz
-from series.fuzzing import ACCEPTED, EITHER, REFUSED, Case
 from series.kills import plan, run_series
 
 
@@ -46,36 +45,33 @@ def test_inputs_are_taken_for_what_they_are():
 
 
 def refuse(message):
-    def read(folder):
+    def read(path):
         raise InputError(message)
 
     return read
 
 
-def slow(folder):
+def slow(path):
     while True:
         pass
 
 
 @pytest.mark.parametrize(
-    ("outcome", "verdict", "read", "more"),
+    ("outcome", "right", "read", "more"),
     [
-        ("accepted", ACCEPTED, lambda folder: 3, {"expected": 3}),
-        ("accepted", EITHER, lambda folder: (folder / "x.json").read_text(), {"expected": "[1]"}),
-        ("refused", REFUSED, refuse("x.json, line 1: is wrong."), {"named": "line 1"}),
-        ("wrongly accepted", REFUSED, lambda folder: 3, {}),
-        ("wrongly accepted", EITHER, lambda folder: 3, {"fault": lambda found: "odd"}),
-        ("wrongly refused", ACCEPTED, refuse("x.json: is wrong."), {}),
-        ("other content", ACCEPTED, lambda folder: 3, {"expected": 4}),
-        ("unclear message", REFUSED, refuse("x.json: is wrong."), {"named": "line 1"}),
-        ("unclear message", REFUSED, refuse("something is wrong."), {}),
-        ("unclear message", REFUSED, refuse("x.json: is\nwrong."), {}),
-        ("traceback", REFUSED, lambda folder: json.loads("["), {}),
-        ("too slow", EITHER, slow, {}),
-        ("too much memory", EITHER, lambda folder: len(b"x" * 600_000_000), {}),
+        ("accepted", True, lambda path: path.read_text(), {}),
+        ("refused", False, refuse("x.json, line 1: is wrong."), {}),
+        ("wrongly accepted", False, lambda path: 3, {"fault": lambda found: "odd"}),
+        ("wrongly refused", True, refuse("x.json: is wrong."), {}),
+        ("other content", True, lambda path: 4, {}),
+        ("unclear message", False, refuse("something is wrong."), {}),
+        ("unclear message", False, refuse("x.json: is\nwrong."), {}),
+        ("traceback", False, lambda path: json.loads("["), {}),
+        ("too slow", False, slow, {}),
+        ("too much memory", False, lambda path: len(b"x" * 600_000_000), {}),
     ],
 )
-def test_the_judge_tells_right_from_wrong(tmp_path, monkeypatch, outcome, verdict, read, more):
+def test_the_judge_tells_right_from_wrong(tmp_path, monkeypatch, outcome, right, read, more):
     monkeypatch.setattr(fuzz, "SECONDS", 0.2 if outcome == "too slow" else 5)
-    case = Case({"x.json": b"[1]"}, read, verdict, "a test", **more)
+    case = fuzz.Case("x.json", b"[1]", read, "[1]", right=right, **more)
     assert fuzz.judge(case, tmp_path)[0] == outcome

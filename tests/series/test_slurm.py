@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from series.two_nodes import NODES, TwoNodes, why_not
-from workflow.conftest import ROOT, write_bad_fasta
+from workflow.conftest import ROOT
 
 REASON = why_not()
 pytestmark = [
@@ -87,49 +87,3 @@ def test_a_job_that_exceeds_its_memory_is_submitted_with_more(run, reference, sl
     (log,) = run.folder.glob(f".snakemake/slurm_logs/rule_gather_columns/*/{asked[0]['JobId']}.log")
     assert "exceeded memory limit" in log.read_text()
     run.assert_same(reference)
-
-
-@pytest.mark.parametrize(
-    ("request_", "words"),
-    [
-        ("slurm_partition='nosuch'", "Invalid partition name specified"),
-        ("slurm_partition='short'", "Requested time limit is invalid"),  # of ten minutes
-        ("mem_mb=100000", "Memory specification can not be satisfied"),
-    ],
-)
-def test_a_refused_job_has_the_words_of_sbatch(run, slurm, request_, words):
-    before = len(slurm.jobs())
-    done = run.run("--set-resources", f"read_dataset:{request_}", *SITE, "dataset", check=False)
-    assert done.returncode == 1
-    assert words in done.stderr.partition("kreinflow: jobs that failed, and why:\n")[2]
-    assert "COMPLETED" not in {job["JobState"] for job in slurm.jobs()[before:]}
-
-
-def test_a_cancelled_job_is_submitted_again_with_the_same_memory(run, slurm):
-    before = len(slurm.jobs())
-    process = subprocess.Popen(
-        run.command(*SITE, "dataset"), cwd=run.folder, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        slurm.wait_for(slurm.busy_nodes, "a job")
-        subprocess.run(["scancel", "--user=root"], check=True)
-        said = process.communicate(timeout=1800)[1]
-    finally:
-        process.kill()
-    assert process.returncode == 0, said
-    jobs = slurm.jobs()[before:]
-    assert [job["JobState"] for job in jobs] == ["CANCELLED", "COMPLETED"]
-    assert jobs[0]["Tres"] == jobs[1]["Tres"]
-    assert jobs[0]["TimeLimit"] == jobs[1]["TimeLimit"]
-    assert "It is tried again with the same memory and time." in said
-    assert "CANCELLED AT" in said
-
-
-def test_a_fault_of_the_users_is_submitted_once(run, small_config, slurm):
-    before = len(slurm.jobs())
-    write_bad_fasta(run, small_config)
-    done = run.run(*SITE, "dataset", check=False)
-    assert done.returncode == 1
-    assert [job["JobState"] for job in slurm.jobs()[before:]] == ["FAILED"]
-    rest = done.stderr.partition("kreinflow: jobs that failed, and why:\n")[2]
-    assert "x.fasta, record 2 (line 3), b: residue 3 is '1'" in rest

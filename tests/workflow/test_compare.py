@@ -3,26 +3,11 @@
 import numpy as np
 import pytest
 
-from kreinflow.compare.kinds import HOMOLOGY, RANDOM
 from kreinflow.compare.methods import OURS
 from kreinflow.compare.registry import COMPETITORS
 from kreinflow.compare.run import TESTS_NOTHING
 from kreinflow.files.artifacts import read_json, read_table
 from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
-
-KINDS = (RANDOM, HOMOLOGY)
-
-
-def test_each_method_meets_both_kinds_of_folds(run, small_config):
-    """What is run of them is known when their groups are made: these jobs come first."""
-    jobs = run.jobs("compare")
-    assert jobs["read_dataset"] == 2
-    assert jobs["assign_homology_folds"] == jobs["compare_kinds"] == 1
-    small_config["datasets"]["small"]["folds"] |= {"method": "grouped", "identity": 0.4}
-    run.configure(small_config)
-    jobs = run.jobs("--", *(f"results/small+{kind}/compare/words/r0f1.tsv" for kind in KINDS))
-    assert jobs["run_competitor"] == 2
-    assert jobs["assign_folds"] == jobs["assign_homology_folds"] == 1
 
 
 def test_a_kind_of_folds_without_groups_is_not_run_apart(workflow):

@@ -75,12 +75,3 @@ def test_the_sketch_stands_beside_the_candidates_and_is_aligned(run):
         run.folder.joinpath("results", "small", "columns", "alignments.json").read_text()
     )
     assert account["aligned"] == account["full_matrix"] == n * (n - 1) // 2
-
-
-def test_a_second_run_does_nothing_and_a_changed_table_of_landmarks_is_read_again(run):
-    assert run.jobs(*TARGETS) == {}
-    path = run.folder / "kept.tsv"
-    path.write_text("\n".join(path.read_text().split()[:-1]))
-    jobs = run.jobs(*TARGETS)
-    assert jobs["list_candidates"] == 1
-    assert sum(jobs[name] for name in jobs if name.startswith("select_landmarks")) >= 3
