@@ -1,6 +1,7 @@
 """How the pages are built: ``sphinx-build -W docs site``."""
 
 import re
+from pathlib import Path
 
 from docutils import nodes
 from docutils.utils.math import MathError
@@ -28,7 +29,9 @@ autodoc_typehints = "none"  # the docstrings say more than the types
 autodoc_member_order = "bysource"
 autodoc_default_options = {
     "members": True,
-    "exclude-members": "set_fit_request, set_partial_fit_request, set_score_request",
+    # Of scikit-learn; and generic named tuples, whose signature autodoc cannot format.
+    "exclude-members": "set_fit_request, set_partial_fit_request, set_score_request, "
+    "Objects, Rectangle",
 }
 numpydoc_show_class_members = False
 toc_object_entries = False  # the classes of the library are too many for the table of contents
@@ -51,6 +54,38 @@ def write_mathml(translator: HTML5Translator, node: nodes.math | nodes.math_bloc
     raise nodes.SkipNode
 
 
+ROOMS = {
+    "Estimators": "estimators",
+    "The Krein factor": "krein",
+    "Learners": "learners",
+    "Landmarks": "landmarks",
+    "Kernels": "kernels",
+    "Views and the lift": "views",
+    "Alignment": "alignment",
+    "Data sets and folds": "sequences",
+    "What answers": "answering",
+    "What learns": "fitting",
+    "New objects": "classify",
+    "Evaluation": "evaluation",
+    "Configs": "config",
+    "Base": "base",
+    "Files": "files",
+}
+
+
+def list_modules(app: Sphinx, name: str, source: list[str]) -> None:
+    """Add the modules of each room to the page of the library."""
+    if name != "api":
+        return
+    library = Path(kreinflow.__file__).parent
+    for title, room in ROOMS.items():
+        paths = [path.relative_to(library.parent) for path in sorted((library / room).rglob("*.py"))]
+        modules = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in paths]
+        directives = "\n".join(f".. automodule:: {module}" for module in modules)
+        source[0] += f"\n## {title}\n\n```{{eval-rst}}\n{directives}\n```\n"
+
+
 def setup(app: Sphinx) -> None:
-    """Register the writer of equations, of those in a line and of those on lines of their own."""
+    """Register the writer of equations, in a line and on lines of their own, and the modules."""
+    app.connect("source-read", list_modules)
     app.add_html_math_renderer("mathml", (write_mathml, None), (write_mathml, None))
