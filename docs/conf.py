@@ -79,7 +79,9 @@ def list_modules(app: Sphinx, name: str, source: list[str]) -> None:
         return
     library = Path(kreinflow.__file__).parent
     for title, room in ROOMS.items():
-        paths = [path.relative_to(library.parent) for path in sorted((library / room).rglob("*.py"))]
+        paths = [
+            path.relative_to(library.parent) for path in sorted((library / room).rglob("*.py"))
+        ]
         modules = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in paths]
         directives = "\n".join(f".. automodule:: {module}" for module in modules)
         source[0] += f"\n## {title}\n\n```{{eval-rst}}\n{directives}\n```\n"

@@ -20,11 +20,11 @@ from kreinflow.config.query_costs import (
     recipe_seconds,
 )
 
-PAGE = Path(__file__).parents[2] / "docs" / "uniprot-scale.md"
+PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 
 
 def test_all_of_uniprot_with_a_thousand_landmarks():
-    """docs/uniprot-scale.md: 36 billion cells a second, and 14 microseconds beside."""
+    """docs/scale.md: 36 billion cells a second, and 14 microseconds beside."""
     hours = 249.308459 * million_hours(query_seconds(1000, 348.4, 350))
     assert hours == pytest.approx(230, rel=0.1)
 

@@ -148,7 +148,7 @@ def test_the_page_tells_overwhelming_hits(tables):
     strangers = {"calibrating": 900, "false_alarms": 0.01, "would_be_found": 0.8, "left_out": 300}
     text = report_page(tables, strangers=strangers | {SURENESS: 0.25})[1].all_text
     assert "below 0.5, unless an overwhelming hit speaks for them (asked for: at most 1 %" in text
-    assert "docs/classify.md says what an overwhelming hit is" in text
+    assert "docs/guide.md says what an overwhelming hit is" in text
 
 
 def test_verdicts_come_from_the_test_of_records(tables):

@@ -1,4 +1,4 @@
-"""Long series, by hand or weekly: ``python tests/series NAME ...``, see ``docs/reliability.md``.
+"""Long series, by hand or weekly: ``python tests/series NAME ...``, see ``docs/scale.md``.
 
 The names are kills, flips, surroundings, fuzz and mutants; each has ``--help``.
 """

@@ -1,4 +1,4 @@
-"""The series in short, so that they stay able to run; see ``docs/reliability.md``."""
+"""The series in short, so that they stay able to run; see ``docs/scale.md``."""
 
 import json
 

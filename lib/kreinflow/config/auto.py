@@ -2,7 +2,7 @@
 
 Everything is chosen by the inner folds, as between any recipes. A few recipes share sets of
 landmarks, each of which holds the one before; what was never ahead on simulated families is not
-among them (``docs/own-fasta.md`` has the figures). Of sequences cascades over few landmarks are
+among them (``docs/guide.md`` has the figures). Of sequences cascades over few landmarks are
 tried beside more landmarks.
 """
 
