@@ -100,3 +100,13 @@ def test_the_readme_is_short():
     assert [
         line for line in lines if len(line) > 100 and not line.startswith("python3 -m venv")
     ] == []
+
+
+def test_the_files_that_the_architecture_names_exist():
+    text = (DOCS / "architecture.md").read_text()
+    named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]*(?:\.(?:py|smk|json))?)`", text))
+    assert len(named) > 60
+    homes = (ROOT / "lib" / "kreinflow", ROOT)
+    assert {name for name in named if not any((home / name).exists() for home in homes)} == {
+        "dataset/"  # a result
+    }
