@@ -47,26 +47,11 @@ def test_the_nodes_below_a_node_follow_it_at_once(seed):
         np.testing.assert_array_equal(places, number + np.arange(len(places)))
 
 
-def test_the_order_of_the_classes_changes_only_their_order():
-    labels = random_labels(0, ".")
-    one, other = Tree.of(labels, "."), Tree.of(labels[::-1], ".")
-    assert one.nodes == other.nodes
-    np.testing.assert_array_equal(one.parent, other.parent)
-    np.testing.assert_array_equal(one.leaf, other.leaf[::-1])
-
-
 def test_an_ec_number_that_is_not_known_to_its_end_stands_at_an_inner_node():
     tree = Tree.of(["3.6.5.-", "3.6.5.3", "3.-.-.-", "3.6.-.n1"], ".")
     assert tree.nodes == ("", "3", "3.6", "3.6.-", "3.6.-.n1", "3.6.5", "3.6.5.3")
     assert [tree.nodes[node] for node in tree.leaf] == ["3.6.5", "3.6.5.3", "3", "3.6.-.n1"]
     assert tree.below[tree.nodes.index("3.6.5")].tolist() == [True, True, False, False]
-
-
-def test_labels_without_the_separator_are_children_of_the_root():
-    tree = Tree.of(["b", "a"], ".")
-    assert tree.nodes == ("", "a", "b")
-    assert tree.parent.tolist() == [-1, 0, 0]
-    assert tree.leaf.tolist() == [2, 1]
 
 
 @pytest.mark.parametrize("label", ["", ".", "1..2", ".1", "1.", "1. .2"])
@@ -163,15 +148,6 @@ def test_log_probabilities_of_a_row_do_not_depend_on_other_rows():
     for rows in (slice(0, 1), slice(7, 10), slice(499, None)):
         np.testing.assert_array_equal(forks.log_probabilities(values[rows]), found[rows])
         np.testing.assert_array_equal(forks.branch_log_probabilities(found[rows]), sums[rows])
-
-
-def test_log_probabilities_stand_any_finite_numbers():
-    forks = Tree.of(["a.1", "a.2", "b.1", "b.2", "c"], ".").forks
-    values = np.full((1, len(forks.above)), -1e300)
-    values[0, ::2] = 1e300
-    found = forks.log_probabilities(values)
-    assert np.isfinite(found).all()
-    assert np.exp(found).sum() == pytest.approx(1.0)
 
 
 FINE = {"above": [-1, -1, 0, 0], "leaf": [2, 3, 1]}  # a.1, a.2, b

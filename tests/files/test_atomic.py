@@ -4,7 +4,6 @@ import contextlib
 import errno
 import os
 import stat
-import struct
 
 import pytest
 
@@ -107,26 +106,6 @@ def test_rights_are_those_of_any_new_file_or_of_the_file_before(tmp_path):
         write_text(path, "new")
         assert (path.read_text(), mode_of(path)) == ("new", mode)
         path.unlink()
-
-
-def test_a_folder_hands_down_its_group_and_its_access_list(tmp_path):
-    if os.geteuid() == 0:
-        os.chown(tmp_path, 0, 12345)
-    tmp_path.chmod(0o2775)
-    with umask(0o022):
-        write_text(tmp_path / "x", "new")
-    assert (tmp_path / "x").stat().st_gid == tmp_path.stat().st_gid
-    # In a binary access list: version 2, then tag, permissions and id of each entry. A new file is
-    # for its owner and group to read and write, whatever the umask is.
-    entries = ((1, 6), (4, 6), (16, 6), (32, 0))
-    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e, 2**32 - 1) for e in entries)
-    try:
-        os.setxattr(tmp_path, "system.posix_acl_default", acl)
-    except (AttributeError, OSError):
-        pytest.skip("no access lists here")
-    with umask(0o077):
-        write_text(tmp_path / "y", "new")
-    assert mode_of(tmp_path / "y") == 0o660
 
 
 def test_a_folder_may_be_a_link_and_a_linked_file_is_not_written_through(tmp_path):

@@ -79,7 +79,6 @@ def attempt(tmp_path):
     [
         (REFUSAL, "", "", None, [1, 1, None]),
         (STATUS.format("CANCELLED"), "", "", "7", [1, 1, None]),
-        (STATUS.format("FAILED"), FAULT.replace("x.log", "timeout/x.log"), "", "7", [1, 1, None]),
         (STATUS.format("NODE_FAIL"), "", WARNED, "7", [1, 1, None]),
         (STATUS.format("FAILED"), FAULT, WARNED, "7", [1, 1, None]),
         (STATUS.format("FAILED"), INPUT, WARNED, "7", [None]),
@@ -90,7 +89,6 @@ def attempt(tmp_path):
         (STATUS.format("TIMEOUT"), "", "", "7", [2, 3, None]),
         (STATUS.format("CANCELLED"), "", LATE, "7", [2, 3, None]),
         (STATUS.format("OUT_OF_MEMORY"), "", OOM, "7", [2, 3, None]),
-        (None, "begins\n", "", None, [2, 3, None]),
     ],
 )
 def test_only_a_job_that_asked_for_too_little_asks_for_more(
@@ -98,15 +96,6 @@ def test_only_a_job_that_asked_for_too_little_asks_for_more(
 ):
     job = Job(tmp_path / "job.log")
     assert [attempt(job, said, log, slurm_log, submitted) for _ in asks] == asks
-
-
-def test_what_a_job_asks_for_follows_each_of_its_failures(attempt, tmp_path):
-    job = Job(tmp_path / "job.log")
-    assert attempt(job, STATUS.format("TIMEOUT")) == 2
-    assert attempt(job, STATUS.format("CANCELLED")) == 2
-    assert attempt(job, STATUS.format("TIMEOUT")) is None
-    # Another one has tries of its own.
-    assert attempt(Job(tmp_path / "other.log", "other"), STATUS.format("CANCELLED")) == 1
 
 
 def test_the_words_of_slurm_and_of_the_job_are_shown_with_its_name(attempt, tmp_path, capsys):
@@ -129,13 +118,6 @@ def test_the_words_of_slurm_and_of_the_job_are_shown_with_its_name(attempt, tmp_
     said = capsys.readouterr().err
     assert said.count("read_dataset (dataset=mine):") == 1
     assert "Invalid partition" not in said
-
-
-def test_nothing_is_shown_of_jobs_that_were_tried_again(attempt, tmp_path, capsys):
-    attempt(Job(tmp_path / "job.log"), STATUS.format("CANCELLED"))
-    capsys.readouterr()
-    attempt.show()
-    assert capsys.readouterr().err == ""
 
 
 def test_a_group_is_one_job_with_the_words_of_its_members(attempt, tmp_path, capsys):

@@ -82,15 +82,6 @@ def test_a_record_says_where_a_job_ran_and_what_it_took(monkeypatch):
     assert job_record()["host"] == "n2"
 
 
-def test_without_proc_the_peak_is_what_the_system_says(monkeypatch):
-    def missing(*_, **__):
-        raise FileNotFoundError
-
-    with_proc = job_record()["peak_mb"]
-    monkeypatch.setattr(Path, "read_text", missing)
-    assert job_record()["peak_mb"] == pytest.approx(with_proc, rel=0.02)
-
-
 def test_imports_are_read_as_the_parser_of_python_reads_them():
     for path in sorted([*(ROOT / "lib").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]):
         names = set()

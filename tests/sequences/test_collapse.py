@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kreinflow.base.errors import InputError
-from kreinflow.sequences.collapse import Drops, Records, collapse, collapse_several
+from kreinflow.sequences.collapse import Records, collapse, collapse_several
 from kreinflow.sequences.payload import Matrix, Sequences
 
 RECORDS = [("a1", "A", "MKVL"), ("b1", "B", "ACDE"), ("a2", "A", "MKVLL"), ("b2", "B", "ACDEE")]
@@ -81,14 +81,6 @@ def test_too_few_classes_and_labels_that_look_alike(settings, message):
         collapsed(**settings)
 
 
-def test_only_some_examples_are_listed():
-    drops = Drops()
-    drops.add("too long", map(str, range(30)))
-    listed = drops.statistics()["too long"]
-    assert listed == {"count": 30, "examples": [str(i) for i in range(20)]}
-    assert len(drops.ids()) == 30
-
-
 SEVERAL = [
     ("a", "x;y", "MKVL"),
     ("b", "y", "ACDE"),
@@ -153,14 +145,6 @@ def test_a_label_that_too_few_records_have_or_lack_is_removed():
         of_several(records, min_class_size=8)
     with pytest.raises(InputError, match="the labels 'x' and 'x ' look the same"):
         of_several([*records, ("s", "x ;y", "MMMM")])
-
-
-def test_a_label_may_be_the_rarest_of_no_record():
-    data = of_several(
-        [(f"r{i}", f"enzyme;{'xy'[i % 2]}" if i < 8 else "z", "M" * (i + 1)) for i in range(12)]
-    )
-    assert data.classes == ("enzyme", "x", "y", "z")
-    assert set(data.labels) == {1, 2, 3}
 
 
 def test_alike_rows_of_a_matrix_keep_their_own_labels():

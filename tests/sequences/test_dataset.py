@@ -1,14 +1,19 @@
 """Data sets on their way through files."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from data_sets import assert_same_rows, content, load
-from flipped_bits import each_flip
+from data_sets import assert_same_rows, content, dataset_of, load
+from flipped_bits import count_refused, each_flip
 from kreinflow.base.errors import InputError
-from kreinflow.files.artifacts import read_json, write_array, write_json
+from kreinflow.files.arrays import write_array
 from kreinflow.files.checksums import file_checksum
-from kreinflow.sequences.dataset import read_dataset, write_dataset
+from kreinflow.files.json_files import read_json, write_json
+from kreinflow.files.tables import write_table
+from kreinflow.fitting.run import read_landmark_table
+from kreinflow.landmarks.stage import read_candidates, read_union
+from kreinflow.sequences.dataset import read_dataset, read_rows, write_dataset, write_rows
 from kreinflow.sequences.payload import Matrix
 from small_inputs import fasta_source, matrix_source, vectors_source, write_fasta
 
@@ -188,3 +193,70 @@ def test_what_is_asked_for_has_to_be_there(tmp_path):
     assert dataset.sequences[0] == b"MKVL"
     with pytest.raises(TypeError, match="holds Sequences, not Matrix"):
         dataset.payload_as(Matrix)
+
+
+TWELVE = dataset_of(np.arange(12) % 2, Matrix(np.eye(12), kind="similarity"))
+TABLE = pd.DataFrame({"row": [3, 4, 8], "class": [TWELVE.row_labels[row] for row in (3, 4, 8)]})
+
+
+@pytest.fixture
+def path(tmp_path):
+    write_rows(tmp_path / "rows.tsv", TABLE, TWELVE)
+    return tmp_path / "rows.tsv"
+
+
+def test_rows_come_back_with_their_digests(path):
+    table = read_rows(path, TWELVE, ["class"])
+    assert table[["row", "class"]].equals(TABLE.astype(table[["row", "class"]].dtypes))
+    assert table["digest"].tolist() == [TWELVE.digests[row] for row in TABLE["row"]]
+    write_rows(path, TABLE[:0], TWELVE)
+    assert read_rows(path, TWELVE, ["class"]).empty
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("row", 5), ("row", 12), ("row", -4), ("row", 4), ("digest", "0" * 32), ("class", "c9")],
+    ids=["another", "too large", "negative", "twice", "digest", "class"],
+)
+def test_a_row_that_cannot_be_is_refused(path, column, value):
+    table = read_rows(path, TWELVE, ["class"])
+    table.loc[2, column] = value
+    write_table(path, table)
+    with pytest.raises(InputError, match=r"rows.tsv: line 4 \(row -?\d+\) is damaged.*Delete it"):
+        read_rows(path, TWELVE, ["class"])
+
+
+@pytest.mark.parametrize("cell", ["", "4r", "1.5", "9" * 30, "nan", "\u0664"])
+def test_a_row_that_is_no_number_is_refused(path, cell):
+    path.write_text(path.read_text().replace("\n4\t", f"\n{cell}\t"))
+    with pytest.raises(InputError, match="rows.tsv: not a table"):
+        read_rows(path, TWELVE)
+
+
+def test_a_row_may_stand_in_a_class_and_in_the_sketch_but_not_twice_in_one(path):
+    twice = pd.DataFrame({"class": ["", TWELVE.row_labels[3]], "row": [3, 3]})
+    write_rows(path, twice, TWELVE)
+    assert {name: rows.tolist() for name, rows in read_candidates(path, TWELVE).items()} == {
+        "": [3],
+        TWELVE.row_labels[3]: [3],
+    }
+    write_rows(path, pd.concat([twice, twice[1:]]), TWELVE)
+    with pytest.raises(InputError, match="line 4"):
+        read_candidates(path, TWELVE)
+
+
+def test_flips_of_single_bits_give_the_same_rows_or_a_refusal(path):
+    measures = TABLE.assign(weight=[0.25, 0.5, np.nan], radius=0.5, reached=True)
+
+    def same(rows):
+        assert rows.tolist() == TABLE["row"].tolist()
+
+    write_rows(path, measures, TWELVE)
+    assert count_refused(path, lambda p: same(read_landmark_table(p, TWELVE)["row"])) > 200
+    write_rows(path, TABLE, TWELVE)
+    assert count_refused(path, lambda p: same(read_union([p], TWELVE))) > 250
+
+    def same_candidates(found):
+        assert sorted(row for rows in found.values() for row in rows) == TABLE["row"].tolist()
+
+    assert count_refused(path, lambda p: same_candidates(read_candidates(p, TWELVE))) > 250

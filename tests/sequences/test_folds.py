@@ -276,13 +276,6 @@ def test_the_users_table(tmp_path):
     assert table_folds(tmp_path, ["P12345 1", *LINES[1:]], long)[0] == [0, 1, 0, 1, 0, 0]
 
 
-def test_the_users_table_with_semicolons(tmp_path):
-    lines = ["id;fold", "s0;2", "s1;1", "s2;2", 's3;"1"', "s4;1", "s5;2"]
-    (tmp_path / "f.csv").write_text("\n".join(lines) + "\n")
-    part = settings(method="table", table="f.csv")
-    assert assign_folds(part, SIX, 1, tmp_path)["fold"].tolist() == [1, 0, 1, 0, 0, 1]
-
-
 @pytest.mark.parametrize(
     ("lines", "message"),
     [

@@ -127,12 +127,6 @@ def test_characters_that_no_letter_needs_are_refused(tmp_path, sign):
         read_pairs(write(tmp_path, f"id\tlabel\na\tx{sign}y\n"), "id", "label")
 
 
-def test_rows_as_long_as_those_of_a_matrix(tmp_path):
-    more = "".join(f"\tx{i}" for i in range(1000))
-    path = write(tmp_path, f"id\tlabel{more}\na\tb{(chr(9) + 'M' * 2000) * 1000}\n")
-    assert read_pairs(path, "id", "label") == {"a": "b"}
-
-
 def test_lines(tmp_path):
     assert read_lines(write(tmp_path, "1\r\nNA\n 2 \n\n")) == ["1", "NA", "2"]
     with pytest.raises(InputError, match=r"line 2: the label is empty"):
@@ -206,15 +200,6 @@ def test_several_columns_are_the_parts_of_a_path(tmp_path):
     assert "b" not in read_pairs(path, "id", "family", skip_empty=True)
     with pytest.raises(InputError, match=r"l.tsv, line 2: 'globin' has 'l' in it, which separates"):
         read_pairs(path, "id", columns, separator="l")
-
-
-def test_several_labels_in_a_table_with_semicolons(tmp_path):
-    path = write(tmp_path, 'id;label\na;"x; y;"\nb;z\na;"w;x"\n', "l.csv")
-    assert read_several(path, "id", "label", ";") == {"a": "w;x;y", "b": "z"}
-    path = write(tmp_path, "id;label\na;x | y\n", "l.csv")
-    assert read_several(path, "id", "label", "|") == {"a": "x;y"}
-    path = write(tmp_path, "id,label\na,x; y\n", "l.csv")
-    assert read_several(path, "id", "label", ";") == {"a": "x;y"}
 
 
 def test_several_labels_of_an_id(tmp_path):

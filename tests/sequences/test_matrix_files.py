@@ -93,16 +93,6 @@ def test_each_fault_of_a_file_has_its_message(tmp_path, name, content, message):
         read_matrix(tmp_path / name)
 
 
-def test_damaged_headers_of_npy(tmp_path):
-    path = tmp_path / "m.npy"
-    np.save(path, K)
-    data = path.read_bytes()
-    for damaged in (b"(-3, 3)", b"(3, 3 }", b"(3 , 0x", b"(9**99,"):
-        path.write_bytes(data.replace(b"(3, 3),", damaged))
-        with pytest.raises(InputError, match=r"m.npy: truncated, not a .npy file"):
-            read_matrix(path)
-
-
 def test_spaces_around_numbers_are_harmless(tmp_path):
     (tmp_path / "m.csv").write_text("1,\u00a02\n 2 ,1\u3000\n")
     assert read_matrix(tmp_path / "m.csv").values.tolist() == [[1, 2], [2, 1]]
@@ -261,13 +251,17 @@ def test_asymmetric_matrices_stay_as_they_are(tmp_path):
     assert asymmetry == 0
 
 
-def test_similarities_with_a_zero_diagonal_stay_as_they_are(tmp_path):
-    values, asymmetry = check_matrix(tmp_path / "m.csv", D, "zero_diagonal_similarity", 0)
-    np.testing.assert_array_equal(values, D)
-    assert asymmetry == 0
-
-
 def test_dissimilarities_are_squared_once(tmp_path):
     np.testing.assert_array_equal(check_matrix(tmp_path, D, "dissimilarity", 0)[0], D**2)
     np.testing.assert_array_equal(check_matrix(tmp_path, D, "squared_dissimilarity", 0)[0], D)
     np.testing.assert_array_equal(check_matrix(tmp_path, K, "similarity", 0)[0], K)
+
+
+def test_damaged_headers_of_npy(tmp_path):
+    path = tmp_path / "m.npy"
+    np.save(path, K)
+    data = path.read_bytes()
+    for damaged in (b"(-3, 3)", b"(3, 3 }", b"(3 , 0x", b"(9**99,"):
+        path.write_bytes(data.replace(b"(3, 3),", damaged))
+        with pytest.raises(InputError, match=r"m.npy: truncated, not a .npy file"):
+            read_matrix(path)

@@ -84,17 +84,6 @@ def test_what_no_split_can_be_is_refused(tmp_path, line, column, value):
         read_partition(tmp_path / "folds.tsv", DATASET)
 
 
-def test_no_lines_and_other_than_numbers_are_refused(tmp_path):
-    path = tmp_path / "folds.tsv"
-    write_table(path, folds()[:0])
-    with pytest.raises(InputError, match="folds.tsv: not the folds"):
-        read_partition(path, DATASET)
-    for cell in ("", "x", "0.5", "inf"):
-        write_table(path, folds().astype({"fold": str}).replace({"fold": {"2": cell}}))
-        with pytest.raises(InputError, match="folds.tsv: not a table"):
-            read_partition(path, DATASET)
-
-
 def test_flips_of_single_bits_are_read_or_refused(tmp_path):
     write_table(tmp_path / "folds.tsv", folds())
     assert count_refused(tmp_path / "folds.tsv", lambda path: read_partition(path, DATASET)) > 380

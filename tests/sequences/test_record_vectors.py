@@ -64,14 +64,6 @@ def test_each_distinct_row_has_the_vector_of_its_first_record(dataset, tmp_path)
     assert shared_vectors(alike) == "vectors of 2 numbers"
 
 
-def test_a_table_with_semicolons(dataset, tmp_path):
-    (tmp_path / "v.csv").write_text("id;x\n" + "".join(f"{id};{i}.5\n" for i, id in enumerate(IDS)))
-    assert with_vectors(dataset, tmp_path / "v.csv").vectors[0].tolist() == [0.5]
-    (tmp_path / "v.csv").write_text("id;x\n" + "".join(f"{id};{i},5\n" for i, id in enumerate(IDS)))
-    with pytest.raises(InputError, match=r"row 1, column 1: '0,5' is not a number.*with a point"):
-        with_vectors(dataset, tmp_path / "v.csv")
-
-
 def test_identical_rows_of_a_matrix_are_one_object_with_one_vector(tmp_path):
     K = np.exp(-np.abs(np.subtract.outer([0, 0, 1, 5, 6, 7], [0, 0, 1, 5, 6, 7])))
     write_matrix(tmp_path / "k.csv", K, list("pqrstu"))

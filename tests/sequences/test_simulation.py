@@ -6,7 +6,6 @@ import scipy.linalg
 from kreinflow.sequences import simulation
 from kreinflow.sequences.simulation import (
     LETTERS,
-    family_sizes,
     lg_model,
     simulate_families,
     transition_probabilities,
@@ -60,11 +59,6 @@ def test_indels_balance_and_never_empty_a_sequence(monkeypatch):
     assert min(lengths) >= simulation.SHORTEST
     assert len(set(lengths)) > 50
     assert np.mean(lengths) == pytest.approx(200, abs=10)
-
-
-def test_sizes_are_unequal_and_complete():
-    assert family_sizes(8, 480).sum() == 480
-    assert (np.diff(family_sizes(8, 480)) < 0).all()
 
 
 def test_more_families_or_sequences_leave_the_others_as_they_were():

@@ -116,11 +116,6 @@ def test_organisms_that_only_the_unknown_lack_are_kept(tmp_path):
     assert load(source, tmp_path / "whole").organisms == {}
 
 
-def test_nothing_held_out_is_nothing_changed(tmp_path):
-    dataset = read("vectors", tmp_path / "whole")
-    assert without_unknown(dataset, []) is dataset
-
-
 def test_what_cannot_be_held_out_is_named(tmp_path):
     dataset = read("sequences", tmp_path / "whole")
     with pytest.raises(InputError, match=r"unknown: the data have no class 'e'; .* a, b, c, d\."):

@@ -104,6 +104,7 @@ def test_identical_rows_share_their_folds(folder, ids):
 
 
 def test_labels_are_matched_by_id(folder):
+    assert load(matrix(labels=TABLE), folder).ids == ("w", "x", "y", "z")  # of a bare matrix
     ids = ["z", "y", "x", "w"]
     lines = [",".join(["", *ids])]
     lines += [",".join([id, *map(str, row)]) for id, row in zip(ids, K.tolist(), strict=True)]
@@ -114,10 +115,6 @@ def test_labels_are_matched_by_id(folder):
     (folder / "l.tsv").write_text("name\tkind\nw\t1\nx\t2\ny\t1\nq\t2\n")
     with pytest.raises(InputError, match=r"l.tsv: no label for 1 of 4 ids: z. Add them\.$"):
         load(matrix(labels=TABLE), folder)
-
-
-def test_ids_of_a_table_name_the_rows_of_a_bare_matrix(folder):
-    assert load(matrix(labels=TABLE), folder).ids == ("w", "x", "y", "z")
 
 
 def test_dissimilarities_become_squared(folder):
@@ -137,27 +134,6 @@ def test_similarities_with_a_direction(folder):
         load(matrix(), folder)
     said = make_source(matrix(kind="asymmetric"), folder).describe()
     assert said == "The data are a given asymmetric matrix of similarities of rows with columns."
-
-
-def test_similarities_with_a_zero_diagonal(folder):
-    M = K - np.diag(np.diagonal(K)) + 0.25
-    np.fill_diagonal(M, 0)
-    np.savetxt(folder / "m.csv", M, delimiter=",")
-    data = load(matrix(kind="zero_diagonal_similarity"), folder)
-    assert data.kind == "similarity"
-    np.testing.assert_array_equal(data.matrix, M)
-    with pytest.raises(InputError, match="'kind: zero_diagonal_similarity'"):
-        load(matrix(), folder)
-
-
-def test_small_classes(folder):
-    M = np.pad(K, (0, 1), constant_values=0.5)
-    np.savetxt(folder / "m.csv", (M + M.T) / 2, delimiter=",")
-    (folder / "l.txt").write_text("1\n2\n1\n2\n3\n")
-    data = load(matrix(), folder)
-    np.testing.assert_array_equal(data.matrix, K)
-    assert data.ids == ("1", "2", "3", "4")
-    assert data.statistics["dropped"] == {"small class": {"count": 1, "examples": ["5"]}}
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,9 @@ import hashlib
 
 import numpy as np
 import pytest
-import scipy.io
 
 from data_sets import content, load
 from kreinflow.base.errors import InputError
-from small_inputs import write_matrix
 
 X = np.array([[1.0, 2.0], [3.0, 4.5], [-0.0, 1e-300], [1.0, 2.0], [0.0, 1e-300], [5.0, 6.0]])
 LABELS = ["a", "b", "a", "a", "a", "b"]
@@ -41,21 +39,6 @@ def test_identical_vectors_share_a_row_and_a_zero_has_no_sign(folder):
     assert dataset.statistics["lengths"] == {}
     assert set(dataset.statistics["files"]) == {"x.csv", "y.txt"}
     assert dataset.lengths.tolist() == [0] * 4
-
-
-def test_vectors_of_other_endings(folder):
-    scipy.io.savemat(folder / "x.mat", {"X": X, "Y": X[:3]})
-    write_matrix(folder / "x.tsv.gz", X, IDS, ["height", "width"])
-    for name, ids in (("x.mat", tuple("123456")), ("x.tsv.gz", tuple(IDS))):
-        dataset = load(vectors(name, variable="X"), folder)
-        assert dataset.ids == ids
-        np.testing.assert_array_equal(content(dataset.payload), X[[0, 1, 2, 5]])
-
-
-@pytest.mark.parametrize("header", ["", "height\n"])
-def test_one_feature_needs_no_header(folder, header):
-    (folder / "x.csv").write_text(f"{header}1.5\n2.5\n3\n4\n5\n6\n")
-    assert content(load(vectors(), folder).payload)[:, 0].tolist() == [1.5, 2.5, 3, 4, 5, 6]
 
 
 def test_identical_vectors_with_other_labels(folder):
