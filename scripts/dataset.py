@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from kreinflow.files.console import logged
-from kreinflow.sequences.dataset import write_dataset, write_unlabelled
+from kreinflow.sequences.dataset import without_unknown, write_dataset, write_unlabelled
 from kreinflow.sequences.record_vectors import shared_vectors, with_vectors
 from kreinflow.sequences.sources.registry import make_source
-from kreinflow.sequences.unknown import without_unknown
 
 with logged(snakemake.log[0]) as console:
     params, output = snakemake.params, snakemake.output

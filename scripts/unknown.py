@@ -22,10 +22,9 @@ from kreinflow.fitting.fold_models import load_fold_model
 from kreinflow.fitting.recipe_choice import read_figures
 from kreinflow.fitting.run import UnknownRecords, asking, objects_of, read_landmark_table
 from kreinflow.landmarks.stage import read_union
-from kreinflow.sequences.dataset import read_dataset
+from kreinflow.sequences.dataset import is_unknown, read_dataset
 from kreinflow.sequences.partition import fold_numbers
 from kreinflow.sequences.scores import read_scheme
-from kreinflow.sequences.unknown import is_unknown
 
 memory_mb = snakemake.resources.learning_memory_mb
 with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):

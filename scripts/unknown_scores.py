@@ -12,9 +12,8 @@ from kreinflow.base.errors import InputError
 from kreinflow.config.preflight import check_self_scores
 from kreinflow.files.artifacts import read_table, write_table
 from kreinflow.files.console import logged
-from kreinflow.sequences.dataset import read_dataset
+from kreinflow.sequences.dataset import is_unknown, read_dataset
 from kreinflow.sequences.scores import open_scores, read_scheme, transforms_of, write_columns
-from kreinflow.sequences.unknown import is_unknown
 
 with logged(snakemake.log[0]) as console:
     params = snakemake.params

@@ -164,25 +164,26 @@ def test_what_is_told_before_the_alignment_loses_no_pair(letters, threshold, mon
                 child = np.delete(child, slice(start, start + random.integers(1, 4)))
             sequences.append(child.tobytes())
     clusters = identity_clusters(sequences, threshold)
-    aligned = len(module._candidates(sequences, letters is NUCLEOTIDE, threshold))
+    kind = module._NUCLEOTIDE if letters is NUCLEOTIDE else module._PROTEIN
+    aligned = len(module._candidates(sequences, kind, threshold))
 
     def all_pairs(codes, starts, length, pairs, word, threshold):
         return np.ones(len(pairs), dtype=bool)
 
     monkeypatch.setattr(module, "_enough_words", all_pairs)
     np.testing.assert_array_equal(clusters, identity_clusters(sequences, threshold))
-    every = len(module._candidates(sequences, letters is NUCLEOTIDE, threshold))
+    every = len(module._candidates(sequences, kind, threshold))
     assert every > aligned or (letters is NUCLEOTIDE and threshold < 0.9)
     assert len(set(clusters.tolist())) < len(sequences)
 
 
-def test_words_shared_by_chance_are_not_aligned(monkeypatch):
+def test_words_shared_by_chance_are_not_aligned():
     """3,000 unrelated sequences: nearly all pairs with a common word are told from relatives."""
     random = np.random.default_rng(7)
     sequences = [random.choice(PROTEIN, 300).tobytes() for _ in range(3000)]
-    aligned = len(module._candidates(sequences, False, 0.5))
-    monkeypatch.setattr(module, "_PROTEIN_GAIN", 0)  # any diagonal will do
-    assert aligned < 0.1 * len(module._candidates(sequences, False, 0.5))
+    aligned = len(module._candidates(sequences, module._PROTEIN, 0.5))
+    any_diagonal = module._PROTEIN._replace(gain=0)
+    assert aligned < 0.1 * len(module._candidates(sequences, any_diagonal, 0.5))
 
 
 BLOSUM62 = ScoringScheme(load_substitution_matrix("BLOSUM62"), 11, 1)

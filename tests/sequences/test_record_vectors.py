@@ -7,7 +7,7 @@ import pytest
 
 from kreinflow.base.errors import InputError
 from kreinflow.files.provenance import file_sha256
-from kreinflow.sequences.dataset import read_dataset, write_dataset
+from kreinflow.sequences.dataset import read_dataset, without_unknown, write_dataset
 from kreinflow.sequences.record_vectors import (
     check_vectors_file,
     read_record_vectors,
@@ -15,7 +15,6 @@ from kreinflow.sequences.record_vectors import (
     with_vectors,
 )
 from kreinflow.sequences.sources.registry import make_source
-from kreinflow.sequences.unknown import without_unknown
 from small_inputs import (
     PROTEIN,
     families,

@@ -8,7 +8,7 @@ import pytest
 
 from data_sets import assert_same_rows, dropped, load, six_objects
 from kreinflow.base.errors import InputError
-from kreinflow.sequences.unknown import is_unknown, without_unknown
+from kreinflow.sequences.dataset import is_unknown, without_unknown
 from small_inputs import (
     families,
     fasta_source,

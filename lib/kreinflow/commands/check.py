@@ -144,12 +144,12 @@ def checked(
     """
     from kreinflow.config.plan import DatasetPlan
     from kreinflow.config.preflight import check_dataset
+    from kreinflow.sequences.dataset import without_unknown
     from kreinflow.sequences.folds import assign_folds
     from kreinflow.sequences.partition import partition_of
     from kreinflow.sequences.record_vectors import with_vectors
     from kreinflow.sequences.scores import evidence_of, read_scheme, transforms_of
     from kreinflow.sequences.sources.registry import make_source
-    from kreinflow.sequences.unknown import without_unknown
 
     plan, part = DatasetPlan(config, name), config["datasets"][name]
     source = make_source(part["source"], data, plan.separator)

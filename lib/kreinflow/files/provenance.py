@@ -5,8 +5,6 @@ import importlib.metadata
 import os
 import platform
 import re
-import resource
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache
@@ -140,11 +138,7 @@ def utc(time: datetime) -> str:
 
 
 def _peak_bytes() -> int:
-    """Return the largest resident memory of this process."""
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-    except OSError:  # not Linux: there it may be that of the process that started this one
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * 1024
+    """Return the largest resident memory of this process; ``getrusage`` has its parent's, too."""
+    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     (kilobytes,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
     return int(kilobytes) * 1024

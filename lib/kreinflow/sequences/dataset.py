@@ -17,6 +17,7 @@ from kreinflow.files.atomic import write_text
 from kreinflow.files.checksums import file_checksum
 from kreinflow.files.json_files import read_json, write_json
 from kreinflow.files.tables import read_table, write_table
+from kreinflow.sequences.files import first_few
 from kreinflow.sequences.labels import SEPARATOR
 from kreinflow.sequences.payload import DISTINCT_FILE, Matrix, Payload, Sequences, payload_type
 
@@ -129,6 +130,74 @@ class Dataset:
     def with_statistics(self, **more: Any) -> Self:
         """Return the data set with further statistics."""
         return replace(self, statistics=self.statistics | more)
+
+
+def is_unknown(dataset: Dataset, unknown: Sequence[str]) -> NDArray[np.bool_]:
+    """Return the mask of the records whose class is held out.
+
+    Raises
+    ------
+    InputError
+        If the data have no such class, or fewer than two others, or if records may have several
+        labels.
+    """
+    if dataset.memberships is not None:
+        raise InputError("unknown: records with several labels cannot be held out by class.")
+    missing = [name for name in unknown if name not in dataset.classes]
+    if missing:
+        raise InputError(
+            f"unknown: the data have no class {missing[0]!r}; after min_class_size they have "
+            f"{first_few(list(dataset.classes), 20)}."
+        )
+    if len(dataset.classes) - len(unknown) < 2:
+        raise InputError(
+            f"unknown: of {len(dataset.classes)} classes {len(unknown)} are held out. "
+            "At least two have to be left to learn."
+        )
+    held = np.array([name in unknown for name in dataset.classes], dtype=bool)
+    mask: NDArray[np.bool_] = held[dataset.labels]
+    return mask
+
+
+def without_unknown(dataset: Dataset, unknown: Sequence[str]) -> Dataset:
+    """Return the data set as if the classes held out were not in the input.
+
+    Rows are numbered anew, so that nothing that is made from it depends on the others. Its
+    ``statistics`` are of what is left and have the key ``unknown`` (class to records) besides; its
+    ``dropped`` has the ids that were held out too.
+    """
+    if not unknown:
+        return dataset
+    held = is_unknown(dataset, unknown)
+    kept = np.flatnonzero(~held)
+    rows, numbers = np.unique(dataset.rows[kept], return_inverse=True)
+    classes = tuple(name for name in dataset.classes if name not in unknown)
+    codes = np.array([name not in unknown for name in dataset.classes]).cumsum() - 1
+    payload = dataset.payload.take(rows)
+    sizes = dataset.statistics["class_sizes"]
+    return replace(
+        dataset,
+        ids=tuple(dataset.ids[record] for record in kept.tolist()),
+        labels=codes[dataset.labels[kept]],
+        classes=classes,
+        rows=numbers.astype(np.int64),
+        digests=tuple(dataset.digests[row] for row in rows.tolist()),
+        payload=payload,
+        statistics=dataset.statistics
+        | {
+            "records_kept": len(kept),
+            "distinct": len(rows),
+            "class_sizes": {name: sizes[name] for name in classes},
+            "lengths": payload.length_quantiles(),
+            "unknown": {name: sizes[name] for name in unknown},
+        },
+        dropped=(*dataset.dropped, *(dataset.ids[i] for i in np.flatnonzero(held).tolist())),
+        organisms={
+            name: tuple(values[record] for record in kept.tolist())
+            for name, values in dataset.organisms.items()
+        },
+        vectors=None if dataset.vectors is None else dataset.vectors[rows],
+    )
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> None:

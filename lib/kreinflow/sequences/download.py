@@ -3,6 +3,7 @@
 import hashlib
 import http.client
 import os
+import shutil
 import time
 import urllib.error
 import urllib.request
@@ -123,21 +124,18 @@ def _fetch_part(url: str, part: Path, say: Callable[[str], None], wait: float) -
     fruitless = 0
     while True:
         before = _size(part)
-        fault: Exception | None = None
+        fault: Exception = ConnectionError("the connection closes before the file ends")
         try:
             if _one_connection(url, part):
                 return
-        except urllib.error.HTTPError as error:
-            if not _may_pass(error):
+        except (urllib.error.HTTPError, *_NETWORK) as error:
+            if isinstance(error, urllib.error.HTTPError) and not _may_pass(error):
                 raise
             fault = error
-        except _NETWORK as error:
-            fault = error
-        after = _size(part)
-        fruitless = 0 if after > before else fruitless + 1
+        fruitless = 0 if _size(part) > before else fruitless + 1
         if fruitless >= _FRUITLESS:
-            raise fault or ConnectionError("the connection closes before the file ends")
-        say(f"{url}: {_reason(fault) if fault else 'broke off'} at byte {after}; going on")
+            raise fault
+        say(f"{url}: {_reason(fault)} at byte {_size(part)}; going on")
         if fruitless:
             time.sleep(min(wait * 2 ** (fruitless - 1), _LONGEST_WAIT))
 
@@ -161,20 +159,10 @@ def _one_connection(url: str, part: Path) -> bool:
             return True
         raise
     with response:
-        total = _total(response)
-        continued = response.status == 206
-        if continued and not response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
+        continued, found = response.status == 206, response.headers.get("Content-Range", "")
+        if continued and not found.startswith(f"bytes {have}-"):
             raise ConnectionError("the server sends another range than was asked for")
         with part.open("ab" if continued else "wb") as file:
-            while piece := response.read(_PIECE):
-                file.write(piece)
-    return total is None or _size(part) >= total
-
-
-def _total(response: http.client.HTTPResponse) -> int | None:
-    """Return the length of the whole file, if the server says it."""
-    if response.status == 206:
-        text = response.headers.get("Content-Range", "").rpartition("/")[2]
-    else:
-        text = response.headers.get("Content-Length", "")
-    return int(text) if text.isdigit() else None
+            shutil.copyfileobj(response, file, _PIECE)
+    whole = found.rpartition("/")[2] if continued else response.headers.get("Content-Length", "")
+    return not whole.isdigit() or _size(part) >= int(whole)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import parasail
@@ -12,18 +13,37 @@ from kreinflow.alignment.engine import pack
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
 from kreinflow.base.compiled import compiled
 
-_PROTEIN_WORD = 5
-_NUCLEOTIDE_WORD = 10
+
+class _Kind(NamedTuple):
+    """Words and scores of proteins or of nucleotides.
+
+    A word shared by chance has a diagonal that gains ``gain`` in about one case of 25 (BLOSUM62,
+    lambda .32) or 80 (2/-3, lambda .63). Words of ``counted`` letters are counted before a pair is
+    aligned.
+    """
+
+    word: int
+    counted: int
+    gain: int
+    alphabet: bytes
+    gap_open: int
+    gap_extend: int
+    matrix: "parasail.Matrix"
+
+    def table(self) -> NDArray[np.int32]:
+        """Return the scores of all pairs of bytes; unknown ones have those of the last letter."""
+        size = self.matrix.size
+        rows = range(size)
+        values = np.array([[self.matrix.matrix[i][j] for j in rows] for i in rows])
+        place = np.full(256, size - 1)
+        place[np.frombuffer(self.alphabet, dtype=np.uint8)] = np.arange(len(self.alphabet))
+        return np.ascontiguousarray(values[np.ix_(place, place)], dtype=np.int32)
+
+
 _NUCLEOTIDES = b"ACGTURYSWKMBDHVN"
-_PROTEIN_ALPHABET = b"ARNDCQEGHILKMFPSTWYVBZX*"
-_NUCLEOTIDE_ALPHABET = b"ACGT"
-# A word shared by chance has a diagonal that gains so much in about one case of 25 (BLOSUM62,
-# lambda .32) or 80 (2/-3, lambda .63).
-_PROTEIN_GAIN = 12
-_NUCLEOTIDE_GAIN = 8
-# Words that are counted before a pair is aligned, and how many are told apart.
-_PROTEIN_COUNTED = 3
-_NUCLEOTIDE_COUNTED = 6
+_PROTEIN = _Kind(5, 3, 12, b"ARNDCQEGHILKMFPSTWYVBZX*", 11, 1, parasail.blosum62)
+_NUCLEOTIDE = _Kind(10, 6, 8, b"ACGT", 5, 2, parasail.matrix_create("ACGT", 2, -3))
+# Short words that are told apart, and words of a sequence and partners that are looked at.
 _CODES = 1 << 15
 _SHARED_WORDS = 20
 _MOST_WORDS = 100
@@ -78,7 +98,8 @@ def identity_clusters(
     ----------
     Steinegger & Soeding (2018), Nat. Commun. 9:2542, doi 10.1038/s41467-018-04964-5.
     """
-    nucleotides = _are_nucleotides(sequences)
+    nucleotides = not any(s.translate(None, _NUCLEOTIDES) for s in sequences)
+    kind = _NUCLEOTIDE if nucleotides else _PROTEIN
     parent = list(range(len(sequences)))
 
     def root(i: int) -> int:
@@ -94,12 +115,12 @@ def identity_clusters(
         return share >= threshold and part >= coverage
 
     of_shorter = threshold * (1 if coverage is None else coverage)
-    for i, j in _candidates(sequences, nucleotides, of_shorter).tolist():
+    for i, j in _candidates(sequences, kind, of_shorter).tolist():
         a, b = root(i), root(j)
         if a != b and alike(sequences[i], sequences[j]):
             parent[max(a, b)] = min(a, b)
     if classes is not None and len(sequences):
-        packed, scheme = pack(sequences), _scoring_scheme(sequences, nucleotides)
+        packed, scheme = pack(sequences), _scoring_scheme(sequences, kind)
         align = checked(backend_named("auto"), share=0.001)  # a pair of each call
         members: dict[str, list[int]] = {}
         for i, name in enumerate(classes):
@@ -116,10 +137,6 @@ def identity_clusters(
                     if a != b and alike(sequences[i], sequences[j]):
                         parent[max(a, b)] = min(a, b)
     return np.array([root(i) for i in range(len(sequences))], dtype=np.intp)
-
-
-def _are_nucleotides(sequences: Sequence[bytes]) -> bool:
-    return not any(s.translate(None, _NUCLEOTIDES) for s in sequences)
 
 
 def identity(a: bytes, b: bytes, nucleotides: bool) -> float:
@@ -170,29 +187,22 @@ def _covered_by_ends(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, floa
     return float(there.matches) / there.length, residues / min(len(a), len(b))
 
 
-def _scoring_scheme(sequences: Sequence[bytes], nucleotides: bool) -> ScoringScheme:
-    """Return the scheme of :func:`_scheme` for the letters that occur, known to it or not."""
+def _scoring_scheme(sequences: Sequence[bytes], kind: _Kind) -> ScoringScheme:
+    """Return the scores for the letters that occur, known to the matrix or not."""
     present = np.unique(np.frombuffer(b"".join(sequences), dtype=np.uint8))
-    table, _ = _ungapped_scores(nucleotides)
-    scores = table[np.ix_(present, present)]
-    gap_open, gap_extend, _ = _scheme(nucleotides)
+    scores = kind.table()[np.ix_(present, present)]
     matrix = SubstitutionMatrix("of the clusters", present.tobytes().decode("ascii"), scores)
-    return ScoringScheme(matrix, gap_open, gap_extend)
+    return ScoringScheme(matrix, kind.gap_open, kind.gap_extend)
 
 
 def _scheme(nucleotides: bool) -> tuple[int, int, "parasail.Matrix"]:
-    return (5, 2, _nucleotide_matrix()) if nucleotides else (11, 1, parasail.blosum62)
+    kind = _NUCLEOTIDE if nucleotides else _PROTEIN
+    return kind.gap_open, kind.gap_extend, kind.matrix
 
 
-def _nucleotide_matrix() -> "parasail.Matrix":
-    return parasail.matrix_create("ACGT", 2, -3)
-
-
-def _candidates(
-    sequences: Sequence[bytes], nucleotides: bool, threshold: float
-) -> NDArray[np.int64]:
+def _candidates(sequences: Sequence[bytes], kind: _Kind, threshold: float) -> NDArray[np.int64]:
     """Return pairs (i, j), i < j, to be verified: each once, the most alike first."""
-    word = _NUCLEOTIDE_WORD if nucleotides else _PROTEIN_WORD
+    word = kind.word
     # A word survives in both with probability threshold^word: take more words where fewer do.
     count = min(_MOST_WORDS, math.ceil(_SHARED_WORDS / threshold**word))
     hashes, places, owners = [], [], []
@@ -209,18 +219,16 @@ def _candidates(
     key, place, owner = key[order], place[order], owner[order]
     letters = np.frombuffer(b"".join(sequences), dtype=np.uint8)
     starts = np.r_[0, np.cumsum(length)]
-    scores, gain = _ungapped_scores(nucleotides)
+    scores = kind.table()
     entry = np.arange(len(key))
     longest = np.maximum.accumulate(np.where(np.r_[True, key[1:] != key[:-1]], entry, 0))
     found = []
-    for partner in [
-        longest,
-        *(np.maximum(entry - step, longest) for step in range(1, _NEIGHBOURS + 1)),
-    ]:
+    neighbours = [np.maximum(entry - step, longest) for step in range(1, _NEIGHBOURS + 1)]
+    for partner in [longest, *neighbours]:
         left = np.flatnonzero(owner != owner[partner])
         right = partner[left]
         extended = _extend(
-            letters, starts, owner, place, left, right, word, scores, gain, threshold
+            letters, starts, owner, place, left, right, word, scores, kind.gain, threshold
         )
         passed = extended > 0
         i, j = owner[left[passed]].astype(np.int64), owner[right[passed]].astype(np.int64)
@@ -229,7 +237,7 @@ def _candidates(
     pairs = pairs[np.lexsort((-pairs[:, 2], pairs[:, 1], pairs[:, 0]))]
     first = np.r_[True, (pairs[1:, :2] != pairs[:-1, :2]).any(axis=1)][: len(pairs)]
     pairs = pairs[first]
-    word = _NUCLEOTIDE_COUNTED if nucleotides else _PROTEIN_COUNTED
+    word = kind.counted
     if word * (1 - threshold) < 1:
         words = [_word_hashes(s, word) & np.uint64(_CODES - 1) for s in sequences]
         codes = np.concatenate(words).astype(np.uint16)
@@ -237,18 +245,6 @@ def _candidates(
         pairs = pairs[_enough_words(codes, np.r_[0, ends], length, pairs, word, threshold)]
     alike: NDArray[np.int64] = pairs[np.argsort(-pairs[:, 2], kind="stable"), :2]
     return alike
-
-
-def _ungapped_scores(nucleotides: bool) -> tuple[NDArray[np.int32], int]:
-    """Return the scores of all pairs of bytes, and what a diagonal must gain beyond a word."""
-    matrix = _nucleotide_matrix() if nucleotides else parasail.blosum62
-    size = matrix.size
-    values = np.array([[matrix.matrix[i][j] for j in range(size)] for i in range(size)])
-    alphabet = _NUCLEOTIDE_ALPHABET if nucleotides else _PROTEIN_ALPHABET
-    place = np.full(256, size - 1)
-    place[np.frombuffer(alphabet, dtype=np.uint8)] = np.arange(len(alphabet))
-    table = np.ascontiguousarray(values[np.ix_(place, place)], dtype=np.int32)
-    return table, _NUCLEOTIDE_GAIN if nucleotides else _PROTEIN_GAIN
 
 
 @compiled

@@ -217,7 +217,7 @@ class Source(Configured, ABC):
         seed : int
             Of a simulation or a generator.
         unknown : sequence of str
-            Classes that are to be held out (:func:`kreinflow.sequences.unknown.without_unknown`).
+            Classes that are to be held out (:func:`kreinflow.sequences.dataset.without_unknown`).
             What is kept of the other classes does not depend on them: an object of theirs that is
             identical to one of another class is dropped, and counted.
 
