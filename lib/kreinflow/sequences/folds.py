@@ -19,7 +19,6 @@ from kreinflow.base.random_streams import hash_keys
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import first_few
 from kreinflow.sequences.headers import known_by
-from kreinflow.sequences.identity import identity_clusters
 from kreinflow.sequences.labels import check_columns, differ_in_case, read_columns, read_pairs
 from kreinflow.sequences.mmseqs import find_mmseqs, mmseqs_clusters, mmseqs_version
 from kreinflow.sequences.payload import Sequences
@@ -133,9 +132,14 @@ def own_groups(settings: Mapping[str, Any], dataset: Dataset) -> NDArray[np.int6
             "folds: a matrix has no sequences to group by identity. "
             "Use the method stratified, or a table."
         )
-    find = mmseqs_clusters if settings["clustering"] == "mmseqs" else identity_clusters
-    clusters: NDArray[np.int64] = find(dataset.sequences, settings["identity"])[dataset.rows]
-    return clusters
+    if settings["clustering"] == "mmseqs":
+        clusters = mmseqs_clusters(dataset.sequences, settings["identity"])
+    else:
+        from kreinflow.sequences.identity import identity_clusters  # compiles, loads parasail
+
+        clusters = identity_clusters(dataset.sequences, settings["identity"])
+    groups: NDArray[np.int64] = clusters[dataset.rows]
+    return groups
 
 
 def fold_summary(settings: Mapping[str, Any], folds: pd.DataFrame) -> dict[str, Any]:

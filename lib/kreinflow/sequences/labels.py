@@ -129,11 +129,6 @@ def _find(path: Path, names: list[str], column: str, delimiter: str) -> int:
     hint = f"did you mean {close[0]!r}?" if close else f"it has {first_few(shown)}."
     if len(names) == 1 and not close:
         hint += f" Are its fields separated by a {DELIMITERS[delimiter]}?"
-    elif delimiter == "," and any(";" in name for name in names):
-        hint += (
-            " The header has commas and semicolons, and was read with commas. If semicolons "
-            "separate the columns, put each name that has a comma into quotation marks."
-        )
     raise InputError(f"{path}: column {column!r} is missing; {hint}")
 
 

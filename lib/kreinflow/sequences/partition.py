@@ -2,19 +2,16 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
-from kreinflow.files.artifacts import read_table
+from kreinflow.files.tables import read_table
 from kreinflow.sequences.dataset import Dataset
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ALL = "all"
 """The fold whose training part is everything: the final model's."""
@@ -79,7 +76,7 @@ class Partition:
         return ~self.testing(name)
 
 
-def partition_of(table: "pd.DataFrame", dataset: Dataset, name: str = "folds") -> Partition:
+def partition_of(table: pd.DataFrame, dataset: Dataset, name: str = "folds") -> Partition:
     """Return the partition that a table of folds describes; ``name`` is for messages.
 
     Raises
@@ -88,20 +85,28 @@ def partition_of(table: "pd.DataFrame", dataset: Dataset, name: str = "folds") -
         If it is not the table of these records, if records with one row have two groups, or those
         of a group two folds, or if the numbers of the folds have a gap.
     """
-    n = len(dataset.ids)
-    repeats = len(table) // n
-    wrong = InputError(f"{name}: not the folds of this data set. Delete it and run again.")
+    found = _groups_and_folds(table, dataset.ids)
+    if (
+        found is None
+        or not _same_within(dataset.rows, found[:1])
+        or not all(map(_no_gap, found[1:]))
+    ):
+        raise InputError(f"{name}: not the folds of this data set. Delete it and run again.")
+    return Partition(groups=found[0], folds=found[1:])
+
+
+def _groups_and_folds(table: pd.DataFrame, ids: Sequence[str]) -> NDArray[np.int64] | None:
+    """Return the groups, and the folds of each repeat; None if these are no splits of the ids."""
+    n = len(ids)
+    repeats = len(table) // n if n else 0
     if (
         repeats == 0
-        or table["id"].tolist() != list(dataset.ids) * repeats
+        or table["id"].tolist() != list(ids) * repeats
         or not np.array_equal(table["repeat"], np.repeat(np.arange(repeats), n))
     ):
-        raise wrong
+        return None
     groups, folds = (table[c].to_numpy(np.int64).reshape(repeats, n) for c in ("group", "fold"))
-    whole = _same_within(dataset.rows, groups[:1]) and _same_within(groups[0], [*groups, *folds])
-    if not (whole and all(map(_no_gap, folds))):
-        raise wrong
-    return Partition(groups=groups[0], folds=folds)
+    return np.r_[groups[:1], folds] if _same_within(groups[0], [*groups, *folds]) else None
 
 
 def _same_within(units: NDArray[np.int64], columns: Iterable[NDArray[np.int64]]) -> bool:
@@ -118,27 +123,18 @@ def _no_gap(folds: NDArray[np.int64]) -> bool:
 
 def read_groups(path: str | os.PathLike[str]) -> "pd.Series[int]":
     """Read the group of each record, by its id, from a table of folds; refuse a damaged one."""
-    import pandas as pd  # slow to import
-
-    table = read_table(path, ["id"], ["id"], whole=["group", "repeat", "fold"])
-    repeats = [part for _, part in table.groupby("repeat")]
-    groups = table["group"].to_numpy(np.int64)[: len(repeats[0])] if repeats else np.empty(0, int)
-    ids = pd.Index(table["id"][: len(groups)])
-    if not (
-        len(ids)
-        and ids.is_unique
-        and all(
-            np.array_equal(part["id"], ids)
-            and np.array_equal(part["group"], groups)
-            and _same_within(groups, [part["fold"].to_numpy(np.int64)])
-            for part in repeats
-        )
-    ):
+    table = _read(path)
+    ids = pd.Index(table["id"][table["repeat"] == 0])
+    found = _groups_and_folds(table, ids) if ids.is_unique else None
+    if found is None:
         raise InputError(f"{path}: not the folds of a data set. Delete it and run again.")
-    return pd.Series(groups, index=ids)
+    return pd.Series(found[0], index=ids)
 
 
 def read_partition(path: str | os.PathLike[str], dataset: Dataset) -> Partition:
     """Read the table of folds of a data set; see :func:`partition_of`."""
-    table = read_table(path, ["id"], ["id"], whole=["group", "repeat", "fold"])
-    return partition_of(table, dataset, str(path))
+    return partition_of(_read(path), dataset, str(path))
+
+
+def _read(path: str | os.PathLike[str]) -> pd.DataFrame:
+    return read_table(path, ["id"], ["id"], whole=["group", "repeat", "fold"])
