@@ -10,7 +10,7 @@ import safetensors
 
 from kreinflow.config import costs
 from kreinflow.alignment.scoring import by_parasail
-from kreinflow.files.artifacts import read_json
+from kreinflow.files.json_files import read_json
 from kreinflow.compare.words import INNER_FOLDS, LEARNER, LIFT, WordsAlone
 from kreinflow.config.costs import BASE_MB, Seconds
 from kreinflow.base.errors import InputError

@@ -7,8 +7,8 @@ import numpy as np
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.progress import ProgressPrinter
 from kreinflow.alignment.store import ScoreStore
-from kreinflow.files.artifacts import write_json
 from kreinflow.files.console import logged
+from kreinflow.files.json_files import write_json
 from kreinflow.landmarks.stage import candidate_rectangles, read_candidates, read_union
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.scores import read_scheme

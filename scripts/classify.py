@@ -14,7 +14,7 @@ from kreinflow.classify.classification import (
 )
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options
-from kreinflow.files.artifacts import replacing
+from kreinflow.files.atomic import replacing
 from kreinflow.files.console import logged
 from kreinflow.sequences.dataset import read_dataset
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kreinflow.files.artifacts import write_array, write_json
+from kreinflow.files.arrays import write_array
 from kreinflow.files.console import logged
+from kreinflow.files.json_files import write_json
 from kreinflow.landmarks.alignment_count import alignment_account
 from kreinflow.landmarks.stage import read_candidates, read_union
 from kreinflow.sequences.dataset import read_dataset, write_rows

@@ -8,8 +8,8 @@ import pandas as pd
 from kreinflow.base.numerics import limited
 from kreinflow.compare.registry import COMPETITORS
 from kreinflow.compare.run import run_competitor
-from kreinflow.files.artifacts import write_table
 from kreinflow.files.console import logged
+from kreinflow.files.tables import write_table
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_partition
 from kreinflow.sequences.scores import read_scheme

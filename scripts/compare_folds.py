@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from kreinflow.compare.homology import homology_folds
-from kreinflow.files.artifacts import write_table
 from kreinflow.files.console import logged
+from kreinflow.files.tables import write_table
 from kreinflow.sequences.dataset import read_dataset
 
 with logged(snakemake.log[0]):

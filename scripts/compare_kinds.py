@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from kreinflow.compare.kinds import same_folds
-from kreinflow.files.artifacts import write_json
 from kreinflow.files.console import logged
+from kreinflow.files.json_files import write_json
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_groups
 

@@ -8,8 +8,8 @@ import pandas as pd
 from kreinflow.base.numerics import limited
 from kreinflow.classify.model_file import final_model
 from kreinflow.compare.ours import Ours, run_ours
-from kreinflow.files.artifacts import read_table, write_table
 from kreinflow.files.console import logged
+from kreinflow.files.tables import read_table, write_table
 from kreinflow.fitting.fold_models import load_fold_model
 from kreinflow.fitting.recipe_choice import choose_recipe, read_figures
 from kreinflow.fitting.run import read_landmark_table

@@ -4,8 +4,10 @@ from pathlib import Path
 
 from kreinflow.compare.page import render_page
 from kreinflow.compare.tables import BUDGET_COLUMNS, COMPARE_COLUMNS
-from kreinflow.files.artifacts import read_json, read_table, write_text
+from kreinflow.files.atomic import write_text
 from kreinflow.files.console import logged
+from kreinflow.files.json_files import read_json
+from kreinflow.files.tables import read_table
 
 with logged(snakemake.log[0]):
     text = ["folds", "method", "selector", "recipes", "version", "reason"]

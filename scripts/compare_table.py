@@ -6,8 +6,8 @@ import pandas as pd
 
 from kreinflow.compare.run import FOLD_COLUMNS, PREDICTION_COLUMNS
 from kreinflow.compare.tables import budget_table, compare_table, fold_table
-from kreinflow.files.artifacts import read_measures, read_table, write_table
 from kreinflow.files.console import logged
+from kreinflow.files.tables import read_measures, read_table, write_table
 from kreinflow.fitting.recipe_choice import read_figures
 from kreinflow.sequences.partition import fold_numbers, read_groups
 

@@ -5,8 +5,9 @@ import pandas as pd
 from kreinflow.evaluation.inner_choice import with_inner_choice
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
 from kreinflow.evaluation.tables import evaluation_tables
-from kreinflow.files.artifacts import read_json, read_table, write_table
 from kreinflow.files.console import logged
+from kreinflow.files.json_files import read_json
+from kreinflow.files.tables import read_table, write_table
 from kreinflow.fitting.recipe_choice import read_figures
 from kreinflow.sequences.partition import read_groups
 

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from kreinflow.files.artifacts import read_json, write_table, write_text
+from kreinflow.files.atomic import write_text
 from kreinflow.files.console import logged
+from kreinflow.files.json_files import read_json
+from kreinflow.files.tables import write_table
 from kreinflow.report.figures.dataset import dataset_figures
 from kreinflow.report.reading import (
     LANDMARK_COLUMNS,

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from kreinflow.files.artifacts import write_json, write_table
 from kreinflow.files.console import logged
+from kreinflow.files.json_files import write_json
+from kreinflow.files.tables import write_table
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.folds import assign_folds, fold_summary
 

@@ -8,8 +8,9 @@ from kreinflow.base.numerics import limited
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.classify.model_file import Model
 from kreinflow.evaluation.map_points import leading, map_points, similar_classes, some_landmarks
-from kreinflow.files.artifacts import write_json, write_table
 from kreinflow.files.console import logged
+from kreinflow.files.json_files import write_json
+from kreinflow.files.tables import write_table
 from kreinflow.fitting.factor_file import factor_figures
 from kreinflow.fitting.run import open_run, read_landmark_table
 from kreinflow.krein.landmark_kernel import factor_of, landmark_kernel

@@ -2,8 +2,9 @@
 
 from kreinflow.evaluation.levels import level_tables
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
-from kreinflow.files.artifacts import read_table, write_table, write_text
+from kreinflow.files.atomic import write_text
 from kreinflow.files.console import logged
+from kreinflow.files.tables import read_table, write_table
 from kreinflow.report.figures import figure_svg
 from kreinflow.report.figures.levels import levels_figure
 from kreinflow.report.tables import measured_recipe

@@ -18,8 +18,8 @@ from kreinflow.evaluation.metrics import (
     PROBABILITY_PREFIX,
     REASON_COLUMNS,
 )
-from kreinflow.files.artifacts import write_table
 from kreinflow.files.console import logged
+from kreinflow.files.tables import write_table
 from kreinflow.fitting.best_hits import HIT_COLUMNS
 from kreinflow.fitting.cascade_curve import CURVE_COLUMNS
 from kreinflow.fitting.factor_file import (

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from kreinflow.files.artifacts import write_table
 from kreinflow.files.console import logged
+from kreinflow.files.tables import write_table
 from kreinflow.papers.plots.figures import PLOTS
 from kreinflow.papers.plots.style import save_png
 

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from kreinflow.files.artifacts import read_table, write_table, write_text
+from kreinflow.files.atomic import write_text
 from kreinflow.files.console import logged
 from kreinflow.files.provenance import package_versions
+from kreinflow.files.tables import read_table, write_table
 from kreinflow.papers.experiments import load_experiments
 from kreinflow.papers.page import render_page
 from kreinflow.papers.tables import compare, read_published

@@ -1,7 +1,7 @@
 """Says which recipes of `auto` are fitted on the training parts behind the first."""
 
-from kreinflow.files.artifacts import write_table
 from kreinflow.files.console import logged
+from kreinflow.files.tables import write_table
 from kreinflow.fitting.recipe_choice import read_figures
 from kreinflow.fitting.recipe_race import race_table
 

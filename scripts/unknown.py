@@ -16,8 +16,9 @@ from kreinflow.evaluation.unknown import (
     rejection_curve,
     rejection_summary,
 )
-from kreinflow.files.artifacts import open_array, read_table, write_table
+from kreinflow.files.arrays import open_array
 from kreinflow.files.console import logged
+from kreinflow.files.tables import read_table, write_table
 from kreinflow.fitting.fold_models import load_fold_model
 from kreinflow.fitting.recipe_choice import read_figures
 from kreinflow.fitting.run import UnknownRecords, asking, objects_of, read_landmark_table

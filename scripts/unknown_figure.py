@@ -1,6 +1,6 @@
 """Draws how many objects of unknown classes are rejected."""
 
-from kreinflow.files.artifacts import write_text
+from kreinflow.files.atomic import write_text
 from kreinflow.files.console import logged
 from kreinflow.report.figures import figure_svg
 from kreinflow.report.figures.probabilities import unknown_figure

@@ -10,8 +10,8 @@ from kreinflow.alignment.progress import ProgressPrinter
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.base.errors import InputError
 from kreinflow.config.preflight import check_self_scores
-from kreinflow.files.artifacts import read_table, write_table
 from kreinflow.files.console import logged
+from kreinflow.files.tables import read_table, write_table
 from kreinflow.sequences.dataset import is_unknown, read_dataset
 from kreinflow.sequences.scores import open_scores, read_scheme, transforms_of, write_columns
 

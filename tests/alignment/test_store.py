@@ -23,7 +23,7 @@ from kreinflow.alignment.segments import block_of
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.files import checksums
-from kreinflow.files.artifacts import read_arrays, write_arrays
+from kreinflow.files.arrays import read_arrays, write_arrays
 from sequence_pairs import AMINO_ACIDS, Counting, drawn, rectangle, scheme_of
 
 SCHEME = scheme_of()

@@ -18,7 +18,7 @@ from kreinflow.base.errors import KreinflowError
 from kreinflow.classify import new_objects
 from kreinflow.classify.classification import classify_file, nearest_records
 from kreinflow.classify.new_objects import Options, score_new
-from kreinflow.files.artifacts import table_text
+from kreinflow.files.tables import table_text
 from kreinflow.sequences.dataset import write_dataset
 from sequence_pairs import Counting, rectangle, too_large
 from small_inputs import (

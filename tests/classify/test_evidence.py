@@ -18,7 +18,7 @@ from kreinflow.classify.explanation import alignments, explain
 from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options
-from kreinflow.files.artifacts import table_text
+from kreinflow.files.tables import table_text
 from kreinflow.sequences.payload import digest
 from small_inputs import (
     DNA,

@@ -10,7 +10,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.tiled_matrix import TiledMatrix
 from kreinflow.classify.learned_file import KIND, Learned, no_update, write_refusal
 from kreinflow.classify.model_file import Model
-from kreinflow.files.artifacts import read_arrays, write_arrays
+from kreinflow.files.arrays import read_arrays, write_arrays
 from kreinflow.sequences.sources.registry import make_source
 from small_inputs import configuration, learned_of, trained_recipe, write_input
 

@@ -34,7 +34,7 @@ from kreinflow.classify.new_objects import Options, score_new
 from kreinflow.commands.classify import BACKENDS
 from kreinflow.commands.main import main
 from kreinflow.config.schema import schema
-from kreinflow.files.artifacts import table_text
+from kreinflow.files.tables import table_text
 from small_inputs import families, model_of, write_fasta
 
 

@@ -7,7 +7,7 @@ from kreinflow.commands import time_left
 from kreinflow.commands.time_left import TimeLeft, costs_of_results
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.config.plan import DatasetPlan
-from kreinflow.files.artifacts import write_json
+from kreinflow.files.json_files import write_json
 from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
 from small_inputs import configuration, fasta_source
 

@@ -30,7 +30,7 @@ from kreinflow.classify.classification import COLUMNS, LABELS_COLUMNS, LEVEL_COL
 from kreinflow.classify.evidence import EVIDENCE_COLUMNS
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.config.schema import schema
-from kreinflow.files.artifacts import read_arrays
+from kreinflow.files.arrays import read_arrays
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.name: path for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]}

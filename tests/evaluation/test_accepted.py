@@ -8,7 +8,7 @@ from evaluation.made_up import made_up_predictions, several_by_hand
 from kreinflow.answering.cascade import REASONS
 from kreinflow.evaluation.accepted import ACCEPTED_COLUMNS, AS, accepted_table
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
-from kreinflow.files.artifacts import read_table, write_table
+from kreinflow.files.tables import read_table, write_table
 
 
 def made_up(seed=0, folds=3, repeats=2):

@@ -9,7 +9,7 @@ from evaluation.made_up import several_by_hand
 from kreinflow.evaluation.best_hit import BEST_HIT_COLUMNS, best_hit_table
 from kreinflow.evaluation.metrics import INNER_CHOICE, PREDICTION_COLUMNS, PREDICTION_TEXT
 from kreinflow.evaluation.paired import paired_difference
-from kreinflow.files.artifacts import read_table, write_table
+from kreinflow.files.tables import read_table, write_table
 
 CLASSES = np.array(["3.1", "3.10", "NA", "x"])
 

@@ -9,7 +9,7 @@ from evaluation.made_up import made_up_paths, made_up_predictions
 from kreinflow.base.errors import InputError
 from kreinflow.evaluation.levels import TABLE_COLUMNS, level_tables
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
-from kreinflow.files.artifacts import read_table, write_table
+from kreinflow.files.tables import read_table, write_table
 
 SETTINGS = {"separator": ".", "back_off": 0.6}
 

@@ -8,7 +8,7 @@ from evaluation.made_up import made_up_predictions, made_up_several, several_by_
 from kreinflow.answering.cascade import REASONS
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
 from kreinflow.evaluation.rejected import REJECTED_COLUMNS, rejected_by_class
-from kreinflow.files.artifacts import read_table, write_table
+from kreinflow.files.tables import read_table, write_table
 
 
 def made_up(several=False):

@@ -11,7 +11,7 @@ from data_sets import dataset_of, load
 from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
-from kreinflow.files.artifacts import read_table, write_table
+from kreinflow.files.tables import read_table, write_table
 from kreinflow.fitting import best_hits as hits
 from kreinflow.fitting.best_hits import HIT_COLUMNS
 from kreinflow.fitting.factors import make_factors

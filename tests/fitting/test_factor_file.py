@@ -7,7 +7,7 @@ from fitting.trainings import kernel_problem
 from flipped_bits import count_refused
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.base.errors import InputError
-from kreinflow.files.artifacts import write_table
+from kreinflow.files.tables import write_table
 from kreinflow.fitting.factor_file import (
     factor_row,
     factor_table,

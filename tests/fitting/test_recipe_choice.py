@@ -7,7 +7,7 @@ import pytest
 from flipped_bits import count_refused
 from kreinflow.base.errors import InputError
 from kreinflow.evaluation.inner_choice import chosen_recipes
-from kreinflow.files.artifacts import write_table
+from kreinflow.files.tables import write_table
 from kreinflow.fitting.recipe_choice import (
     FIGURES_COLUMNS,
     TEXT_COLUMNS,

@@ -5,7 +5,7 @@ import pytest
 
 from flipped_bits import count_refused
 from kreinflow.base.errors import InputError
-from kreinflow.files.artifacts import write_table
+from kreinflow.files.tables import write_table
 from kreinflow.fitting.recipe_choice import choose_recipe, packed
 from kreinflow.fitting.recipe_race import RACE_COLUMNS, going_on, race_table
 

@@ -18,7 +18,8 @@ from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.new_objects import Options
 from kreinflow.evaluation.metrics import COST_COLUMNS, REASON_COLUMNS
-from kreinflow.files.artifacts import write_array, write_table
+from kreinflow.files.arrays import write_array
+from kreinflow.files.tables import write_table
 from kreinflow.fitting import run as models_run
 from kreinflow.fitting.best_hits import HIT_COLUMNS
 from kreinflow.fitting.run import (

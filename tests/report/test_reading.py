@@ -9,7 +9,9 @@ import pytest
 
 from flipped_bits import count_refused
 from kreinflow.base.errors import InputError
-from kreinflow.files.artifacts import write_json, write_table, write_text
+from kreinflow.files.atomic import write_text
+from kreinflow.files.json_files import write_json
+from kreinflow.files.tables import write_table
 from kreinflow.fitting.factor_file import FACTOR_COLUMNS
 from kreinflow.report.reading import (
     _TEXT,

@@ -1,6 +1,6 @@
 import pandas as pd
 
-from kreinflow.files.artifacts import write_json
+from kreinflow.files.json_files import write_json
 from kreinflow.report import times as t
 
 

@@ -7,7 +7,7 @@ import pytest
 from data_sets import dataset_of
 from flipped_bits import count_refused
 from kreinflow.base.errors import InputError
-from kreinflow.files.artifacts import write_table
+from kreinflow.files.tables import write_table
 from kreinflow.sequences.partition import read_groups, read_partition
 from kreinflow.sequences.payload import Matrix
 

@@ -16,7 +16,7 @@ import numpy as np
 from kreinflow.alignment.engine import not_aligned
 from kreinflow.alignment.segments import KIND
 from kreinflow.base.errors import InputError
-from kreinflow.files.artifacts import read_arrays
+from kreinflow.files.arrays import read_arrays
 from workflow.conftest import Workflow
 
 PATIENCE = 300.0  # seconds, after which something hangs

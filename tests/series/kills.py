@@ -45,7 +45,8 @@ import numpy as np
 
 from kreinflow.alignment.segments import KIND
 from kreinflow.base.errors import InputError
-from kreinflow.files.artifacts import open_array, read_arrays, read_table
+from kreinflow.files.arrays import open_array, read_arrays
+from kreinflow.files.tables import read_table
 from sequence_pairs import AMINO_ACIDS
 from series.harness import Bench, said_by, shows_a_fault
 from small_inputs import fasta_source
@@ -169,19 +170,19 @@ def of_long_alignments(
 WRITER = """
 import sys, itertools, numpy as np, pandas as pd
 from pathlib import Path
-from kreinflow.files import artifacts
+from kreinflow.files import arrays, tables
 from kreinflow.alignment.segments import SegmentWriter, writing
 kind, once = sys.argv[1], len(sys.argv) > 2
 for value in itertools.count(1):
     if kind == "table":
-        artifacts.write_table("results/x", pd.DataFrame({"a": np.full(50_000, value)}))
+        tables.write_table("results/x", pd.DataFrame({"a": np.full(50_000, value)}))
     elif kind == "array":
-        artifacts.write_array("results/x", np.full(2_000_000, value))
+        arrays.write_array("results/x", np.full(2_000_000, value))
     elif kind == "mapped array":
-        with artifacts.new_array("results/x", np.dtype(int), (2_000_000,)) as out:
+        with arrays.new_array("results/x", np.dtype(int), (2_000_000,)) as out:
             out[:] = value
     elif kind == "file of arrays":
-        artifacts.write_arrays("results/x", "x", {}, {"a": np.full(2_000_000, value)})
+        arrays.write_arrays("results/x", "x", {}, {"a": np.full(2_000_000, value)})
     else:
         table = np.random.default_rng(1).integers(0, 256, (1000, 16), dtype=np.uint8)
         with writing(Path("results")):

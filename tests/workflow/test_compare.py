@@ -6,7 +6,8 @@ import pytest
 from kreinflow.compare.methods import OURS
 from kreinflow.compare.registry import COMPETITORS
 from kreinflow.compare.run import TESTS_NOTHING
-from kreinflow.files.artifacts import read_json, read_table
+from kreinflow.files.json_files import read_json
+from kreinflow.files.tables import read_table
 from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kreinflow.files.artifacts import read_table
+from kreinflow.files.tables import read_table
 from kreinflow.papers.experiments import load_experiments
 from kreinflow.papers.run import run_experiment
 

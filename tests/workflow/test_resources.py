@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import yaml
 
-from kreinflow.files.artifacts import write_array, write_arrays, write_json
+from kreinflow.files.arrays import write_array, write_arrays
+from kreinflow.files.json_files import write_json
 from kreinflow.papers.experiments import load_experiments
 from workflow.conftest import ROOT, SMALL
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from file_server import serving
 from flat_files import entry
-from kreinflow.files.artifacts import read_json
+from kreinflow.files.json_files import read_json
 from small_inputs import configuration, families
 
 ORGANISMS = [

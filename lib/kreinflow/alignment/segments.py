@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 from kreinflow.alignment.engine import NOT_ALIGNED, not_aligned
 from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.base.numerics import IntArray
-from kreinflow.files.artifacts import read_arrays, write_arrays
+from kreinflow.files.arrays import read_arrays, write_arrays
 
 KIND = "kreinflow scores 2"
 _SECONDS_PER_SEGMENT = 10.0  # what a SIGKILL can cost at most

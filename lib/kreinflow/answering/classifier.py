@@ -21,7 +21,7 @@ from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.answering.several_labels import Several
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import TILE, FloatArray, IntArray
-from kreinflow.files.artifacts import Sizes
+from kreinflow.files.arrays import Sizes
 from kreinflow.files.state import Array, Number, Part, Parts, State, Value
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.learners.decisions import KINDS, Decision

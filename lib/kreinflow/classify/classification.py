@@ -24,7 +24,7 @@ from kreinflow.classify.evidence import (
 )
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import DEFAULTS, Batch, Options, score_new
-from kreinflow.files.artifacts import table_text
+from kreinflow.files.tables import table_text
 from kreinflow.sequences.labels import SEPARATOR
 
 RECORD_COLUMNS = ("nearest_record", "record_label", "record_evalue", "record_identity")

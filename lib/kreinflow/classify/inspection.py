@@ -16,7 +16,7 @@ from kreinflow.answering.relatives import MORE
 from kreinflow.answering.relatives import NEAREST as FEW
 from kreinflow.base.errors import InputError
 from kreinflow.classify.model_file import Model
-from kreinflow.files.artifacts import table_text
+from kreinflow.files.tables import table_text
 from kreinflow.fitting.recipe_choice import PREFERENCES
 from kreinflow.sequences.files import counted, name_endings
 from kreinflow.views.lift import Lift

@@ -17,7 +17,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.base.tiled_matrix import TiledMatrix
 from kreinflow.classify.model_file import Model
-from kreinflow.files.artifacts import Sizes, read_arrays, write_arrays
+from kreinflow.files.arrays import Sizes, read_arrays, write_arrays
 from kreinflow.files.provenance import file_sha256
 from kreinflow.kernels.registry import known_kernel
 from kreinflow.sequences.dataset import Dataset

@@ -19,7 +19,7 @@ from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.record_scores import Records
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
-from kreinflow.files.artifacts import Sizes, read_arrays, write_arrays
+from kreinflow.files.arrays import Sizes, read_arrays, write_arrays
 from kreinflow.files.provenance import package_versions
 from kreinflow.files.state import refusing_damage
 from kreinflow.kernels.kernel import Kernel, Objects

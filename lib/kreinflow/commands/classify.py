@@ -95,7 +95,7 @@ def _list_landmarks(options: argparse.Namespace) -> None:
     import pandas as pd
 
     from kreinflow.classify.model_file import Model
-    from kreinflow.files.artifacts import table_text
+    from kreinflow.files.tables import table_text
 
     with output("-o", options.output, options.model, options.input) as write:
         model = Model.load(options.model)
@@ -110,7 +110,7 @@ def _evidence(
     if options.evidence is None:
         yield None
         return
-    from kreinflow.files.artifacts import table_text
+    from kreinflow.files.tables import table_text
     from kreinflow.sequences.files import counted
 
     refuse_one_file((options.output, options.evidence))

@@ -65,7 +65,7 @@ def _explained(options: argparse.Namespace) -> tuple[str, str]:
     from kreinflow.classify.explanation import alignments, explain
     from kreinflow.classify.explanation_text import explanation_text
     from kreinflow.classify.new_objects import Options
-    from kreinflow.files.artifacts import table_text
+    from kreinflow.files.tables import table_text
 
     model = model_to_ask(options)
     asked = Options(options.threads, options.strand == "both", vectors=vectors_of(options))

@@ -112,7 +112,7 @@ def _standard_output() -> BinaryIO:
 
 def _opened(name: str, stack: ExitStack) -> BinaryIO:
     """Open any other output, closed by ``stack``; a ValueError says why it cannot be one."""
-    from kreinflow.files.artifacts import replacing
+    from kreinflow.files.atomic import replacing
 
     if not name:
         raise ValueError("names no file. Give it a name.")

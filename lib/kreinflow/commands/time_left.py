@@ -8,7 +8,7 @@ from typing import Any
 
 from kreinflow.config.plan import DatasetPlan
 from kreinflow.config.run_costs import RunCosts
-from kreinflow.files.artifacts import read_json
+from kreinflow.files.json_files import read_json
 from kreinflow.sequences.partition import fold_name
 
 _STAGES = {

@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
     from kreinflow.classify.model_file import Model
     from kreinflow.classify.new_records import read_new
     from kreinflow.classify.update import update, update_text
-    from kreinflow.files.artifacts import table_text
+    from kreinflow.files.tables import table_text
 
     check_at_least_one("--threads", options.threads)
     if not options.output.endswith(".safetensors"):

@@ -9,7 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
-from kreinflow.files.artifacts import read_arrays, read_measures, write_arrays
+from kreinflow.files.arrays import read_arrays, write_arrays
+from kreinflow.files.tables import read_measures
 from kreinflow.fitting.factors import FactorEntry, factor_key
 from kreinflow.krein.correction import CorrectedFactor, Correction, LandmarkCoordinates
 from kreinflow.krein.eigen import Eigenpairs

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import IntArray
-from kreinflow.files.artifacts import read_arrays, write_arrays
+from kreinflow.files.arrays import read_arrays, write_arrays
 from kreinflow.files.state import refusing_damage, starting_with
 
 FOLD_KIND = "kreinflow fold models 1"

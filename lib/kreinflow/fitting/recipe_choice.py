@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kreinflow.answering.calibration import LOSS_DIGITS
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
-from kreinflow.files.artifacts import read_measures
+from kreinflow.files.tables import read_measures
 from kreinflow.sequences.partition import fold_numbers, is_fold_name
 
 TEXT_COLUMNS = (

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from kreinflow.base.errors import InputError
-from kreinflow.files.artifacts import read_table
+from kreinflow.files.tables import read_table
 from kreinflow.fitting.recipe_choice import choose_recipe, close, gained, unpacked
 
 BEHIND = 2.0

@@ -31,7 +31,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import TILE, FloatArray, IntArray, single_threaded, tile_map
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.base.tiled_matrix import MatrixLike, TiledMatrix
-from kreinflow.files.artifacts import open_array
+from kreinflow.files.arrays import open_array
 from kreinflow.fitting.best_hits import Hits, Searched
 from kreinflow.fitting.cascade_curve import Climbed
 from kreinflow.fitting.fit_lift import Lifting

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.files.artifacts import read_table
+from kreinflow.files.tables import read_table
 from kreinflow.papers.experiments import DATA, Experiment
 
 OURS = (

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from kreinflow.files.artifacts import read_json, read_table
+from kreinflow.files.json_files import read_json
+from kreinflow.files.tables import read_table
 from kreinflow.report.tables import numbers
 
 MACHINE = ("host", "kreinflow", "numpy", "cpu_kernel")

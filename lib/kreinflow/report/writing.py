@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from kreinflow.config.plan import DatasetPlan
-from kreinflow.files.artifacts import write_bytes
+from kreinflow.files.atomic import write_bytes
 from kreinflow.files.provenance import package_versions
 from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
 from kreinflow.report.crate import render_crate

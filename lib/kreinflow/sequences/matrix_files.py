@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, tiles
-from kreinflow.files.artifacts import map_array
+from kreinflow.files.arrays import map_array
 from kreinflow.sequences.files import (
     DELIMITERS,
     check_file,

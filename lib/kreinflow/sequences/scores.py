@@ -16,7 +16,7 @@ from kreinflow.alignment.transforms import ScoreTransform, make_transform
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, tiles
 from kreinflow.base.tiled_matrix import TiledMatrix, release
-from kreinflow.files.artifacts import new_array
+from kreinflow.files.arrays import new_array
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.matrix_files import LARGEST_ENTRY, SMALLEST_ENTRY

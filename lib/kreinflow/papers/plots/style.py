@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
-from kreinflow.files.artifacts import write_bytes
+from kreinflow.files.atomic import write_bytes
 from kreinflow.report.figures import (
     BLACK,
     BLUE,
