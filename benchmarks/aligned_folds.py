@@ -26,8 +26,9 @@ from kreinflow.base.numerics import limited
 from kreinflow.compare.homology import homology_folds
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.fitting.factors import embedding_of, make_factors
-from kreinflow.fitting.inner_folds import InnerFits, inner_partition
-from kreinflow.fitting.run import Run, climb_fold, predict_fold
+from kreinflow.fitting.pipeline import LiftSource, Settings, training
+from kreinflow.fitting.predictions import FoldRecords
+from kreinflow.fitting.run import Run
 from kreinflow.fitting.training import Trained, Training
 from kreinflow.krein.landmark_kernel import Landmarks
 from kreinflow.landmarks.registry import make_selector
@@ -220,15 +221,14 @@ class Fold:
     def training(self, run: Run, landmarks: Landmarks) -> Training:
         """Return what recipes of the same landmarks have in common."""
         config, seed, part = self.config, self.config["seed"], run.training_part(self.name)
-        return Training(
+        reject = RejectRule(config["reject_error"])
+        return training(
             landmarks,
             part,
-            InnerFits(inner_partition(part, config["inner_folds"], seed, self.name)),
-            RejectRule(config["reject_error"]),
-            seed,
-            partial(run.lifting, part, self.scheme.matrix.alphabet, seed),
-            self.asked(),
-            evidence_of(config["transforms"], self.scheme),
+            Settings(self.name, seed, config["inner_folds"], reject),
+            LiftSource.of(run, self.scheme),
+            cache=self.asked(),
+            evidence=evidence_of(config["transforms"], self.scheme),
             levels=Levels.of_settings(part.classes, config["datasets"]["it"]["levels"]),
         )
 
@@ -262,11 +262,12 @@ def learned(fold: Fold) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
         training = fold.training(run, landmarks)
         for recipe, trained in fold.trained(training, own):
             name, classifier = recipe["name"], trained.classifier
-            cache, hits, alignments = None, None, trained.figures["alignments_per_query"]
+            cache, alignments = None, trained.figures["alignments_per_query"]
             if classifier.cascade is not None:
                 cache = fold.asked()
-                climbed = climb_fold(run, landmarks, fold.name, classifier, cache)
-                hits = climbed.hits
+                climbed = FoldRecords(run, landmarks, fold.name, classifier, cache).curve()
                 alignments = climbed.at(classifier.cascade.threshold)[1].mean()
-            predictions = predict_fold(run, landmarks, fold.name, name, classifier, cache, hits)
+            predictions = FoldRecords(run, landmarks, fold.name, classifier, cache).predictions(
+                name
+            )
             yield {"recipe": name, **trained.figures, "alignments": alignments}, predictions

@@ -18,9 +18,10 @@ from inducing import Placed
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.compare.run import quality
 from kreinflow.fitting.cascade_choice import THRESHOLDS
-from kreinflow.fitting.cascade_curve import Climbed
+from kreinflow.fitting.cascade_curve import CascadeCurve
+from kreinflow.fitting.predictions import FoldRecords
 from kreinflow.fitting.recipe_choice import choose_recipe
-from kreinflow.fitting.run import Run, climb_fold, predict_fold
+from kreinflow.fitting.run import Run
 from kreinflow.fitting.training import Trained
 from kreinflow.krein.landmark_kernel import Landmarks, landmark_kernel
 
@@ -63,7 +64,7 @@ def lifted(molecule: str, budgets: Mapping[str, Any], inner: int = 5) -> dict[st
 
 def fitted(
     fold: Fold, recipe: Mapping[str, Any], table: pd.DataFrame, wanted: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[Trained, Climbed]]:
+) -> Iterator[tuple[Trained, CascadeCurve]]:
     """Yield a recipe with each of the cascades that are wanted.
 
     Beside it stands what all their levels say of the records that the fold tests.
@@ -78,9 +79,12 @@ def fitted(
     liftings = Placed.of(lifting, lifting.inducing, known).always
     for cascade in wanted:
         # Each asks anew, so that each says what it costs alone.
-        own = replace(training, asked=fold.asked(), liftings=liftings)
+        own = replace(training, cache=fold.asked(), liftings=liftings)
         ((_, trained),) = fold.trained(own, [{**recipe, "cascade": cascade}])
-        yield trained, climb_fold(run, landmarks, fold.name, trained.classifier, fold.asked())
+        yield (
+            trained,
+            FoldRecords(run, landmarks, fold.name, trained.classifier, fold.asked()).curve(),
+        )
 
 
 def truth_of(fold: Fold) -> IntArray:
@@ -88,7 +92,7 @@ def truth_of(fold: Fold) -> IntArray:
     return fold.dataset.labels[fold.partition.testing(fold.name)]
 
 
-def within(climbed: Climbed, most: float) -> float | None:
+def within(climbed: CascadeCurve, most: float) -> float | None:
     """Return the highest threshold that keeps to a mean number of alignments, if any does."""
     kept = [t for t in THRESHOLDS if climbed.at(t)[1].mean() <= most]
     return max(kept, default=None)
@@ -148,13 +152,13 @@ def one_stage(fold: Fold, recipe: Mapping[str, Any], table: pd.DataFrame) -> dic
 
 def tested(fold: Fold, run: Run, landmarks: Landmarks, trained: Trained) -> dict[str, float]:
     """Return accuracy, macro F1 and alignments of a model without a cascade."""
-    table = predict_fold(run, landmarks, fold.name, "it", trained.classifier)
+    table = FoldRecords(run, landmarks, fold.name, trained.classifier).predictions("it")
     found = quality(table["true"].tolist(), table["predicted"].tolist())
     alignments = float(trained.figures["alignments_per_query"])
     return {key: found[key] for key in ("accuracy", "macro_f1")} | {"alignments": alignments}
 
 
-def curve(fold: Fold, climbed: Climbed, name: str, n: int) -> Rows:
+def curve(fold: Fold, climbed: CascadeCurve, name: str, n: int) -> Rows:
     """Yield what a cascade gives within growing shares of the exhaustive alignments."""
     for share in SHARES:
         threshold = within(climbed, share * n)

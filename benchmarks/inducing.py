@@ -31,7 +31,7 @@ from kinds import related, remote
 from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, IntArray, limited
 from kreinflow.compare.run import quality
 from kreinflow.fitting.fit_lift import Lifting, TriedWidths, Widths
-from kreinflow.fitting.run import predict_fold
+from kreinflow.fitting.predictions import FoldRecords
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, landmark_kernel
 from kreinflow.landmarks.kmeans import share_budget
 from kreinflow.landmarks.weighted_draw import draw_row
@@ -164,7 +164,9 @@ def figures_of(fold: Fold, counts: list[int]) -> list[dict[str, Any]]:
 
             placed = Placed.of(lifting, places, known)
             ((_, trained),) = fold.trained(replace(training, liftings=placed.always), [recipe])
-            predictions = predict_fold(run, landmarks, fold.name, way_name, trained.classifier)
+            predictions = FoldRecords(run, landmarks, fold.name, trained.classifier).predictions(
+                way_name
+            )
             found = quality(predictions["true"].tolist(), predictions["predicted"].tolist())
             rows.append(
                 {

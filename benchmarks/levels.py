@@ -205,7 +205,7 @@ def unknown_rows(pairs: Labelled, back_off: float, seed: int) -> Iterator[dict[s
         strangers = run.strangers(training.part, scheme, config["seed"])
         training = replace(
             training,
-            asked=run.asking(scheme, "auto", 1, strangers),
+            cache=run.pair_scores(scheme, "auto", 1, strangers),
             false_alarms=FALSE_ALARMS,
             strangers=strangers,
         )

@@ -43,7 +43,8 @@ from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.numerics import FloatArray, IntArray, limited
 from kreinflow.evaluation.unknown import known_confidences, rejection_curve
 from kreinflow.fitting.fit_unknown import Relating
-from kreinflow.fitting.run import Run, UnknownRecords, asking, objects_of, predict_fold
+from kreinflow.fitting.predictions import FoldRecords, UnknownRecords
+from kreinflow.fitting.run import Run, objects_of, pair_scores
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
@@ -89,7 +90,7 @@ class Drawn(Fold):
 
     def asked(self) -> ScoreCache:
         """Return what a cascade asks, of which nothing is known so far."""
-        return asking(self.dataset.sequences, self.scheme, "auto", 1)
+        return pair_scores(self.dataset.sequences, self.scheme, "auto", 1)
 
 
 def of_files(fasta: Path, table: Path, label: str) -> Labelled:
@@ -159,7 +160,7 @@ class Model:
     def of_known(self) -> pd.DataFrame:
         """Return what it says of the records that the fold tests."""
         landmarks, name = self.run.landmarks(self.table), self.fold.name
-        return predict_fold(self.run, landmarks, name, "it", self.classifier, self.asked)
+        return FoldRecords(self.run, landmarks, name, self.classifier, self.asked).predictions("it")
 
     def of_others(self, others: Dataset) -> pd.DataFrame:
         """Return what it says of sequences that are not of the data set."""
@@ -182,7 +183,7 @@ class Model:
             scores.rectangle(np.arange(n), n + rows[order]),
             rows[order],
             objects_of(others),
-            asking(sequences, scheme, "auto", 1),
+            pair_scores(sequences, scheme, "auto", 1),
         )
         return held.predict(rows, self.fold.name, "it", self.classifier)
 
@@ -193,10 +194,10 @@ def learned(fold: Fold, false_alarms: float | None) -> Model:
     run = fold.run(table)
     landmarks, part, seed = run.landmarks(table), run.training_part(fold.name), fold.config["seed"]
     strangers = run.strangers(part, fold.scheme, seed)
-    asked = run.asking(fold.scheme, "auto", 1, strangers)
+    asked = run.pair_scores(fold.scheme, "auto", 1, strangers)
     training = replace(
         fold.training(run, landmarks),
-        asked=asked,
+        cache=asked,
         false_alarms=false_alarms,
         strangers=strangers if false_alarms else None,
     )

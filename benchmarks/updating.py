@@ -21,7 +21,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -41,9 +40,8 @@ from kreinflow.classify.new_records import NewRecords
 from kreinflow.classify.update import update, update_text
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.fitting.factors import make_factors
-from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.pipeline import LiftSource, Settings, training
 from kreinflow.fitting.run import Run
-from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import ALL, NEVER_TESTED, Partition
@@ -126,22 +124,19 @@ def trained(dataset: Dataset, rows: Any, config: dict[str, Any], threads: int) -
     landmarks, part = run.landmarks(pd.DataFrame({"row": rows, "class": labels})), run._part
     seen = part(np.ones(len(everyone), dtype=bool))
     transforms = transforms_of(["log"], config["transforms"], scheme)
-    fits = InnerFits(inner_partition(seen, config["inner_folds"], config["seed"], ALL))
     reject = RejectRule(config["reject_error"])
-    training = Training(
+    learning = training(
         landmarks,
         seen,
-        fits,
-        reject,
-        config["seed"],
-        partial(run.lifting, seen, scheme.matrix.alphabet, config["seed"]),
-        run.asking(scheme, "auto", threads),
-        evidence_of(config["transforms"], scheme),
+        Settings(ALL, config["seed"], config["inner_folds"], reject),
+        LiftSource.of(run, scheme),
+        cache=run.pair_scores(scheme, "auto", threads),
+        evidence=evidence_of(config["transforms"], scheme),
     )
     entries = make_factors(landmarks, seen, transforms, [recipe])
     embedding = entries[0].corrected[recipe["correction"]] if entries else None
     kernel = landmark_kernel(landmarks, seen, transforms["log"])
-    done = training.train(recipe, learner, embedding, kernel)
+    done = learning.train(recipe, learner, embedding, kernel)
     model = final_model(
         dataset, done.classifier, scheme, {}, {"recipe": "it", **done.figures}, {}, list(rows)
     )

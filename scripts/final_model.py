@@ -46,10 +46,10 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
     if evidence is not None and "unknown" not in classifier.about:
         part = run.training_part(ALL)
         strangers = run.strangers(part, scheme, params.seed)
-        asked = run.asking(scheme, params.backend, snakemake.threads, strangers)
+        cache = run.pair_scores(scheme, params.backend, snakemake.threads, strangers)
         of_run = run.landmarks(table), part, run.objects
-        classifier = Relating(*of_run, evidence, strangers, asked).related(classifier)
-        console.say(f"{asked.aligned:,} pairs were aligned to tell what has no relative")
+        classifier = Relating(*of_run, evidence, strangers, cache).related(classifier)
+        console.say(f"{cache.aligned:,} pairs were aligned to tell what has no relative")
     for line in told_of_unknown(classifier.about.get("unknown", {})):
         console.say(line)
     model = final_model(

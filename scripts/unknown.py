@@ -20,8 +20,9 @@ from kreinflow.files.arrays import open_array
 from kreinflow.files.console import logged
 from kreinflow.files.tables import read_table, write_table
 from kreinflow.fitting.fold_models import load_fold_model
+from kreinflow.fitting.predictions import UnknownRecords
 from kreinflow.fitting.recipe_choice import read_figures
-from kreinflow.fitting.run import UnknownRecords, asking, objects_of, read_landmark_table
+from kreinflow.fitting.run import objects_of, pair_scores, read_landmark_table
 from kreinflow.landmarks.stage import read_union
 from kreinflow.sequences.dataset import is_unknown, read_dataset
 from kreinflow.sequences.partition import fold_numbers
@@ -42,12 +43,12 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     names, prefer = [recipe["name"] for recipe in order], snakemake.params.prefer
     models = read_figures([files.models], names)
     scheme = read_scheme(dataset, snakemake.params.scoring, snakemake.params.data)
-    asked = None
+    cache = None
     tested = snakemake.params.tested is not None
     if scheme is not None and (tested or any(recipe["cascade"] for recipe in order)):
         sequences = [*(whole.sequences[row] for row in held), *dataset.sequences]
-        asked = asking(sequences, scheme, snakemake.params.backend, snakemake.threads)
-    unknown_records = UnknownRecords(records, scores, union, objects, asked)
+        cache = pair_scores(sequences, scheme, snakemake.params.backend, snakemake.threads)
+    unknown_records = UnknownRecords(records, scores, union, objects, cache)
     predictions, told = [], []
     for path, landmarks in zip(files.fold_models, files.landmarks, strict=True):
         fold, selector = Path(path).stem, Path(path).parent.name
@@ -59,8 +60,8 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
             predictions.append(unknown_records.predict(rows, fold, recipe, classifier))
             expected = classifier.about.get("unknown", {}).get("would_be_found", np.nan)
             told.append((recipe, repeat, number, expected))
-    if asked is not None:
-        console.say(f"{asked.aligned:,} pairs were aligned because they were asked for")
+    if cache is not None:
+        console.say(f"{cache.aligned:,} pairs were aligned because they were asked for")
     columns = ["recipe", "repeat", "fold", "would_be_found"]
     unknown, expected = (
         with_inner_choice(table, models, names, prefer)

@@ -3,7 +3,6 @@
 import gzip
 import re
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,9 +18,8 @@ from kreinflow.classify.model_file import final_model
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.fitting.factor_file import factor_table
 from kreinflow.fitting.factors import make_factors
-from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.pipeline import LiftSource, Settings, training
 from kreinflow.fitting.run import Run, objects_of
-from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage, given_landmarks
@@ -198,18 +196,19 @@ def training_on(table, stage, selector, partition, config, letters=PROTEIN, sche
     columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
     run = Run(dataset, partition, columns, rows, scores.self_scores())
     landmarks, part = run.landmarks(table), run.training_part(fold)
-    fits = InnerFits(
-        inner_partition(part, config["inner_folds"], config["seed"], fold),
-        run.choose_again(stage, make_selector(selector), len(table)),
-    )
     seed, reject = config["seed"], RejectRule(config["reject_error"])
-    lifting = partial(run.lifting, part, letters, seed)
     strangers = None if scheme is None else run.strangers(part, scheme, seed)
-    asked = None if scheme is None else run.asking(scheme, "auto", 1, strangers)
-    evidence = evidence_of(config["transforms"], scheme)
-    false_alarms = (config["unknown"] or {}).get("false_alarms")
-    given = landmarks, part, fits, reject, seed, lifting, asked, evidence
-    return Training(*given, false_alarms=false_alarms, strangers=strangers)
+    return training(
+        landmarks,
+        part,
+        Settings(fold, seed, config["inner_folds"], reject),
+        LiftSource(run.objects, dataset.digests, letters),
+        run.choose_again(stage, make_selector(selector), len(table)),
+        cache=None if scheme is None else run.pair_scores(scheme, "auto", 1, strangers),
+        evidence=evidence_of(config["transforms"], scheme),
+        false_alarms=(config["unknown"] or {}).get("false_alarms"),
+        strangers=strangers,
+    )
 
 
 def trained_recipe(config, data, changed=lambda dataset: dataset):

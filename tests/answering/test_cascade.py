@@ -7,7 +7,7 @@ import pytest
 from scipy.special import softmax
 
 from answering.cascades import Problem, answered
-from kreinflow.answering.cascade import Answers, Level, Said, followed
+from kreinflow.answering.cascade import Answers, Level, LevelAnswers, followed
 
 SHAPES = {
     "both": {},
@@ -26,7 +26,7 @@ def problem(request):
 
 def test_each_level_says_what_the_plain_sums_say(problem):
     scores, table = problem.scores()
-    levels = problem.cascade.climbed(scores)
+    levels = problem.cascade.level_answers(scores)
     for i in range(len(problem.S)):
         expected = problem.levels(i)
         assert len(expected) == len(levels)
@@ -45,7 +45,7 @@ def test_an_answer_is_what_all_levels_say_at_its_threshold(problem, threshold):
     """So thresholds can be tried on what all levels said once."""
     cascade = replace(problem.cascade, threshold=threshold)
     everyone, _ = problem.scores()
-    raw, number, alignments = followed(cascade.climbed(everyone), threshold)
+    raw, number, alignments = followed(cascade.level_answers(everyone), threshold)
     query, table = problem.some(slice(None))
     answers = answered(cascade, query)
     stages = np.array([0, *(level.stage for level in cascade.levels)])
@@ -75,7 +75,7 @@ def test_the_shapes_reach_all_levels():
     for shape in SHAPES:
         problem = Problem(seed=len(shape), **SHAPES[shape])
         reached |= set(problem.answer().stage.tolist())
-        levels = problem.cascade.climbed(problem.scores()[0])
+        levels = problem.cascade.level_answers(problem.scores()[0])
         reached |= {"nobody to ask"} if not levels[-1].reached.all() else set()
     assert reached == {0, 1, 2, "nobody to ask"}
 
@@ -103,8 +103,8 @@ def test_an_answer_depends_on_its_object_alone(problem):
 def test_a_level_that_is_not_reached_says_what_was_said_before():
     p, q = np.array([[0.6, 0.4], [0.9, 0.1]]), np.array([[0.2, 0.8], [0.9, 0.1]])
     levels = [
-        Said(p, np.array([0, 0]), np.array([True, True])),
-        Said(q, np.array([7, 0]), np.array([True, False])),
+        LevelAnswers(p, np.array([0, 0]), np.array([True, True])),
+        LevelAnswers(q, np.array([7, 0]), np.array([True, False])),
     ]
     for threshold, number, alignments in ((0.5, 0, 0), (0.6, 0, 0), (0.7, 1, 7), (2.0, 1, 7)):
         found, answered, asked = followed(levels, threshold)

@@ -66,7 +66,7 @@ def inner_figures(K, codes, fold):
     for name, table in tables.items():
         training = training_on(table, stage, CONFIG["selectors"][name], PARTITION, CONFIG)
         asked = ScoreCache(lambda rows, others: K[rows[:, None], others], N, symmetric=True)
-        training = replace(training, asked=asked, evidence=transforms["evalue"])
+        training = replace(training, cache=asked, evidence=transforms["evalue"])
         own = [recipe for recipe in CONFIG["recipes"] if recipe["selector"] == name]
         recipes = training.train_recipes(own, CONFIG["learners"], transforms, factorless)
         figures += [

@@ -3,7 +3,8 @@
 from kreinflow.answering.relatives import MORE, NEAREST
 from kreinflow.config import relating_costs
 from kreinflow.fitting.fit_cascade import SAMPLE
-from kreinflow.fitting.fit_unknown import LEFT_OUT, STRANGERS
+from kreinflow.fitting.fit_unknown import LEFT_OUT
+from kreinflow.fitting.strangers import STRANGERS
 
 
 def statistics(n=10_000, classes=20, length=300.0):

@@ -1,7 +1,5 @@
 """Views and lifts of the estimators: other libraries, the workflow's path and each other."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -15,9 +13,8 @@ from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.errors import InputError
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.estimators import KreinClassifier, NystroemClassifier
-from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.pipeline import LiftSource, Settings, training
 from kreinflow.fitting.run import Run
-from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
@@ -56,14 +53,12 @@ def workflow(folder, source, transform, **recipe):
     partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))
     run = Run(dataset, partition, scores.rectangle(rows, chosen), chosen, scores.self_scores())
     landmarks, part = run.landmarks(table), run.training_part(ALL)
-    fits = InnerFits(
-        inner_partition(part, config["inner_folds"], 0, ALL),
-        run.choose_again(stage, selector, len(table)),
-    )
-    lifting = partial(run.lifting, part, letters, 0)
-    training = Training(landmarks, part, fits, RejectRule(config["reject_error"]), 0, lifting)
+    settings = Settings(ALL, 0, config["inner_folds"], RejectRule(config["reject_error"]))
+    again = run.choose_again(stage, selector, len(table))
+    source = LiftSource(run.objects, dataset.digests, letters)
+    learning = training(landmarks, part, settings, source, again)
     kernel = landmark_kernel(landmarks, part, transforms[transform])
-    classifier = training.train(recipe, config["learners"]["it"], None, kernel).classifier
+    classifier = learning.train(recipe, config["learners"]["it"], None, kernel).classifier
     own = landmarks.scores, landmarks.self_scores, landmarks.lengths
     seen = [array[dataset.rows] for array in own]
     query = Query(*seen, run.objects.take(dataset.rows) if letters else None)

@@ -15,7 +15,8 @@ from kreinflow.files.tables import read_table, write_table
 from kreinflow.fitting import best_hits as hits
 from kreinflow.fitting.best_hits import HIT_COLUMNS
 from kreinflow.fitting.factors import make_factors
-from kreinflow.fitting.run import Run, climb_fold, predict_fold
+from kreinflow.fitting.predictions import FoldRecords
+from kreinflow.fitting.run import Run
 from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
@@ -222,19 +223,18 @@ def test_of_a_recipe_that_asks_it_is_the_best_of_those_asked(asking, way, togeth
     run, dataset, scores = asking.run, asking.run.dataset, asking.scores
     classifier = replace(asking.classifier, **dict.fromkeys(WAYS[way]))
     if way == "relatives":  # which ask for the records that the first stage is unsure of
-        first = predict_fold(run, asking.landmarks, FOLD, "it", classifier)
+        first = FoldRecords(run, asking.landmarks, FOLD, classifier).predictions("it")
         unsure = float(first.filter(regex="^p_").max(axis=1).median()) / 2
         rule = replace(classifier.relatives, null=None, strangeness=None, sure_threshold=unsure)
         classifier = replace(classifier, relatives=rule)
-    aligned = run.asking(asking.scheme, "auto", 1)
+    aligned = run.pair_scores(asking.scheme, "auto", 1)
     every = np.arange(len(dataset.digests))
     aligned(every, np.tile(every, (len(every), 1)))  # another recipe of the job asked for all
     counted = Counted(aligned)
-    climbed = None
+    tested = FoldRecords(run, asking.landmarks, FOLD, classifier, counted)
     if classifier.cascade is not None:
-        climbed = climb_fold(run, asking.landmarks, FOLD, classifier, counted)
-    heard = climbed and climbed.hits
-    table = predict_fold(run, asking.landmarks, FOLD, "it", classifier, counted, heard)
+        tested.curve()
+    table = tested.predictions("it")
     rows, training = dataset.rows[run.partition.testing(FOLD)], run.training_part(FOLD).rows
     asked, own = [], np.diag(scores)
     columns = set(run.union.tolist()) & set(training.tolist())
@@ -262,8 +262,9 @@ def test_of_a_cascade_that_asks_all_records_it_is_the_best_of_all(asking):
     *fewer, _ = cascade.steps
     cascade = replace(cascade, steps=(*fewer, len(cascade.records)))
     classifier = replace(asking.classifier, cascade=cascade, relatives=None)
-    counted = Counted(run.asking(asking.scheme, "auto", 1))
-    climbed = climb_fold(run, asking.landmarks, FOLD, classifier, counted)
+    counted = Counted(run.pair_scores(asking.scheme, "auto", 1))
+    tested = FoldRecords(run, asking.landmarks, FOLD, classifier, counted)
+    tested.curve()
     again = {other for _, other in counted.pairs} & set(asking.landmarks.rows.tolist())
     assert again, "of the two records of a landmark one is asked"
     training, own = np.unique(run.training_part(FOLD).rows), np.diag(asking.scores)
@@ -271,7 +272,7 @@ def test_of_a_cascade_that_asks_all_records_it_is_the_best_of_all(asking):
         best(asking.scores, own, row, training, dataset.digests, dataset.row_labels)
         for row in dataset.rows[run.partition.testing(FOLD)]
     ]
-    table = climbed.hits.table()
+    table = tested.hits.table()
     assert table["hit"].tolist() == expected
     assert set(table["hit_among"]) == set(table["hit_of"]) == {len(training)}
 
@@ -291,7 +292,7 @@ def test_all_recipes_share_one_look_at_the_columns(asking, monkeypatch):
     training, own = np.unique(run.training_part(FOLD).rows), np.diag(scores)
     for name in ("one", "other"):
         classifier = replace(asking.classifier, cascade=None, relatives=None)
-        table = predict_fold(run, asking.landmarks, FOLD, name, classifier)
+        table = FoldRecords(run, asking.landmarks, FOLD, classifier).predictions(name)
         assert table["hit"].tolist() == [
             best(scores, own, row, training, dataset.digests, dataset.row_labels)
             for row in dataset.rows[run.partition.testing(FOLD)]
@@ -302,10 +303,11 @@ def test_all_recipes_share_one_look_at_the_columns(asking, monkeypatch):
 
 def test_no_hit_takes_an_alignment(asking):
     run, classifier = asking.run, asking.classifier
-    asked = run.asking(asking.scheme, "auto", 1)
-    climbed = climb_fold(run, asking.landmarks, FOLD, classifier, asked)
+    asked = run.pair_scores(asking.scheme, "auto", 1)
+    tested = FoldRecords(run, asking.landmarks, FOLD, classifier, asked)
+    tested.curve()
     before = asked.aligned
-    climbed.hits.table()
+    tested.hits.table()
     assert asked.aligned == before > 0
 
 
@@ -317,9 +319,10 @@ def test_a_cascade_without_levels_asks_nobody(asking):
         weights=asking.classifier.cascade.weights[:1],
     )
     classifier = replace(asking.classifier, cascade=cascade, relatives=None)
-    asked = asking.run.asking(asking.scheme, "auto", 1)
-    climbed = climb_fold(asking.run, asking.landmarks, FOLD, classifier, asked)
-    table = predict_fold(asking.run, asking.landmarks, FOLD, "it", classifier, asked, climbed.hits)
+    asked = asking.run.pair_scores(asking.scheme, "auto", 1)
+    tested = FoldRecords(asking.run, asking.landmarks, FOLD, classifier, asked)
+    tested.curve()
+    table = tested.predictions("it")
     assert (table["hit"] == "").all()
     assert asked.aligned == 0
 
@@ -328,10 +331,11 @@ def test_the_columns_come_back_from_a_file(asking, tmp_path):
     run = asking.run
     names = dict(zip(run.dataset.classes, ("3.10", "3.1", "NA"), strict=True))
     dataset = replace(run.dataset, classes=tuple(names.values()))
-    run, asked = replace(run, dataset=dataset), run.asking(asking.scheme, "auto", 1)
+    run, asked = replace(run, dataset=dataset), run.pair_scores(asking.scheme, "auto", 1)
     classifier = replace(asking.classifier, classes=dataset.classes)
-    climbed = climb_fold(run, asking.landmarks, FOLD, classifier, asked)
-    table = predict_fold(run, asking.landmarks, FOLD, "it", classifier, asked, climbed.hits)
+    tested = FoldRecords(run, asking.landmarks, FOLD, classifier, asked)
+    tested.curve()
+    table = tested.predictions("it")
     assert list(table)[6:12] == ["reason", "unknown_p", "alignments", *HIT_COLUMNS]
     write_table(tmp_path / "p.tsv.gz", table)
     found = read_table(tmp_path / "p.tsv.gz", PREDICTION_COLUMNS, PREDICTION_TEXT)

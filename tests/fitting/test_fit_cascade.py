@@ -10,7 +10,7 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.answering.cascade import Said, followed
+from kreinflow.answering.cascade import LevelAnswers, followed
 from kreinflow.answering.label_sets import outcomes
 from kreinflow.answering.query import Query
 from kreinflow.answering.record_scores import SMALLEST
@@ -105,9 +105,9 @@ class Families:
         )
         return classifier.decided(query)
 
-    def climbed(self, classifier):
+    def level_answers(self, classifier):
         cascade = classifier.cascade
-        return cascade.climbed(cascade.scores(self.tested(classifier)))
+        return cascade.level_answers(cascade.scores(self.tested(classifier)))
 
     def right(self, levels, threshold):
         said, _, alignments = followed(levels, threshold)
@@ -168,7 +168,7 @@ def test_what_all_classes_share_has_no_weight_and_their_names_none():
 
 def test_a_cascade_says_more_than_a_first_stage_that_says_little(families):
     classifier = families.trained({"loss": 0.01}, learner={"method": "nearest_landmark"}).classifier
-    levels = families.climbed(classifier)
+    levels = families.level_answers(classifier)
     first, _ = families.right(levels, 0.0)
     everything, _ = families.right(levels, 2.0)
     own, alignments = families.right(levels, classifier.cascade.threshold)
@@ -193,7 +193,7 @@ def test_figures_are_those_of_the_combined_answers(families, trained):
     # So is what sets are made by.
     calibration, first = trained.classifier.calibration, alone.classifier.calibration
     assert len(calibration.conformity) == figures["inner_records"]
-    assert calibration.header["wrong"] / 180 < first.header["wrong"] / 168
+    assert len(calibration.wrong) / 180 < len(first.wrong) / 168
 
 
 def test_each_pair_of_training_records_is_asked_once():
@@ -252,7 +252,7 @@ def test_noise_gives_chance_inside_and_outside():
         families = Families(n=420, seed=seed, spread=0.0, n_classes=3, tested=150)
         trained = families.trained({"loss": 0.03})
         right, _ = families.right(
-            families.climbed(trained.classifier), trained.classifier.cascade.threshold
+            families.level_answers(trained.classifier), trained.classifier.cascade.threshold
         )
         accuracies.append([right.mean(), trained.figures["inner_accuracy"]])
         best.append(families.trained(None).figures["inner_accuracy"])
@@ -269,7 +269,7 @@ def test_the_loss_against_asking_all_is_kept(loss):
     for seed in range(6):
         families = Families(seed=10 + seed, spread=0.7)
         classifier = families.trained({"loss": loss}).classifier
-        levels = families.climbed(classifier)
+        levels = families.level_answers(classifier)
         own, alignments = families.right(levels, classifier.cascade.threshold)
         everything, all_alignments = families.right(levels, 2.0)
         lost.append(everything.mean() - own.mean())
@@ -285,7 +285,7 @@ def test_sets_hold_what_they_promise_where_inner_folds_choose_otherwise():
         families = Families(n=216, seed=30 + seed, spread=1.8, tested=600)
         classifier = families.trained({"loss": 0.005}).classifier
         cascade, y = classifier.cascade, families.y[families.n :]
-        said, *_ = followed(families.climbed(classifier), cascade.threshold)
+        said, *_ = followed(families.level_answers(classifier), cascade.threshold)
         probabilities = softmax(np.log(np.maximum(said, SMALLEST)) / cascade.temperature, axis=1)
         held.append(outcomes(classifier.calibration, probabilities, y)["held_90"].mean())
     assert np.mean(held) > 0.9
@@ -298,7 +298,7 @@ def test_a_mean_number_of_alignments_is_kept():
         families = Families(seed=20 + seed, spread=0.7)
         trained = families.trained({"alignments": 40})
         _, alignments = families.right(
-            families.climbed(trained.classifier), trained.classifier.cascade.threshold
+            families.level_answers(trained.classifier), trained.classifier.cascade.threshold
         )
         asked.append(len(families.landmarks) + 1 + alignments.mean())
         assert trained.figures["alignments_per_query"] <= 44
@@ -366,7 +366,7 @@ def test_the_threshold_of_a_loss_against_trying_all():
     levels = []
     for certain in (1.0, 3.0):
         said = softmax(certain * (np.eye(3)[truth] + rng.normal(size=(n, 3)) * 0.6), axis=1)
-        levels.append(Said(said, np.full(n, 10 * int(certain)), np.ones(n, dtype=bool)))
+        levels.append(LevelAnswers(said, np.full(n, 10 * int(certain)), np.ones(n, dtype=bool)))
     plan = Plan(1, False, levels, ())
     everything = followed(levels, 2.0)[0].argmax(axis=1) == truth
     for loss in (0.001, 0.005, 0.02, 0.1, 1.0):
@@ -395,7 +395,7 @@ def test_the_threshold_of_a_number_of_alignments_against_trying_all(most):
     for step, certain in enumerate((1.0, 2.0, 3.0)):
         said = softmax(certain * (np.eye(3)[truth] + rng.normal(size=(n, 3)) * 0.6), axis=1)
         reached = np.ones(n, dtype=bool) if not step else rng.random(n) < 0.9
-        levels.append(Said(said, step * rng.integers(10, 20, size=n) + 3 * step, reached))
+        levels.append(LevelAnswers(said, step * rng.integers(10, 20, size=n) + 3 * step, reached))
     plans = [Plan(number, False, levels[: number + 1], ()) for number in range(3)]
     best = []
     for plan in plans:

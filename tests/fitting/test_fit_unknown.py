@@ -10,7 +10,8 @@ from kreinflow.answering.query import Query
 from kreinflow.classify.classification import LEVEL_COLUMNS, classify_file
 from kreinflow.classify.new_objects import Options
 from kreinflow.fitting import fit_unknown as relating
-from kreinflow.fitting.fit_unknown import STRANGERS, Relating, made_strange
+from kreinflow.fitting.fit_unknown import Relating
+from kreinflow.fitting.strangers import STRANGERS, made_strange
 from kreinflow.sequences.payload import digest
 from sequence_pairs import rectangle
 from small_inputs import (
@@ -56,7 +57,7 @@ def relating_of(it):
     """What tells of relatives, of all that a recipe was trained on."""
     t = it.training
     objects = t.liftings({"views": {}, "lift": {}}).objects
-    return Relating(t.landmarks, t.part, objects, t.evidence, t.strangers, t.asked)
+    return Relating(t.landmarks, t.part, objects, t.evidence, t.strangers, t.cache)
 
 
 def table_of(it, folder, records):
@@ -289,7 +290,7 @@ def test_records_calibrate_in_front_of_all_others(tmp_path):
         None,
         n,
     )
-    scores = t.asked(rows, np.tile(rows, (n, 1)))
+    scores = t.cache(rows, np.tile(rows, (n, 1)))
     normalised = scores / np.sqrt(np.outer(known.self_scores, known.self_scores))
     gains = -relatives.evidence.log_evalues(scores, known.lengths[:, None], known.lengths)
     landmarks = set(known.landmarks[known.landmarks >= 0].tolist())

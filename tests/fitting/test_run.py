@@ -20,16 +20,11 @@ from kreinflow.classify.new_objects import Options
 from kreinflow.evaluation.metrics import COST_COLUMNS, REASON_COLUMNS
 from kreinflow.files.arrays import write_array
 from kreinflow.files.tables import write_table
+from kreinflow.fitting import predictions as module
 from kreinflow.fitting import run as models_run
 from kreinflow.fitting.best_hits import HIT_COLUMNS
-from kreinflow.fitting.run import (
-    UnknownRecords,
-    asking,
-    climb_fold,
-    objects_of,
-    open_run,
-    predict_fold,
-)
+from kreinflow.fitting.predictions import FoldRecords, UnknownRecords
+from kreinflow.fitting.run import objects_of, open_run, pair_scores
 from kreinflow.sequences.dataset import write_dataset, write_rows
 from kreinflow.sequences.payload import Matrix
 from sequence_pairs import rectangle
@@ -112,7 +107,7 @@ def test_a_fold_predicts_what_it_tests(kept):
     it, files, *_ = kept
     run = open_run(files)
     landmarks = run.landmarks(landmark_table(it))
-    table = predict_fold(run, landmarks, "r0f1", "one", it.model.classifier)
+    table = FoldRecords(run, landmarks, "r0f1", it.model.classifier).predictions("one")
     assert table["id"].tolist() == list(it.dataset.ids[1::3])
     assert set(zip(table["recipe"], table["repeat"], table["fold"], strict=True)) == {("one", 0, 1)}
     labels = np.array(it.dataset.classes)
@@ -128,7 +123,7 @@ def test_a_fold_predicts_what_it_tests(kept):
     assert table["error_p"].tolist() == p_values.tolist()
     assert table["size_99"].isna().all(), "30 records are too few"
     assert tuple(table.columns[-len(SET_COLUMNS) :]) == SET_COLUMNS
-    nothing = predict_fold(run, landmarks, "all", "one", it.model.classifier)
+    nothing = FoldRecords(run, landmarks, "all", it.model.classifier).predictions("one")
     assert nothing.empty
     assert list(nothing.columns) == list(table.columns)
 
@@ -138,10 +133,10 @@ def test_the_best_hit_is_that_of_all_columns_whatever_landmarks_a_recipe_has(kep
     run, testing = open_run(files), np.arange(len(it.dataset.ids)) % 3 == 1
     rows, training = it.dataset.rows[testing], np.unique(it.dataset.rows[~testing])
     landmarks = run.landmarks(landmark_table(it))
-    table = predict_fold(run, landmarks, "r0f1", "one", it.model.classifier)
+    table = FoldRecords(run, landmarks, "r0f1", it.model.classifier).predictions("one")
     assert (table["hit"] == "").all(), "the columns are not all training records"
     run = replace(run, scores=scores, union=np.arange(len(scores)))
-    table = predict_fold(run, landmarks, "r0f1", "one", it.model.classifier)
+    table = FoldRecords(run, landmarks, "r0f1", it.model.classifier).predictions("one")
     near = scores[np.ix_(rows, training)]
     assert ((near == near.max(axis=1, keepdims=True)).sum(axis=1) == 1).all(), "none are equal"
     best = training[near.argmax(axis=1)]
@@ -213,7 +208,7 @@ def asks(tmp_path_factory):
     files, *more = run_of(it, folder)
     run = open_run(files)
     climbed = climbed_by(it, run)
-    it.threshold = float(np.median(climbed.said[0].probabilities.max(axis=1)))
+    it.threshold = float(np.median(climbed.levels[0].probabilities.max(axis=1)))
     cascade = replace(it.classifier.cascade, threshold=it.threshold, reject_threshold=0.9)
     it.classifier = replace(it.classifier, cascade=cascade)
     return it, run, *more
@@ -221,8 +216,8 @@ def asks(tmp_path_factory):
 
 def climbed_by(it, run, backend="auto", threads=1):
     """What all levels say of the second fold."""
-    asked = run.asking(it.model.scheme, backend, threads)
-    return climb_fold(run, run.landmarks(landmark_table(it)), "r0f1", it.classifier, asked)
+    asked = run.pair_scores(it.model.scheme, backend, threads)
+    return FoldRecords(run, run.landmarks(landmark_table(it)), "r0f1", it.classifier, asked).curve()
 
 
 def answers(it, scores, rows, threshold=None):
@@ -251,7 +246,7 @@ def test_what_is_asked_is_aligned_once(asks, backend, monkeypatch):
         return align_pair_lists(packed, rows, others, *more)
 
     monkeypatch.setattr(models_run, "align_pair_lists", counting)
-    asked = run.asking(it.model.scheme, backend, 2)
+    asked = run.pair_scores(it.model.scheme, backend, 2)
     rows, others = np.array([3, 8, 3]), np.array([[8, 20, -1], [3, 3, 21], [20, 3, 5]])
     for _ in range(2):
         found = asked(rows, others)
@@ -268,7 +263,7 @@ def test_a_score_that_parasail_does_not_find_ends_the_job(asks, monkeypatch):
         return align_pair_lists(*arguments) + 1
 
     monkeypatch.setattr(models_run, "align_pair_lists", wrong)
-    asked = run.asking(it.model.scheme, "auto", 1)
+    asked = run.pair_scores(it.model.scheme, "auto", 1)
     with pytest.raises(KreinflowError, match="by parasail.*Set the alignment backend parasail"):
         asked(np.arange(5), np.arange(5, 10)[:, None])
 
@@ -284,7 +279,7 @@ def test_a_job_checks_a_thousand_pairs_at_most(asks, monkeypatch):
     monkeypatch.setattr(models_run, "compare_with_parasail", counting)
     monkeypatch.setattr(models_run, "SAMPLE", 7)
     monkeypatch.setattr(models_run, "CHECKED", 0.1)
-    asked = run.asking(it.model.scheme, "auto", 1)
+    asked = run.pair_scores(it.model.scheme, "auto", 1)
     for row in range(4):
         asked(np.array([row]), np.arange(4, 30)[None, :])
     assert checked == [3, 3, 1]
@@ -294,8 +289,8 @@ def test_a_fold_answers_through_the_cascade(asks, monkeypatch):
     it, run, scores, _ = asks
     landmarks, fold = run.landmarks(landmark_table(it)), "r0f1"
     climbed = climbed_by(it, run)
-    asked = run.asking(it.model.scheme, "auto", 1)
-    table = predict_fold(run, landmarks, fold, "one", it.classifier, asked, climbed.hits)
+    asked = run.pair_scores(it.model.scheme, "auto", 1)
+    table = FoldRecords(run, landmarks, fold, it.classifier, asked).predictions("one")
     rows = it.dataset.rows[1::3]
     expected = answers(it, scores, rows)
     assert 0 < (expected.stage > 0).sum() < len(rows), "some ask, and others do not"
@@ -303,14 +298,16 @@ def test_a_fold_answers_through_the_cascade(asks, monkeypatch):
     np.testing.assert_array_equal(probabilities, expected.probabilities)
     base = len(it.rows) + 1  # with itself
     np.testing.assert_array_equal(table["alignments"], base + expected.alignments)
-    first = predict_fold(run, landmarks, fold, "one", it.classifier)
+    first = FoldRecords(run, landmarks, fold, it.classifier).predictions("one")
     assert not table.equals(first)
     assert set(first["alignments"]) == {base}
     raw = replace(it.classifier, transform=make_transform("raw"))
-    assert set(predict_fold(run, landmarks, fold, "one", raw)["alignments"]) == {base - 1}
-    monkeypatch.setattr(models_run, "_ASKING_ROWS", 3)
+    assert set(FoldRecords(run, landmarks, fold, raw).predictions("one")["alignments"]) == {
+        base - 1
+    }
+    monkeypatch.setattr(module, "_ROWS", 3)
     in_parts = climbed_by(it, run, "parasail", 2)
-    for one, other in zip(climbed.said, in_parts.said, strict=True):
+    for one, other in zip(climbed.levels, in_parts.levels, strict=True):
         for a, b in zip(one, other, strict=True):
             np.testing.assert_array_equal(a, b)
 
@@ -319,7 +316,10 @@ def test_a_fold_tells_reasons(asks, monkeypatch):
     it, run, *_ = asks
     classifier = replace(it.classifier, relatives=made_up_relatives(it.classifier, it.model.scheme))
     rows = it.dataset.rows[1::3]
-    landmarks, asked = run.landmarks(landmark_table(it)), run.asking(it.model.scheme, "auto", 1)
+    landmarks, asked = (
+        run.landmarks(landmark_table(it)),
+        run.pair_scores(it.model.scheme, "auto", 1),
+    )
     expected = classifier.answer(
         Query(
             np.asarray(landmarks.scores[rows]),
@@ -330,16 +330,16 @@ def test_a_fold_tells_reasons(asks, monkeypatch):
         )
     )
     assert len(set(expected.reason)) > 1
-    given = run, landmarks, "r0f1", "one", classifier
+    tested = FoldRecords(run, landmarks, "r0f1", classifier, asked)
     for size in (1000, 3):
-        monkeypatch.setattr(models_run, "_ASKING_ROWS", size)
-        table = predict_fold(*given, asked, climbed_by(it, run).hits)
+        monkeypatch.setattr(module, "_ROWS", size)
+        table = tested.predictions("one")
         assert table["reason"].tolist() == expected.reason.tolist()
         np.testing.assert_array_equal(table["unknown_p"], expected.p_value)
         base = len(it.rows) + 1
         np.testing.assert_array_equal(table["alignments"], base + expected.alignments)
         assert table["alignments"].nunique() > 1
-    first = predict_fold(run, landmarks, "r0f1", "one", it.classifier)
+    first = FoldRecords(run, landmarks, "r0f1", it.classifier).predictions("one")
     assert set(first["reason"]) <= {"", "unsure"}
     assert first["unknown_p"].isna().all()
 
@@ -351,9 +351,12 @@ def test_what_a_fold_counts_is_what_classify_counts(asks, tmp_path):
     records = [(it.dataset.ids[i], "a", it.dataset.sequences[it.dataset.rows[i]]) for i in tested]
     path = write_fasta(tmp_path / "x.fasta", [(id, a, s.decode()) for id, a, s in records])
     theirs = classify_file(replace(it.model, classifier=classifier), path)
-    landmarks, asked = run.landmarks(landmark_table(it)), run.asking(it.model.scheme, "auto", 1)
+    landmarks, asked = (
+        run.landmarks(landmark_table(it)),
+        run.pair_scores(it.model.scheme, "auto", 1),
+    )
     asked(np.arange(30), np.tile(np.arange(30), (30, 1)))  # another recipe of the job asked for all
-    own = predict_fold(run, landmarks, "r0f1", "one", classifier, asked)
+    own = FoldRecords(run, landmarks, "r0f1", classifier, asked).predictions("one")
     assert own["alignments"].tolist() == theirs["alignments"].tolist()
     assert own["alignments"].nunique() > 1
 
@@ -365,19 +368,19 @@ def test_of_a_matrix_scores_are_counted(kept):
         run, dataset=replace(run.dataset, payload=Matrix(np.eye(30), kind="similarity"))
     )
     landmarks = run.landmarks(landmark_table(it))
-    table = predict_fold(matrix, landmarks, "r0f1", "one", it.model.classifier)
+    table = FoldRecords(matrix, landmarks, "r0f1", it.model.classifier).predictions("one")
     assert set(table["alignments"]) == {len(it.rows)}
 
 
 def test_the_curve_of_a_fold_is_what_each_threshold_gives(asks):
     it, run, scores, _ = asks
-    asked = run.asking(it.model.scheme, "auto", 1)
+    asked = run.pair_scores(it.model.scheme, "auto", 1)
     landmarks = run.landmarks(landmark_table(it))
-    climbed = climb_fold(run, landmarks, "r0f1", it.classifier, asked)
+    climbed = FoldRecords(run, landmarks, "r0f1", it.classifier, asked).curve()
     rows = it.dataset.rows[1::3]
     truth = run.testing_part("r0f1").labels
     before = asked.aligned
-    curve = climbed.curve(truth)
+    curve = climbed.table(truth)
     base = len(it.rows) + 1
     for threshold, alignments, records, right, chosen in curve.itertuples(index=False):
         found = answers(it, scores, rows, threshold)
@@ -393,7 +396,7 @@ def test_the_curve_of_a_fold_is_what_each_threshold_gives(asks):
     assert (curve["chosen"] == "yes").sum() == 1
     assert curve["alignments"].iloc[0] == base
     assert asked.aligned == before, "a curve asks for nothing more"
-    first = replace(climbed, said=climbed.said[:1]).curve(truth)
+    first = replace(climbed, levels=climbed.levels[:1]).table(truth)
     assert first["threshold"].tolist() == [0, it.threshold, 2], "there is nothing to choose"
     assert set(first["alignments"]) == {base}
 
@@ -417,8 +420,8 @@ def test_unknown_records_are_answered_through_the_cascade(asks, monkeypatch):
     assert (expected.stage > 0).any()
     given = records, scores[held][:, union], union, None
     for size in (1000, 3):
-        monkeypatch.setattr(models_run, "_ASKING_ROWS", size)
-        asked = asking(sequences, it.model.scheme, "auto", 1)
+        monkeypatch.setattr(module, "_ROWS", size)
+        asked = pair_scores(sequences, it.model.scheme, "auto", 1)
         told = UnknownRecords(*given, asked)
         table = told.predict(it.rows, "r0f2", "one", it.classifier)
         np.testing.assert_array_equal(table["probability"], expected.probabilities.max(axis=1))
@@ -433,7 +436,7 @@ def test_of_several_labels_a_fold_predicts_them_all(tmp_path):
     run = replace(open_run(files), dataset=it.dataset)
     landmarks = run.landmarks(landmark_table(it))
     classifier = it.model.classifier
-    table = predict_fold(run, landmarks, "r0f1", "one", classifier)
+    table = FoldRecords(run, landmarks, "r0f1", classifier).predictions("one")
     assert list(table) == [
         "recipe",
         "repeat",
@@ -460,7 +463,9 @@ def test_of_several_labels_a_fold_predicts_them_all(tmp_path):
     assert (table["hit"] == "").all()
     assert table[["hit_among", "hit_of"]].isna().all(axis=None)
     several = replace(classifier.several, thresholds=np.full(3, 1 - 1e-12))
-    none = predict_fold(run, landmarks, "r0f1", "one", replace(classifier, several=several))
+    none = FoldRecords(run, landmarks, "r0f1", replace(classifier, several=several)).predictions(
+        "one"
+    )
     assert (none["predicted"] == "").all()
     assert (none["reason"] == "unsure").all()
     assert ((table["reason"] == "unsure") == (table["predicted"] == "")).all()

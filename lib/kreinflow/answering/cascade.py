@@ -212,7 +212,7 @@ class Cascade(State):
         up = np.flatnonzero(raw.max(axis=1) < self.threshold)
         scores = self.scores(query.take(up))
         raw[up], number, alignments[up] = followed(
-            self.climbed(scores, self.threshold), self.threshold
+            self.level_answers(scores, self.threshold), self.threshold
         )
         probabilities = self.calibrated(raw)
         labels = probabilities[up].argmax(axis=1)
@@ -248,15 +248,17 @@ class Cascade(State):
         """Return the probabilities of answers, of those that the levels give."""
         return np.asarray(softmax(np.log(np.maximum(raw, SMALLEST)) / self.temperature, axis=1))
 
-    def climbed(self, scores: RecordScores, threshold: float = np.inf) -> list["Said"]:
+    def level_answers(
+        self, scores: RecordScores, threshold: float = np.inf
+    ) -> list["LevelAnswers"]:
         """Return what each level says of the objects that get there, level 0 the first."""
         n = len(scores.query)
         first = logit(scores.query.decisions[:, :, None], self.weights[0])
-        found = [Said(first, np.zeros(n, dtype=np.int64), np.ones(n, dtype=bool))]
+        found = [LevelAnswers(first, np.zeros(n, dtype=np.int64), np.ones(n, dtype=bool))]
         for level, weights in zip(self.levels, self.weights[1:], strict=True):
             before = found[-1]
             copies = before.probabilities.copy(), before.alignments.copy()
-            said = Said(*copies, np.zeros(n, dtype=bool))
+            said = LevelAnswers(*copies, np.zeros(n, dtype=bool))
             found.append(said)
             up = np.flatnonzero(before.probabilities.max(axis=1) < threshold)
             if not up.size:
@@ -340,7 +342,7 @@ class Cascade(State):
         return cls(**{**values, "steps": tuple(steps.tolist()), "weights": tuple(weights)})
 
 
-class Said(NamedTuple):
+class LevelAnswers(NamedTuple):
     """What a level says of n objects.
 
     Parameters
@@ -358,7 +360,9 @@ class Said(NamedTuple):
     reached: NDArray[np.bool_]
 
 
-def followed(levels: Sequence[Said], threshold: float) -> tuple[FloatArray, IntArray, IntArray]:
+def followed(
+    levels: Sequence[LevelAnswers], threshold: float
+) -> tuple[FloatArray, IntArray, IntArray]:
     """Return what is said of objects that go up while their largest probability is too small.
 
     Returns

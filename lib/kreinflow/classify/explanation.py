@@ -8,7 +8,15 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.traceback import Alignment, trace
-from kreinflow.answering.cascade import FEATURES, FIRST, NEAREST, STAGES, Answers, Level, Said
+from kreinflow.answering.cascade import (
+    FEATURES,
+    FIRST,
+    NEAREST,
+    STAGES,
+    Answers,
+    Level,
+    LevelAnswers,
+)
 from kreinflow.answering.query import Decided
 from kreinflow.answering.record_scores import cached
 from kreinflow.answering.score_cache import ScoreCache
@@ -327,7 +335,7 @@ class _CascadeTables:
         """Return all tables; ``before`` are the alignments before any record is asked."""
         cascade = self.cascade
         levels = (Level(FIRST, 0), *cascade.levels)
-        came = list(_came(cascade.climbed(self.scores, cascade.threshold), cascade.threshold))
+        came = list(_came(cascade.level_answers(self.scores, cascade.threshold), cascade.threshold))
         terms, tables = [self._terms(levels[0], self.query.decisions[:, :, None], 0)], {}
         for number, said in enumerate(came[1:], start=1):
             level, probabilities = levels[number], came[number - 1].probabilities
@@ -348,7 +356,9 @@ class _CascadeTables:
             **tables,
         )
 
-    def _levels(self, levels: tuple[Level, ...], came: list[Said], before: int) -> pd.DataFrame:
+    def _levels(
+        self, levels: tuple[Level, ...], came: list[LevelAnswers], before: int
+    ) -> pd.DataFrame:
         p = np.concatenate([said.probabilities for said in came])
         return pd.DataFrame(
             {
@@ -429,7 +439,7 @@ class _CascadeTables:
         return [self.model.classifier.classes[code] for code in codes.tolist()]
 
 
-def _came(said: list[Said], threshold: float) -> Iterator[Said]:
+def _came(said: list[LevelAnswers], threshold: float) -> Iterator[LevelAnswers]:
     """Yield what is said at the levels that the object came to."""
     for level in said:
         yield level

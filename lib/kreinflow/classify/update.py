@@ -6,7 +6,6 @@ workflow on all rows, so it is the one that training on all records with these l
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,9 @@ from kreinflow.classify.new_objects import unusable_rows
 from kreinflow.classify.new_records import NewRecords, with_new
 from kreinflow.fitting.factor_file import factor_table
 from kreinflow.fitting.factors import make_factors
-from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.pipeline import LiftSource, Settings, training
 from kreinflow.fitting.run import Run
-from kreinflow.fitting.training import Trained, Training
+from kreinflow.fitting.training import Trained
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.krein.landmark_kernel import Landmarks, landmark_kernel
 from kreinflow.landmarks.balls import EnclosingBalls
@@ -278,26 +277,18 @@ def _train(
         (entry,) = make_factors(landmarks, part, {recipe["transform"]: transform}, [recipe])
         embedding = entry.corrected[recipe["correction"]]
         (row,) = factor_table([entry]).to_dict("records")
-    letters = "" if model.scheme is None else model.scheme.matrix.alphabet
-    levels = classifier.levels
-    by_fork = isinstance(classifier.decision, SiblingsDecision)
-    training = Training(
+    levels, rule = classifier.levels, classifier.about["reject"]
+    reject = RejectRule(rule.get("error"), rule.get("coverage"), rule.get("confidence"))
+    again = training(
         landmarks,
         part,
-        InnerFits(inner_partition(part, settings["inner_folds"], seed, ALL)),
-        _reject_rule(classifier.about["reject"]),
-        seed,
-        partial(run.lifting, part, letters, seed),
+        Settings(ALL, seed, settings["inner_folds"], reject),
+        LiftSource.of(run, model.scheme),
         levels=None if levels is None else levels.of_more_classes(part.classes),
-        learn="siblings" if by_fork else "leaves",
+        learn="siblings" if isinstance(classifier.decision, SiblingsDecision) else "leaves",
     )
-    trained = training.train_again(recipe, learner, embedding, kernel, classifier)
+    trained = again.train_again(recipe, learner, embedding, kernel, classifier)
     return trained, {str(key): value for key, value in row.items()}
-
-
-def _reject_rule(stated: Mapping[str, float | None]) -> RejectRule:
-    """Return the rule of a threshold, of ``stated``."""
-    return RejectRule(stated.get("error"), stated.get("coverage"), stated.get("confidence"))
 
 
 def _model(

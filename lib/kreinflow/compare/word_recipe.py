@@ -7,24 +7,13 @@ import numpy as np
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.reject_threshold import RejectRule
-from kreinflow.base.random_streams import hash_keys
 from kreinflow.compare.words import INNER_FOLDS, LEARNER, LIFT
-from kreinflow.fitting.fit_lift import WIDTHS, Lifting, Widths
-from kreinflow.fitting.inner_folds import InnerFits, inner_partition
-from kreinflow.fitting.training import Training
+from kreinflow.fitting.pipeline import LiftSource, Settings, training
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.sequences.payload import digest
-from kreinflow.views.lift import SCORES
 from kreinflow.views.objects import Viewed
 
 SEED = 1
-
-
-class _LiftOfWords(Lifting):
-    """Tries widths of the words alone, for there are no scores."""
-
-    def _combinations(self) -> list[Widths]:
-        return [{SCORES: 1.0, "words": w} for w in WIDTHS["words"] if np.isfinite(w)]
 
 
 def train_on_words(
@@ -53,9 +42,7 @@ def train_on_words(
     landmarks = Landmarks(np.empty((n, 0)), np.ones(n), np.ones(n), none, none, "similarity")
     views = {"words": lengths}
     recipe = {"name": "words", "views": views, "lift": LIFT, "rank": "misfit"}
-    keys = hash_keys(SEED, "inducing points", digests)
-    lifting = _LiftOfWords(Viewed(sequences), part, views, LIFT, keys, letters)
-    fits = InnerFits(inner_partition(part, INNER_FOLDS, SEED, "words"))
-    training = Training(landmarks, part, fits, RejectRule(0.05), SEED, lambda _: lifting)
+    settings = Settings("words", SEED, INNER_FOLDS, RejectRule(0.05))
+    learning = training(landmarks, part, settings, LiftSource(Viewed(sequences), digests, letters))
     kernel = landmark_kernel(landmarks, part, make_transform("raw"))
-    return training.train(recipe, LEARNER, None, kernel).classifier
+    return learning.train(recipe, LEARNER, None, kernel).classifier

@@ -11,7 +11,8 @@ from kreinflow.config.cascade_costs import ASKED_PAIR, ASKED_PAIR_BYTES, KEPT_BY
 from kreinflow.config.costs import Seconds, Statistics, records
 from kreinflow.config.lift_costs import LIFTED_ENTRY, LIFTED_SCORE, words_seconds
 from kreinflow.fitting.fit_cascade import sample_size
-from kreinflow.fitting.fit_unknown import LEFT_OUT, STRANGERS
+from kreinflow.fitting.fit_unknown import LEFT_OUT
+from kreinflow.fitting.strangers import STRANGERS
 from kreinflow.views.nearest import WIDTH
 
 

@@ -27,7 +27,7 @@ from kreinflow.config.relating_costs import (
 )
 from kreinflow.fitting.cascade_choice import NEAREST_AT_MOST, Wanted
 from kreinflow.fitting.fit_cascade import sample_size
-from kreinflow.fitting.fit_unknown import STRANGERS
+from kreinflow.fitting.strangers import STRANGERS
 from kreinflow.landmarks.budgets import landmarks_wanted
 from kreinflow.sequences.partition import ALL
 

@@ -17,13 +17,11 @@ from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
-from kreinflow.base.random_streams import hash_keys
 from kreinflow.config.cross_references import correction_fault, lift_of
 from kreinflow.config.schema import complete, complete_method, nearest, schema
 from kreinflow.estimators.alignment_kernel import AlignedScores
-from kreinflow.fitting.fit_lift import Lifting
-from kreinflow.fitting.inner_folds import ChooseAgain, InnerFits, inner_partition
-from kreinflow.fitting.training import Training
+from kreinflow.fitting.inner_folds import ChooseAgain
+from kreinflow.fitting.pipeline import LiftSource, Settings, training
 from kreinflow.krein.correction import CORRECTIONS, LANDMARK_COORDINATES, CorrectedFactor, embed
 from kreinflow.krein.eigen import Eigenpairs
 from kreinflow.krein.landmark_kernel import (
@@ -216,7 +214,6 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
             kernel, _, embedding = self._fit_factor(landmarks, part, transform)
         else:  # which has a factor of its own
             kernel = landmark_kernel(landmarks, part, transform)
-        fits = InnerFits(inner_partition(part, folds, seed, ALL), choose_again)
         recipe = {
             "name": type(self).__name__,
             "transform": transform.name,
@@ -227,19 +224,22 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
             "cascade": cascade,
         }
 
-        def lifting(recipe: Mapping[str, Any]) -> Lifting:
-            keys, seen, letters = hash_keys(seed, "inducing points", digests), Viewed(), ""
-            if aligned is not None:
-                seen, letters = Viewed(list(aligned.sequences)), aligned.kernel.letters
-            return Lifting(seen, part, recipe["views"], recipe["lift"], keys, letters)
-
-        asked, evidence = None, None
+        source, cache, evidence = LiftSource(Viewed(), digests), None, None
         if aligned is not None:
-            asked = ScoreCache(aligned.pairs, len(aligned.sequences), symmetric=True)
+            objects = Viewed(list(aligned.sequences))
+            source = LiftSource(objects, digests, aligned.kernel.letters)
+            cache = ScoreCache(aligned.pairs, len(aligned.sequences), symmetric=True)
             evidence = evidence_of({}, aligned.kernel.scheme)
-        reject = RejectRule(REJECT_ERROR)
-        training = Training(landmarks, part, fits, reject, seed, lifting, asked, evidence)
-        trained = training.train(recipe, settings, embedding, kernel)
+        learning = training(
+            landmarks,
+            part,
+            Settings(ALL, seed, folds, RejectRule(REJECT_ERROR)),
+            source,
+            choose_again,
+            cache=cache,
+            evidence=evidence,
+        )
+        trained = learning.train(recipe, settings, embedding, kernel)
         self.landmark_classifier_ = trained.classifier
         self.training_ = trained.figures
 

@@ -19,7 +19,7 @@ from kreinflow.evaluation.centred_scores import CentredScores
 from kreinflow.fitting.factors import factor_key
 from kreinflow.fitting.inner_folds import ChooseAgain, InnerFits, choose, inner_partition
 from kreinflow.fitting.run import Run
-from kreinflow.fitting.training import said, shown
+from kreinflow.fitting.training import fit_figures, shown
 from kreinflow.krein.correction import embed
 from kreinflow.krein.double_centring import double_centre_factor
 from kreinflow.krein.eigen import Eigenpairs, eigenpairs
@@ -266,7 +266,7 @@ class _Fold:
         share = problem.n_landmarks / len(problem.part.rows)
         figures = {
             "rank": problem.embedding.rank,
-            **said(fitted, share, problem.part.classes),
+            **fit_figures(fitted, share, problem.part.classes),
             "hyper_parameters": shown(choice),
         }
         return learner, fitted, figures

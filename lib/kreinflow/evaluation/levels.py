@@ -1,7 +1,7 @@
 r"""How good predictions are at each level of classes that are paths.
 
 Each function takes the predictions table of :mod:`kreinflow.evaluation.metrics` with the column
-``node`` of ``kreinflow.fitting.run.predict_fold``. Folds of a repeat are pooled, repeats are
+``node`` of ``kreinflow.fitting.predictions.FoldRecords``. Folds of a repeat are pooled, repeats are
 averaged. Each table that is returned has the columns of the constant that its function names.
 
 A record counts at the levels that its label has. What is predicted *at* a level is its most likely

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.answering.cascade import STAGES, Cascade, Said
+from kreinflow.answering.cascade import STAGES, Cascade, LevelAnswers
 from kreinflow.answering.record_scores import SMALLEST
 from kreinflow.base.numerics import FloatArray, IntArray
 
@@ -52,13 +52,13 @@ class Plan:
 
     steps: int
     pairs: bool
-    levels: Sequence[Said]
+    levels: Sequence[LevelAnswers]
     weights: tuple[FloatArray, ...]
 
     def on(self, rows: NDArray[np.bool_]) -> "Plan":
         """Return what it said of some of the records."""
         levels = [
-            Said(level.probabilities[rows], level.alignments[rows], level.reached[rows])
+            LevelAnswers(level.probabilities[rows], level.alignments[rows], level.reached[rows])
             for level in self.levels
         ]
         return replace(self, levels=levels)

@@ -1,4 +1,4 @@
-"""What all levels of a cascade say of objects, and what a threshold makes of that."""
+"""What all levels of a cascade say of objects, and what each threshold makes of that."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from kreinflow.answering.cascade import Cascade, Said, followed
+from kreinflow.answering.cascade import Cascade, LevelAnswers, followed
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.fitting.best_hits import Hits
 
 CURVE_COLUMNS = (
     *("recipe", "repeat", "fold"),
@@ -24,39 +23,39 @@ quantiles of the largest probabilities at the levels that go on."""
 
 
 @dataclass(frozen=True, eq=False)
-class Climbed:
+class CascadeCurve:
     """Objects that went up all levels, whatever their probabilities are.
 
     Parameters
     ----------
     cascade : Cascade
-    said : sequence of Said
-        Level by level, the first stage first.
+    levels : sequence of LevelAnswers
+        The first stage first.
     base : int
         The alignments of an object before it asks any record.
-    hits : Hits
-        What heard all that they asked.
     """
 
     cascade: Cascade
-    said: Sequence[Said]
+    levels: Sequence[LevelAnswers]
     base: int
-    hits: Hits
+
+    @classmethod
+    def joined(
+        cls, cascade: Cascade, parts: Sequence[Sequence[LevelAnswers]], base: int
+    ) -> "CascadeCurve":
+        """Return the curve of what the levels say of some objects after the other."""
+        levels = [
+            LevelAnswers(*map(np.concatenate, zip(*level, strict=True)))
+            for level in zip(*parts, strict=True)
+        ]
+        return cls(cascade, levels, base)
 
     def at(self, threshold: float) -> tuple[FloatArray, FloatArray]:
-        """Return what a threshold makes of it.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            Calibrated probabilities.
-        ndarray of shape (n,)
-            Alignments, those with the landmarks among them.
-        """
-        raw, _, beyond = followed(self.said, threshold)
+        """Return calibrated probabilities and alignments, those with landmarks among them."""
+        raw, _, beyond = followed(self.levels, threshold)
         return self.cascade.calibrated(raw), np.asarray(self.base + beyond, dtype=np.float64)
 
-    def curve(self, truth: IntArray) -> pd.DataFrame:
+    def table(self, truth: IntArray) -> pd.DataFrame:
         """Return cost and accuracy at growing thresholds; columns as :data:`CURVE_COLUMNS`.
 
         Parameters
@@ -64,13 +63,12 @@ class Climbed:
         truth : ndarray of shape (n,)
             Codes of the classes; n is not 0.
         """
-        asking = [said.probabilities.max(axis=1) for said in self.said[:-1]]
+        going = [level.probabilities.max(axis=1) for level in self.levels[:-1]]
         shares = np.arange(1, POINTS - 1) / (POINTS - 1)
-        between = np.quantile(np.concatenate(asking), shares, method="higher") if asking else []
-        own = self.cascade.threshold
-        rows = []
+        between = np.quantile(np.concatenate(going), shares, method="higher") if going else []
+        own, rows = self.cascade.threshold, []
         for threshold in np.unique([0.0, *between, 2.0, own]).tolist():
-            raw, _, beyond = followed(self.said, threshold)
+            raw, _, beyond = followed(self.levels, threshold)
             right = int((raw.argmax(axis=1) == truth).sum())
             chosen = "yes" if threshold == own else "no"
             rows.append((threshold, self.base + beyond.mean(), len(truth), right, chosen))

@@ -5,30 +5,31 @@ meets the records that its inner fold learns from, in the space of the landmarks
 knows. The weights that it is measured with were learned from the other folds.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.calibration import TemperatureCalibrator
-from kreinflow.answering.cascade import Cascade, Said, followed
+from kreinflow.answering.cascade import Cascade, LevelAnswers, followed
+from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.pair_machines import PairMachines, fit_machine
 from kreinflow.answering.query import Decided
 from kreinflow.answering.record_scores import SMALLEST, Records, RecordScores, logit, pair_features
 from kreinflow.answering.reject_threshold import RejectRule
-from kreinflow.answering.score_cache import NOBODY, ScoreCache
+from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.fitting.cascade_choice import Plan, Wanted, chosen
-from kreinflow.fitting.fit_lift import Lifting, Widths
-from kreinflow.fitting.inner_folds import InnerFits
-from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
-from kreinflow.views.lift import Lift
+from kreinflow.fitting.first_stage import FirstStage, OutOfFold
+from kreinflow.fitting.record_index import records_of
+from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks
 
 STEPS = (10, 20, 50, 100, 200, 500, 1000)
 """Nearest records that are asked, step by step; no more than an inner fold has."""
@@ -56,42 +57,6 @@ def sample_size(n_records: int, n_classes: int) -> int:
     return min(n_records, SAMPLE, max(300, _FEATURES // n_classes))
 
 
-def places_of(wanted: IntArray, rows: IntArray) -> IntArray:
-    """Return the first place of each number among others, -1 for one that is not there."""
-    order = np.argsort(rows, kind="stable")
-    at = np.minimum(np.searchsorted(rows, wanted, sorter=order), len(rows) - 1)
-    found = order[at]
-    return np.where(rows[found] == wanted, found, NOBODY)
-
-
-@dataclass(frozen=True, eq=False)
-class FittedCascade:
-    """A cascade, and what it gave on the records that were held out.
-
-    Parameters
-    ----------
-    cascade : Cascade
-    places : ndarray of shape (n_sample,)
-        The records, by their places in the training part.
-    probabilities : ndarray of shape (n_sample, n_classes)
-        Of the cascade: its levels with the weights that the other inner folds learn, and its
-        threshold. Promises are made with these.
-    compared : ndarray of shape (n_sample, n_classes)
-        Of what the other inner folds choose in its place. Recipes are compared by these.
-    alignments : float
-        Mean for a query, beyond the landmarks, by what the other inner folds choose.
-    aligned : int
-        Pairs that the fit had aligned.
-    """
-
-    cascade: Cascade
-    places: IntArray
-    probabilities: FloatArray
-    compared: FloatArray
-    alignments: float
-    aligned: int
-
-
 def fit_logit(features: FloatArray, y: IntArray) -> FloatArray:
     r"""Return the weights of a conditional logit, shared by all classes.
 
@@ -107,8 +72,6 @@ def fit_logit(features: FloatArray, y: IntArray) -> FloatArray:
     D. McFadden (1974), Conditional logit analysis of qualitative choice behavior, in Frontiers in
     Econometrics, 105-142.
     """
-    from scipy.optimize import minimize  # slow to import
-
     n, _, p = features.shape
     if not n:
         return np.ones(p)
@@ -124,97 +87,57 @@ def fit_logit(features: FloatArray, y: IntArray) -> FloatArray:
     return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B").x)
 
 
-def records_of(
-    lifting: Lifting,
-    part: TrainingPart,
-    landmarks: Landmarks,
-    kernel: LandmarkKernel,
-    seen: IntArray,
-    widths: Widths,
-) -> Records:
-    """Return the records that a fit knows, which a new object may ask.
+def fit_part(
+    first: FirstStage, classifier: LandmarkClassifier, held: OutOfFold
+) -> tuple[LandmarkClassifier, OutOfFold]:
+    """Return the model with the cascade that its recipe asks for, if it does.
 
-    Parameters
-    ----------
-    lifting : Lifting
-        Makes the space in which the nearest records are found.
-    part : TrainingPart
-    landmarks : Landmarks
-    kernel : LandmarkKernel
-        Of these landmarks.
-    seen : ndarray of int
-        The places of the records in the training part.
-    widths : mapping of str to float
-        Of the views.
+    Raises
+    ------
+    InputError
+        If records may have several labels, or the landmarks alone are more alignments than are
+        wanted.
     """
-    return indexed(lifting.lift_of(kernel, seen, widths, seen), part, landmarks, seen)
-
-
-def indexed(index: Lift, part: TrainingPart, landmarks: Landmarks, seen: IntArray) -> Records:
-    """Return records of a training part, by their places in it, with the index of them."""
-    rows = part.rows[seen]
-    return Records(
-        index=index,
-        classes=part.labels[seen],
-        rows=rows,
-        self_scores=landmarks.self_scores[rows],
-        lengths=landmarks.lengths[rows],
-        landmarks=places_of(landmarks.rows, rows),
-    )
+    settings = classifier.about["recipe"].get("cascade")
+    if settings is None:
+        return classifier, held
+    if classifier.several is not None:
+        raise InputError(
+            "a cascade decides between classes, so it cannot serve records with several labels. "
+            "Leave out cascade."
+        )
+    fit = CascadeFit.of(first)
+    with single_threaded():
+        cascade, found = fit.fit(Wanted.of(settings), first.data.reject)
+    return replace(classifier, cascade=cascade), found
 
 
 @dataclass(frozen=True, eq=False)
 class CascadeFit:
-    """What the cascade of a first stage is learned from.
+    """What the cascade of a first stage is learned from."""
 
-    Parameters
-    ----------
-    part : TrainingPart
-    landmarks : Landmarks
-    kernel : LandmarkKernel
-        Of the transform of the first stage.
-    fits : InnerFits
-        Of the scores.
-    lifting : Lifting
-        Makes the space in which the nearest records are found.
-    widths : callable
-        Returns the widths of the views without an inner fold, or of all with None.
-    decisions : ndarray of shape (n_measured, n_classes)
-        Of the first stage, for the records that are held out once.
-    evidence : ScoreTransform
-    asked : ScoreCache
-        Of the distinct rows of the data set.
-    """
+    first: FirstStage
+    cache: ScoreCache
 
-    part: TrainingPart
-    landmarks: Landmarks
-    kernel: LandmarkKernel
-    fits: InnerFits
-    lifting: Lifting
-    widths: Callable[[int | None], Widths]
-    decisions: FloatArray
-    evidence: ScoreTransform
-    asked: ScoreCache
+    @classmethod
+    def of(cls, first: FirstStage) -> "CascadeFit":
+        """Return that of a first stage, which all recipes that share it share."""
+        assert first.data.cache is not None, "a cascade, and nothing that aligns"
+        found: CascadeFit = first.shared.setdefault("cascade", cls(first, first.data.cache))
+        return found
 
-    def fit(self, wanted: Wanted, reject: RejectRule) -> FittedCascade:
-        """Learn the cascade.
+    def fit(self, wanted: Wanted, reject: RejectRule) -> tuple[Cascade, OutOfFold]:
+        """Learn the cascade; return it with what it says of the records that are held out.
 
-        Raises
-        ------
-        InputError
-            If the landmarks alone are more alignments than are wanted.
+        The out-of-fold probabilities are those of the levels with the weights that the other inner
+        folds learn, and of its threshold.
         """
-        with single_threaded():
-            return self._fit(wanted, reject)
-
-    def _fit(self, wanted: Wanted, reject: RejectRule) -> FittedCascade:
-        before, base = self.asked.aligned, self.base
+        before, base, kernel = self.cache.aligned, self.base, self.first.kernel
         if wanted.alignments is not None and base > wanted.alignments:
             raise InputError(
                 f"cascade: {wanted.alignments:g} alignments for a query are asked for, and the "
                 f"first stage takes {base}. Give more, or its selector a smaller budget."
             )
-        everything = np.arange(len(self.part.rows))
         most = wanted.most_nearest(base)
         if most not in self._planned:
             held = _HeldOut(self, most)
@@ -227,58 +150,55 @@ class CascadeFit:
         raw, alignments = held.honest(plans, wanted, base)
         others = np.log(np.maximum(raw, SMALLEST))
         compared = TemperatureCalibrator().fit(others, held.truth).probabilities(others)
-        machines = held.machines(self._every_record, everything) if plan.pairs else None
+        every = np.arange(len(self.first.data.part.rows))
+        stated = {"loss": wanted.loss, "alignments": wanted.alignments}
         cascade = Cascade(
             records=self._every_record,
-            transform=self.kernel.transform,
+            transform=kernel.transform,
             evidence=self.evidence,
             steps=held.steps[: plan.steps],
             weights=plan.weights,
-            machines=machines,
+            machines=held.machines(self._every_record, every, kernel) if plan.pairs else None,
             likeliest=LIKELIEST,
             threshold=threshold,
             temperature=float(calibrator.temperature_),
             reject_threshold=reject.threshold(probabilities, held.truth),
-            about={
-                key: value
-                for key, value in (("loss", wanted.loss), ("alignments", wanted.alignments))
-                if value is not None
-            },
+            about={key: value for key, value in stated.items() if value is not None},
         )
-        return FittedCascade(
-            cascade,
-            held.places,
-            probabilities,
-            compared,
-            float(alignments.mean()) if len(alignments) else 0.0,
-            self.asked.aligned - before,
-        )
+        mean = float(alignments.mean()) if len(alignments) else 0.0
+        aligned = self.cache.aligned - before
+        of_query = self.first.alignments + mean
+        return cascade, OutOfFold(held.places, probabilities, compared, of_query, aligned)
 
     @cached_property
     def _planned(self) -> dict[int, tuple["_HeldOut", list[Plan]]]:
-        """What the records held out were told, by the most nearest ones that were asked."""
+        """The plans of records held out, by the most nearest ones that were asked."""
         return {}
 
     @cached_property
     def _every_record(self) -> Records:
-        everything = np.arange(len(self.part.rows))
-        return self.records(self.landmarks, self.kernel, everything, None)
+        data = self.first.data
+        every = np.arange(len(data.part.rows))
+        return self.records(data.landmarks, self.first.kernel, every, None)
 
     @property
     def base(self) -> int:
         """The alignments of the first stage."""
-        return len(self.landmarks.rows) + int(self.kernel.transform.name != "raw")
+        kernel = self.first.kernel
+        return len(self.first.data.landmarks.rows) + int(kernel.transform.name != "raw")
+
+    @property
+    def evidence(self) -> ScoreTransform:
+        """What the nearest records are weighed by."""
+        return self.first.data.evidence or self.first.kernel.transform
 
     def records(
-        self, landmarks: Landmarks, kernel: LandmarkKernel, seen: IntArray, fold: int | None
+        self, landmarks: Landmarks, kernel: LandmarkKernel, known: IntArray, fold: int | None
     ) -> Records:
         """Return the records that a fit knows, which a new object may ask."""
-        return records_of(self.lifting, self.part, landmarks, kernel, seen, self.widths(fold))
-
-    def drawn(self, most: int) -> IntArray:
-        """Return some of the records that are held out once, by their places among these."""
-        keys = self.lifting.keys[self.part.rows[self.fits.measured]]
-        return np.sort(np.argsort(keys, kind="stable")[:most])
+        index = self.first.index
+        lift = index.lifting.lift_of(kernel, known, index.widths(fold), known)
+        return records_of(lift, self.first.data.part, landmarks, known)
 
     def inner(self, fold: int, places: IntArray, decisions: FloatArray) -> "Inner":
         """Return an inner fold.
@@ -291,48 +211,42 @@ class CascadeFit:
         decisions : ndarray of shape (n_sample, n_classes)
             Of these.
         """
-        landmarks, kernel = self.fits.landmarks(self.landmarks, self.part, fold), self.kernel
-        if landmarks is not self.landmarks:
-            kernel = self.fits.kernel(landmarks, self.part, kernel.transform, fold)
-        seen = np.flatnonzero(self.fits.inner != fold)
-        records = self.records(landmarks, kernel, seen, fold)
-        held = np.flatnonzero(self.fits.inner[places] == fold)
-        scores = self.scores(landmarks, kernel, records, places[held], decisions[held])
-        return Inner(held, seen, kernel, scores)
+        data, kernel = self.first.data, self.first.kernel
+        landmarks = data.fits.landmarks(data.landmarks, data.part, fold)
+        if landmarks is not data.landmarks:
+            kernel = data.fits.kernel(landmarks, data.part, kernel.transform, fold)
+        known = np.flatnonzero(data.fits.inner != fold)
+        records = self.records(landmarks, kernel, known, fold)
+        held = np.flatnonzero(data.fits.inner[places] == fold)
+        query = self.query(landmarks, kernel, records, places[held], decisions[held])
+        return Inner(
+            held, known, kernel, RecordScores(records, query, kernel.transform, self.evidence)
+        )
 
     def learned(self, fold: int) -> bool:
         """Return whether an inner fold left more than one landmark to learn from."""
-        return len(self.fits.landmarks(self.landmarks, self.part, fold).rows) > 1
+        data = self.first.data
+        return len(data.fits.landmarks(data.landmarks, data.part, fold).rows) > 1
 
-    def scores(
+    def query(
         self,
         landmarks: Landmarks,
         kernel: LandmarkKernel,
         records: Records,
         held: IntArray,
         decisions: FloatArray,
-    ) -> RecordScores:
-        """Return the scores of records that were held out with those that a fit knows."""
-        rows = self.part.rows[held]
-        query = Decided(
+    ) -> Decided:
+        """Return the query of training records, by their places, that asks others."""
+        rows = self.first.data.part.rows[held]
+        return Decided(
             np.asarray(landmarks.scores[rows]),
             landmarks.self_scores[rows],
             landmarks.lengths[rows],
-            self.lifting.objects.take(rows),
-            self.asked.of_rows(rows, records.rows),
+            self.first.index.lifting.objects.take(rows),
+            self.cache.of_rows(rows, records.rows),
             rows=np.asarray(kernel.C[held]),
             decisions=decisions,
         )
-        return RecordScores(records, query, kernel.transform, self.evidence)
-
-    def machine_rows(
-        self, kernel: LandmarkKernel, records: Records, seen: IntArray, own: IntArray
-    ) -> FloatArray:
-        """Return what a machine sees of the members of its classes: members, then landmarks."""
-        rows, lengths, alone = records.rows[own], records.lengths[own], records.self_scores[own]
-        scores = self.asked(rows, np.tile(rows, (len(rows), 1)))
-        similar = kernel.transform.apply(scores, alone, alone, lengths, lengths)
-        return np.hstack([similar, np.asarray(kernel.C[seen[own]])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,7 +254,7 @@ class Inner:
     """An inner fold: the records that it holds out, and their scores with those it knows."""
 
     held: IntArray  # places in the sample
-    seen: IntArray  # places in the part
+    known: IntArray  # places in the part
     kernel: LandmarkKernel
     scores: RecordScores
 
@@ -349,13 +263,13 @@ class _HeldOut:
     """The records that are held out once, and what the levels say of them."""
 
     def __init__(self, fit: CascadeFit, most_nearest: int) -> None:
-        self._of = fit
-        part, fits = fit.part, fit.fits
-        drawn = fit.drawn(sample_size(len(part.rows), len(part.classes)))
+        self._fit, first = fit, fit.first
+        part, fits = first.data.part, first.data.fits
+        drawn = first.drawn(sample_size(len(part.rows), len(part.classes)))
         self.places = fits.measured[drawn]
         self.truth = part.labels[self.places]
         self._folds = fits.inner[self.places]
-        self._decisions = fit.decisions[drawn]
+        self._decisions = first.decisions[drawn]
         fewest = min((int((fits.inner != fold).sum()) for fold in fits), default=0)
         self.steps = tuple(q for q in STEPS if q <= min(fewest, most_nearest))
         # Where one landmark is left nothing was learned: the first stage answers.
@@ -415,7 +329,7 @@ class _HeldOut:
         """Return all plans: the first stage, more and more of the nearest, each with pairs."""
         n = len(self.places)
         w, first = self._logit(self._decisions[:, :, None])
-        levels = [Said(first, np.zeros(n, dtype=np.int64), np.ones(n, dtype=bool))]
+        levels = [LevelAnswers(first, np.zeros(n, dtype=np.int64), np.ones(n, dtype=bool))]
         weights = [w]
         if self.steps:
             for inner in self._inner:
@@ -428,14 +342,14 @@ class _HeldOut:
             )
             w, said = self._logit(features, self._asks)
             said = np.where(self._asks[:, None], said, first)
-            levels.append(Said(said, alignments, self._asks))
+            levels.append(LevelAnswers(said, alignments, self._asks))
             weights.append(w)
             plans.append(Plan(number, False, tuple(levels), tuple(weights)))
         self._pairs = self._confused(first)
         if not len(self._pairs) or not self._inner:
             return plans
         machines = [
-            self._machines(inner.scores.records, inner.seen, inner.kernel) for inner in self._inner
+            self.machines(inner.scores.records, inner.known, inner.kernel) for inner in self._inner
         ]
         return [*plans, *(self._with_pairs(plan, machines) for plan in plans)]
 
@@ -452,12 +366,12 @@ class _HeldOut:
         found, alignments, voting = self._gathered(votes)
         w, said = self._logit(pair_features(before.probabilities, found), voting)
         said = np.where(voting[:, None], said, before.probabilities)
-        last = Said(said, np.where(voting, alignments, before.alignments), voting)
+        last = LevelAnswers(said, np.where(voting, alignments, before.alignments), voting)
         return Plan(plan.steps, True, (*plan.levels, last), (*plan.weights, w))
 
     def _confused(self, first: FloatArray) -> IntArray:
         """Return the pairs of classes that the first stage confuses, those of most use first."""
-        part = self._of.part
+        part = self._fit.first.data.part
         sizes = np.bincount(part.labels, minlength=len(part.classes))
         mass = first.T @ first * len(part.rows) / max(1, len(first))
         least = max(_CONFUSED[0], _CONFUSED[1] * len(part.rows))
@@ -475,25 +389,19 @@ class _HeldOut:
                 kept.append(number)
         return np.stack([low, high], axis=1)[sorted(kept)]
 
-    def _machines(self, records: Records, seen: IntArray, kernel: LandmarkKernel) -> PairMachines:
-        fits = [*self._fitted(records, seen, kernel)]
-        weights = [w for w, _, _ in fits]
-        sizes = [size for _, _, size in fits]
-        return PairMachines(
-            self._pairs,
-            np.concatenate([w[:size] for w, size in zip(weights, sizes, strict=True)]),
-            np.stack([w[size:] for w, size in zip(weights, sizes, strict=True)]),
-            np.array([b for _, b, _ in fits]),
-        )
-
-    def _fitted(
-        self, records: Records, seen: IntArray, kernel: LandmarkKernel
-    ) -> Iterator[tuple[FloatArray, float, int]]:
+    def machines(self, records: Records, known: IntArray, kernel: LandmarkKernel) -> PairMachines:
+        """Return the machines of the pairs, learned from records by their places in the part."""
+        members, of_landmarks, intercepts = [], [], []
         for pair in self._pairs:
             own = np.flatnonzero(np.isin(records.classes, pair))
-            rows = self._of.machine_rows(kernel, records, seen, own)
-            yield *fit_machine(rows, records.classes[own] == pair[0]), len(own)
-
-    def machines(self, records: Records, seen: IntArray) -> PairMachines:
-        """Return the machines of all records."""
-        return self._machines(records, seen, self._of.kernel)
+            rows, lengths, alone = records.rows[own], records.lengths[own], records.self_scores[own]
+            scores = self._fit.cache(rows, np.tile(rows, (len(rows), 1)))
+            similar = kernel.transform.apply(scores, alone, alone, lengths, lengths)
+            features = np.hstack([similar, np.asarray(kernel.C[known[own]])])
+            w, intercept = fit_machine(features, records.classes[own] == pair[0])
+            members.append(w[: len(own)])
+            of_landmarks.append(w[len(own) :])
+            intercepts.append(intercept)
+        return PairMachines(
+            self._pairs, np.concatenate(members), np.stack(of_landmarks), np.array(intercepts)
+        )

@@ -249,7 +249,7 @@ class Lifting:
         fixed = {view: compared(self.form, own, Points(own)) for view, own in features.items()}
         units = {view: _unit(self.form, own) for view, own in ((SCORES, U), *features.items())}
         targets = np.where(y[:, None] == np.arange(len(self.part.classes)), 1.0, -1.0)
-        combinations = self._combinations()
+        combinations = self._combinations(len(landmarks.rows))
         tries = [(widths, ridge) for widths in combinations for ridge in RIDGES]
         found = np.unique(folds[folds >= 0]).tolist()
         trials = {
@@ -296,8 +296,10 @@ class Lifting:
                             trial.losses[at, folds == other] = losses[told]
         return TriedWidths([widths for widths, _ in tries], trials)
 
-    def _combinations(self) -> list[Widths]:
+    def _combinations(self, n_landmarks: int) -> list[Widths]:
         """Return the widths to try; views that are left out have an infinite one."""
+        if not n_landmarks:  # no scores: their width means nothing
+            return [{SCORES: 1.0, "words": w} for w in WIDTHS["words"] if np.isfinite(w)]
         given = self.settings["width"]
         grids = [
             (*(WIDTHS[view] if given == "inner" else (float(given),)), np.inf)

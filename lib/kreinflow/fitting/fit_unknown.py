@@ -6,7 +6,6 @@ that are reversed: they have the composition, the length and the repeats of prot
 relative.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,10 +14,9 @@ from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.classifier import LandmarkClassifier
-from kreinflow.answering.levels import Levels, lineages
+from kreinflow.answering.levels import lineages
 from kreinflow.answering.query import Query
 from kreinflow.answering.record_scores import SMALLEST, Records, RecordScores
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.answering.relatives import (
     MORE,
     NEAREST,
@@ -30,14 +28,13 @@ from kreinflow.answering.relatives import (
 from kreinflow.answering.score_cache import NOBODY, ScoreCache
 from kreinflow.answering.unknown_pvalue import Strangeness, evidence_needed, strange
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tiles
-from kreinflow.base.random_streams import hash_keys, stream
-from kreinflow.fitting.fit_cascade import CascadeFit, indexed, places_of
+from kreinflow.fitting.first_stage import FirstStage, OutOfFold
+from kreinflow.fitting.fit_cascade import CascadeFit, sample_size
+from kreinflow.fitting.record_index import places_of, records_of
+from kreinflow.fitting.strangers import Strangers
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.views.lift import SCORES, Lift
 from kreinflow.views.objects import Viewed
-
-STRANGERS = 200
-"""Sequences without a relative that thresholds rest on, and training records that are tried."""
 
 SPARED = 1
 """Of these the largest T are above the threshold: a single one with a chance hit does not set it.
@@ -55,75 +52,6 @@ LEFT_OUT = 300
 
 TOO_MANY = 0.2
 """The rule of relatives is off if a larger share of the training records has none by it."""
-
-
-@dataclass(frozen=True, eq=False)
-class Strangers:
-    """Sequences that have no relative, made of training records.
-
-    Parameters
-    ----------
-    sources : ndarray of shape (n,)
-        The distinct rows that they are made of; the first of each half are drawn at random.
-    sequences : tuple of bytes
-        Those that thresholds rest on, and as many that are tried: shuffled.
-    self_scores, lengths : ndarray of shape (n,)
-    first : int
-        Their numbers among the sequences that are asked begin here.
-    """
-
-    sources: IntArray
-    sequences: tuple[bytes, ...]
-    self_scores: FloatArray
-    lengths: FloatArray
-    first: int
-
-    @property
-    def reversed(self) -> IntArray:
-        """The numbers of those that thresholds rest on."""
-        return np.arange(len(self.sequences) // 2)
-
-    @property
-    def shuffled(self) -> IntArray:
-        """The numbers of those that are tried."""
-        return np.arange(len(self.sequences) // 2, len(self.sequences))
-
-
-def made_strange(
-    sequences: Sequence[bytes], digests: Sequence[str], rows: IntArray, seed: int
-) -> tuple[IntArray, tuple[bytes, ...]]:
-    """Return sequences that have no relative: :data:`STRANGERS` reversed ones, as many shuffled.
-
-    Where there are fewer training records they come again, shuffled each time.
-
-    Parameters
-    ----------
-    sequences, digests : sequence
-        Of all distinct rows.
-    rows : ndarray of int
-        Those that may be used.
-    seed : int
-
-    Returns
-    -------
-    ndarray of shape (2 * STRANGERS,)
-        The row of each.
-    tuple of bytes
-    """
-    own = np.unique(rows)
-    keys = hash_keys(seed, "strangers", (digests[row] for row in own))
-    order = own[np.argsort(keys, kind="stable")][:STRANGERS]
-    drawn = np.resize(order, 2 * STRANGERS)
-    drawn[STRANGERS:] = drawn[:STRANGERS]
-    made = []
-    for number, row in enumerate(drawn.tolist()):
-        if number < len(order):
-            made.append(sequences[row][::-1])
-        else:
-            draw = stream(seed, "strangers", digests[row], number)
-            letters = np.frombuffer(sequences[row], dtype=np.uint8)
-            made.append(draw.permutation(letters).tobytes())
-    return drawn, tuple(made)
 
 
 def spread(n: int, most: int) -> IntArray:
@@ -173,7 +101,7 @@ def asked_records(
         index = Lift("gaussian", {SCORES: 1.0}, None, scores, own_objects)
     else:
         index = Lift(lift.form, lift.rates, lift.words, scores, own_objects)
-    return indexed(index, part, landmarks, kept)
+    return records_of(index, part, landmarks, kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +117,7 @@ class Relating:
     evidence : ScoreTransform
         Of E-values.
     strangers : Strangers
-    asked : ScoreCache
+    cache : ScoreCache
         Of the distinct rows, and behind them the strangers, with each other.
     """
 
@@ -198,7 +126,7 @@ class Relating:
     objects: Viewed
     evidence: ScoreTransform
     strangers: Strangers
-    asked: ScoreCache
+    cache: ScoreCache
 
     def related(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
         """Return a classifier that rejects what has no relative.
@@ -240,11 +168,11 @@ class Relating:
             None if vectors is None else vectors[of.sources[numbers]],
         )
         return Query(
-            self.asked(rows, landmarks),
+            self.cache(rows, landmarks),
             of.self_scores[numbers],
             of.lengths[numbers],
             objects if classifier.looks_at_objects else None,
-            self.asked.of_rows(rows, records.rows),
+            self.cache.of_rows(rows, records.rows),
         )
 
     def _evidence_of(
@@ -266,7 +194,7 @@ class Relating:
             landmarks.self_scores[rows],
             landmarks.lengths[rows],
             self.objects.take(rows) if classifier.looks_at_objects else None,
-            self.asked.of_rows(rows, records.rows),
+            self.cache.of_rows(rows, records.rows),
         )
         decided = classifier.decided(query)
         scores = RecordScores(records, decided, self.evidence, self.evidence)
@@ -294,77 +222,87 @@ def _without(around: IntArray, besides: tuple[IntArray, IntArray] | None) -> Int
     return np.where(codes[around] == own[:, None], NOBODY, around)
 
 
-def calibrated(
+def fit_part(
+    first: FirstStage, classifier: LandmarkClassifier, held: OutOfFold
+) -> tuple[LandmarkClassifier, OutOfFold]:
+    """Return the model with p-values and the rule of relatives, if unknown objects are tested."""
+    data = first.data
+    if data.false_alarms is None or data.strangers is None or classifier.several is not None:
+        return classifier, held
+    fit = CascadeFit.of(first)
+    places, probabilities = held.places, held.probabilities
+    if classifier.cascade is None:
+        drawn = first.drawn(sample_size(len(data.part.rows), len(data.part.classes)))
+        places, probabilities = places[drawn], probabilities[drawn]
+    with single_threaded():
+        classifier = _with_p_values(fit, classifier, places, probabilities, data.false_alarms)
+    objects = first.index.lifting.objects
+    relating = Relating(data.landmarks, data.part, objects, fit.evidence, data.strangers, fit.cache)
+    return relating.related(classifier), held
+
+
+def _with_p_values(
     fit: CascadeFit,
     classifier: LandmarkClassifier,
     places: IntArray,
     probabilities: FloatArray,
-    reject: RejectRule,
     false_alarms: float,
-    levels: Levels | None = None,
 ) -> LandmarkClassifier:
-    """Return a classifier that has p-values of its strangeness.
-
-    Parameters
-    ----------
-    fit : CascadeFit
-        Of its first stage.
-    classifier : LandmarkClassifier
-    places : ndarray of shape (n,)
-        Of records that were held out once, in the training part.
-    probabilities : ndarray of shape (n, n_classes)
-        That they were given then.
-    reject : RejectRule
-    false_alarms : float
-    levels : Levels, optional
-        Of classes that are paths.
-    """
-    learned = np.isin(fit.fits.inner[places], [fold for fold in fit.fits if fit.learned(fold)])
+    """Return a classifier with p-values, of records that were held out with these probabilities."""
+    stage, data = fit.first, fit.first.data
+    part, levels = data.part, data.levels
+    learned = np.isin(data.fits.inner[places], [fold for fold in data.fits if fit.learned(fold)])
     if not learned.any():
         return classifier
     places, probabilities = places[learned], probabilities[learned]
-    n, truth, labels = len(places), fit.part.labels[places], probabilities.argmax(axis=1)
-    decisions = fit.decisions[np.searchsorted(fit.fits.measured, places)]
+    n, truth, labels = len(places), part.labels[places], probabilities.argmax(axis=1)
+    decisions = stage.decisions[np.searchsorted(data.fits.measured, places)]
     first: FloatArray = softmax(decisions / classifier.temperature, axis=1)
-    records = asked_records(classifier, fit.landmarks, fit.part, fit.lifting.objects)
-    held = fit.scores(fit.landmarks, fit.kernel, records, places, decisions)
-    groups, every = np.unique(fit.part.groups, return_inverse=True)[1], np.arange(n)
-    alone = groups[places], groups[places_of(records.rows, fit.part.rows)]
-    held.rank(every, NEAREST, alone)
-    around = _without(held.around(every, 0), alone)
-    of_landmarks = strange(*held.resemblance(every, around), first.max(axis=1))
-    around = _without(held.around(every, NEAREST), alone)
-    normalised, gains = held.resemblance(every, around)
-    of_nearest = strange(normalised, gains, probabilities.max(axis=1))
+    objects, keys = stage.index.lifting.objects, stage.index.lifting.keys
+    records = asked_records(classifier, data.landmarks, part, objects)
+    query = fit.query(data.landmarks, stage.kernel, records, places, decisions)
+    scores = RecordScores(records, query, stage.kernel.transform, fit.evidence)
+    groups, every = np.unique(part.groups, return_inverse=True)[1], np.arange(n)
+    alone = groups[places], groups[places_of(records.rows, part.rows)]
+
+    def told(
+        objects: IntArray, q: int, besides: tuple[IntArray, IntArray], top: FloatArray
+    ) -> tuple[FloatArray, IntArray, FloatArray]:
+        """Return how strange objects are without records, these, and what is left of -ln E."""
+        around = _without(scores.around(objects, q), besides)
+        normalised, gains = scores.resemblance(objects, around)
+        return strange(normalised, gains, top), around, gains
+
+    scores.rank(every, NEAREST, alone)
+    of_landmarks, *_ = told(every, 0, alone, first.max(axis=1))
+    of_nearest, around, gains = told(every, NEAREST, alone, probabilities.max(axis=1))
     strangeness = Strangeness(of_landmarks, of_nearest, false_alarms)
     hit = overwhelming(records.classes, labels, around, gains)
     sure = probabilities / 2
     sure[hit, labels[hit]] += 0.5
-    threshold: float | None = reject.threshold(sure, truth)
+    threshold: float | None = data.reject.threshold(sure, truth)
     plain = (classifier.cascade or classifier).reject_threshold
     accepted = np.count_nonzero(probabilities.max(axis=1) >= plain)
     if np.count_nonzero(sure.max(axis=1) >= threshold) < accepted:
         threshold = None
-    tried = np.argsort(fit.lifting.keys[fit.part.rows[places]], kind="stable")[:LEFT_OUT]
+    tried = np.argsort(keys[part.rows[places]], kind="stable")[:LEFT_OUT]
     besides, strangers = (truth[tried], records.classes), []
-    held.rank(tried, NEAREST, besides)
-    for q, said in ((0, first), (NEAREST, probabilities)):
-        around = _without(held.around(tried, q), besides)
-        others = said[tried].copy()
+    scores.rank(tried, NEAREST, besides)
+    for q, p in ((0, first), (NEAREST, probabilities)):
+        others = p[tried].copy()
         others[np.arange(len(tried)), truth[tried]] = 0.0
         others /= np.maximum(others.sum(axis=1, keepdims=True), SMALLEST)
-        strangers.append(strange(*held.resemblance(tried, around), others.max(axis=1)))
+        strangers.append(told(tried, q, besides, others.max(axis=1))[0])
     found = strangeness.p_values(*strangers) <= false_alarms
     needed = []
-    # Of each class the nodes that are neither the root nor on the last level.
-    nodes = () if levels is None else lineages(levels.tree)[levels.tree.leaf, 1:-1].T
-    for of_class in nodes:
-        besides = of_class[truth[tried]], of_class[records.classes]
-        held.rank(tried, NEAREST, besides)
-        around = _without(held.around(tried, NEAREST), besides)
-        told = strange(*held.resemblance(tried, around), first[tried].max(axis=1))
-        assert levels is not None, "nodes of no tree"
-        needed.append(evidence_needed(-told[besides[0] >= 0, 1], 1.0 - levels.back_off))
+    if levels is not None:
+        # Of each class the nodes that are neither the root nor on the last level.
+        for of_class in lineages(levels.tree)[levels.tree.leaf, 1:-1].T:
+            besides = of_class[truth[tried]], of_class[records.classes]
+            scores.rank(tried, NEAREST, besides)
+            of_node, *_ = told(tried, NEAREST, besides, first[tried].max(axis=1))
+            evidence = -of_node[besides[0] >= 0, 1]
+            needed.append(evidence_needed(evidence, 1.0 - levels.back_off))
     relatives = Relatives(
         records,
         fit.evidence,

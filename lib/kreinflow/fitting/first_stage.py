@@ -1,0 +1,202 @@
+"""What recipes of one fold and one set of landmarks share, and the first stage of one of them.
+
+Nothing here looks at a record outside the training part of the fold.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.label_sets import Calibration
+from kreinflow.answering.levels import Levels
+from kreinflow.answering.reject_threshold import RejectRule
+from kreinflow.answering.score_cache import ScoreCache
+from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.fitting.fit_lift import Lifted, Lifting, TriedWidths, Widths
+from kreinflow.fitting.inner_folds import Calibrator, InnerFits, decisions_with_all_landmarks
+from kreinflow.fitting.strangers import Strangers
+from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
+from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
+from kreinflow.learners.siblings import Learned
+from kreinflow.views.lift import SCORES
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """What all recipes of one fold and one set of landmarks have in common.
+
+    Parameters
+    ----------
+    landmarks : Landmarks
+    part : TrainingPart
+    fits : InnerFits
+        Those of the inner folds, which recipes share.
+    reject : RejectRule
+    seed : int
+        For the learners that draw.
+    liftings : callable, optional
+        Returns the lifting of a recipe that has one.
+    cache : ScoreCache, optional
+        Scores of the distinct rows of the data set with each other, for recipes with a cascade.
+    evidence : ScoreTransform, optional
+        What a cascade weighs the nearest records by; that of the recipe if it is left out.
+    levels : Levels, optional
+        Of classes that are paths. Their thresholds are found anew.
+    learn : {"leaves", "siblings", "inner"}
+        What of their tree is learned; see :func:`~kreinflow.learners.siblings.learner_of`.
+    false_alarms : float, optional
+        Share of true members that are rejected as unknown; nothing is tested if it is left out.
+    strangers : Strangers, optional
+        Sequences without a relative; :attr:`cache` knows them.
+    """
+
+    landmarks: Landmarks
+    part: TrainingPart
+    fits: InnerFits
+    reject: RejectRule
+    seed: int
+    liftings: Callable[[Mapping[str, Any]], Lifting] | None = None
+    cache: ScoreCache | None = None
+    evidence: ScoreTransform | None = None
+    levels: Levels | None = None
+    learn: Learned = "leaves"
+    false_alarms: float | None = None
+    strangers: Strangers | None = None
+
+    def lifting(self, recipe: Mapping[str, Any]) -> Lifting:
+        """Return what makes the lift of a recipe."""
+        assert self.liftings is not None, "a recipe with a lift, and nothing to make it"
+        return self.liftings(recipe)
+
+
+@dataclass(frozen=True, eq=False)
+class RecipeLift:
+    """The lift of a recipe: what makes it, the widths that were tried, and the one of all records.
+
+    A recipe without a lift has no tried widths. Its nearest records are those by the transformed
+    scores.
+    """
+
+    lifting: Lifting
+    tried: TriedWidths | None = None
+    lifted: Lifted | None = None
+
+    @classmethod
+    def of_scores(cls, data: TrainingData, recipe: Mapping[str, Any]) -> "RecipeLift":
+        """Return what makes the index of records of a recipe without a lift."""
+        settings = {"kernel": "gaussian", "width": 1.0, "inducing": 1}
+        return cls(data.lifting({**recipe, "views": {}, "lift": settings}))
+
+    def widths(self, without: int | None) -> Widths:
+        """Return the widths of the views that an inner fold has no say in, or of all with None."""
+        return {SCORES: 1.0} if self.tried is None else self.tried.best(without)
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfFold:
+    """What a model says of training records when an inner fold holds them out.
+
+    Parameters
+    ----------
+    places : ndarray of shape (n,)
+        Of the records in the training part.
+    probabilities : ndarray of shape (n, n_classes)
+        Promises are made with these.
+    compared : ndarray of shape (n, n_classes)
+        Recipes are compared by these: of what the other inner folds choose.
+    alignments : float
+        Mean for a query.
+    aligned : int
+        Pairs that a cascade had aligned for it.
+    """
+
+    places: IntArray
+    probabilities: FloatArray
+    compared: FloatArray
+    alignments: float
+    aligned: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class FirstStage:
+    """A trained first stage, and what the parts above it are learned from.
+
+    Parameters
+    ----------
+    data : TrainingData
+    recipe : mapping
+    classifier : LandmarkClassifier
+    kernel : LandmarkKernel
+        Of the scores.
+    machine : Learner
+    problem : Problem
+    choice : mapping
+        The hyper-parameters.
+    fitted : Fitted
+    calibrator : TemperatureCalibrator or PlattCalibrator
+    decisions : ndarray of shape (n_measured, n_classes)
+        For the records that are held out once.
+    lift : RecipeLift or None
+    """
+
+    data: TrainingData
+    recipe: Mapping[str, Any]
+    classifier: LandmarkClassifier
+    kernel: LandmarkKernel
+    machine: Learner
+    problem: Problem
+    choice: Choice
+    fitted: Fitted
+    calibrator: Calibrator
+    decisions: FloatArray
+    lift: RecipeLift | None
+
+    @property
+    def alignments(self) -> int:
+        """Of an object that meets the landmarks, that with itself included."""
+        landmarks = self.data.landmarks
+        with_itself = landmarks.kind == "sequences" and self.kernel.transform.name != "raw"
+        return len(landmarks.rows) + int(with_itself)
+
+    @property
+    def out_of_fold(self) -> OutOfFold:
+        """What it says of the records that are held out."""
+        p: FloatArray = softmax(self.decisions / self.classifier.temperature, axis=1)
+        return OutOfFold(self.data.fits.measured, p, p, self.alignments)
+
+    @cached_property
+    def shared(self) -> dict[str, Any]:
+        """What parts above it share, by name: recipes that differ in these alone have one."""
+        return {}
+
+    @cached_property
+    def index(self) -> RecipeLift:
+        """What makes the space in which the nearest records are found."""
+        return self.lift or RecipeLift.of_scores(self.data, self.recipe)
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """What sets of labels and the control of errors rest on, without a cascade."""
+        decisions, places = self.decisions, self.data.fits.measured
+        # Else they would take as long again as the fits of the inner folds.
+        if self.fitted.iterations == 1 or len(self.machine.choices(self.problem.n_landmarks)) > 1:
+            found = decisions_with_all_landmarks(
+                self.machine, self.problem, self.choice, self.data.fits, self.data.landmarks
+            )
+            if found is not None:
+                places, decisions = found
+                if self.classifier.forks is not None:
+                    decisions = self.classifier.forks.log_probabilities(decisions)
+        probabilities = self.calibrator.probabilities(decisions)
+        return Calibration.of(probabilities, self.data.part.labels[places])
+
+    def drawn(self, most: int) -> IntArray:
+        """Return some of the records that are held out once, by their places among these."""
+        keys = self.index.lifting.keys[self.data.part.rows[self.data.fits.measured]]
+        return np.sort(np.argsort(keys, kind="stable")[:most])

@@ -1,0 +1,147 @@
+"""The pipeline of learning, put together once: for folds of a run, updates and estimators."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kreinflow.alignment.scoring import ScoringScheme
+from kreinflow.answering.levels import Levels
+from kreinflow.answering.reject_threshold import RejectRule
+from kreinflow.base.random_streams import hash_keys
+from kreinflow.fitting.fit_lift import Lifting
+from kreinflow.fitting.inner_folds import ChooseAgain, InnerFits, inner_partition
+from kreinflow.fitting.run import Run
+from kreinflow.fitting.training import Training
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
+from kreinflow.landmarks.registry import make_selector
+from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.sequences.scores import evidence_of, open_scores, read_scheme, transforms_of
+from kreinflow.views.objects import Viewed
+
+
+@dataclass(frozen=True, eq=False)
+class LiftSource:
+    """What lifts are made of, beside scores.
+
+    Parameters
+    ----------
+    objects : Viewed
+        All distinct rows as views see them.
+    digests : sequence of str
+        Their names, which inducing points are drawn by.
+    letters : str
+        That sequences are made of, for their words.
+    """
+
+    objects: Viewed
+    digests: Sequence[str]
+    letters: str = ""
+
+    @classmethod
+    def of(cls, run: Run, scheme: ScoringScheme | None) -> "LiftSource":
+        """Return that of a run."""
+        letters = "" if scheme is None else scheme.matrix.alphabet
+        return cls(run.objects, run.dataset.digests, letters)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the recipes of a fold are trained."""
+
+    fold: str
+    seed: int
+    inner_folds: int
+    reject: RejectRule
+
+
+def training(
+    landmarks: Landmarks,
+    part: TrainingPart,
+    settings: Settings,
+    source: LiftSource,
+    choose_again: ChooseAgain | None = None,
+    **more: Any,
+) -> Training:
+    """Return what trains recipes on a training part.
+
+    Parameters
+    ----------
+    landmarks : Landmarks
+    part : TrainingPart
+    settings : Settings
+    source : LiftSource
+    choose_again : callable, optional
+        See :class:`~kreinflow.fitting.inner_folds.InnerFits`.
+    **more
+        The other fields of :class:`~kreinflow.fitting.first_stage.TrainingData`.
+
+    Raises
+    ------
+    InputError
+        If the records are too few for inner folds.
+    """
+    inner = inner_partition(part, settings.inner_folds, settings.seed, settings.fold)
+    keys = hash_keys(settings.seed, "inducing points", source.digests)
+
+    def lifting(recipe: Mapping[str, Any]) -> Lifting:
+        objects, letters = source.objects, source.letters
+        return Lifting(objects, part, recipe["views"], recipe["lift"], keys, letters)
+
+    fits = InnerFits(inner, choose_again)
+    return Training(landmarks, part, fits, settings.reject, settings.seed, lifting, **more)
+
+
+def fold_training(
+    run: Run,
+    fold: str,
+    landmarks: Landmarks,
+    recipes: Sequence[Mapping[str, Any]],
+    params: Any,
+    folder: Path,
+    threads: int,
+) -> Training:
+    """Return what trains recipes of one selector on the training part of a fold.
+
+    Parameters
+    ----------
+    run : Run
+    fold : str
+    landmarks : Landmarks
+    recipes : sequence of mappings
+    params : object
+        Of the rule ``model``: what the config says.
+    folder : Path
+        Of the results of the data set.
+    threads : int
+    """
+    scheme, part = read_scheme(run.dataset, params.scoring, params.data), run.training_part(fold)
+    selector, unknown = make_selector(params.selector), params.unknown
+    stage = LandmarkStage.of_fold(
+        run.dataset,
+        open_scores(run.dataset, scheme, folder / "scores"),
+        transforms_of([selector.settings.get("transform", "raw")], params.transforms, scheme),
+        params.seed,
+        run.partition,
+        fold,
+    )
+    cache, strangers, evidence = None, None, evidence_of(params.transforms, scheme)
+    if scheme is not None and recipes:
+        if unknown is not None and evidence is not None:
+            strangers = run.strangers(part, scheme, params.seed)
+        if strangers is not None or any(recipe["cascade"] for recipe in recipes):
+            cache = run.pair_scores(scheme, params.backend, threads, strangers)
+    reject = RejectRule(params.reject_error, params.reject_coverage, params.reject_confidence)
+    return training(
+        landmarks,
+        part,
+        Settings(fold, params.seed, params.inner_folds, reject),
+        LiftSource.of(run, scheme),
+        run.choose_again(stage, selector, len(landmarks.rows)),
+        cache=cache,
+        evidence=evidence,
+        levels=Levels.of_settings(part.classes, params.levels),
+        learn=params.levels["learn"] if params.levels else "leaves",
+        false_alarms=None if unknown is None else unknown["false_alarms"],
+        strangers=strangers,
+    )

@@ -1,0 +1,238 @@
+"""Predictions of the records that outer folds test, and of those held out as unknown."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kreinflow.answering.cascade import Answers
+from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.label_sets import outcomes
+from kreinflow.answering.query import Query
+from kreinflow.answering.score_cache import ScoreCache
+from kreinflow.answering.several_labels import joined
+from kreinflow.base.numerics import TILE, IntArray, single_threaded, tile_map
+from kreinflow.fitting.best_hits import Hits
+from kreinflow.fitting.cascade_curve import CascadeCurve
+from kreinflow.fitting.run import Run
+from kreinflow.krein.landmark_kernel import Landmarks
+from kreinflow.sequences.partition import fold_numbers
+from kreinflow.views.objects import Viewed
+
+_ROWS = TILE // 4  # objects that are answered together: each may ask thousands of records
+
+
+@dataclass(frozen=True, eq=False)
+class FoldRecords:
+    """The records that a fold tests, for one classifier.
+
+    Parameters
+    ----------
+    run : Run
+    landmarks : Landmarks
+    fold : str
+    classifier : LandmarkClassifier
+    cache : ScoreCache, optional
+        Of the distinct rows with each other. Without it the first stage answers.
+    """
+
+    run: Run
+    landmarks: Landmarks
+    fold: str
+    classifier: LandmarkClassifier
+    cache: ScoreCache | None = None
+
+    @property
+    def records(self) -> IntArray:
+        """The numbers of the records."""
+        return np.flatnonzero(self.run.partition.testing(self.fold))
+
+    @property
+    def asks(self) -> bool:
+        """Whether training records are asked."""
+        return self.cache is not None and self.classifier.records is not None
+
+    @property
+    def first_alignments(self) -> int:
+        """The alignments of a record before it asks any other."""
+        sequences = self.run.dataset.kind == "sequences"
+        return self.classifier.n_landmarks + (sequences and self.classifier.transform.name != "raw")
+
+    @cached_property
+    def hits(self) -> Hits:
+        """The best hits of the records, which take note of what is asked."""
+        return self.run.hits(self.fold)
+
+    def query(self, places: IntArray) -> Query:
+        """Return the query of some of the records, by their places."""
+        rows, landmarks = self.run.dataset.rows[self.records[places]], self.landmarks
+        asked, ask, classifier = self.classifier.records, None, self.classifier
+        if self.cache is not None and asked is not None:
+            ask = self.hits.heard(self.cache.of_rows(rows, asked.rows), places, asked)
+        return Query(
+            np.asarray(landmarks.scores[rows]),
+            landmarks.self_scores[rows],
+            landmarks.lengths[rows],
+            self.run.objects.take(rows) if classifier.looks_at_objects else None,
+            ask,
+        )
+
+    def curve(self) -> CascadeCurve:
+        """Return what all levels of the cascade say of the records."""
+        cascade, classifier = self.classifier.cascade, self.classifier
+        assert cascade is not None, "a model without a cascade"
+        with single_threaded():
+            parts = [
+                cascade.level_answers(cascade.scores(classifier.decided(self.query(places))))
+                for places in _blocks(len(self.records))
+            ]
+        return CascadeCurve.joined(cascade, parts, self.first_alignments)
+
+    def predictions(self, recipe: str) -> pd.DataFrame:
+        """Return the predictions.
+
+        Of records with several labels, ``true`` and ``predicted`` are all of them, in the order of
+        the classes with a semicolon between; a prediction may be none.
+
+        Returns
+        -------
+        DataFrame
+            See :mod:`kreinflow.evaluation.metrics`. Of a classifier with levels it has the columns
+            node, which is empty for the root, and node_probability besides.
+        """
+        dataset, classifier, tested = self.run.dataset, self.classifier, self.records
+        answers = answered(classifier, len(tested), self.query, self.asks)
+        probabilities = answers.probabilities
+        classes = np.array(dataset.classes, dtype=object)
+        true, predicted = classes[dataset.labels[tested]], classes[probabilities.argmax(axis=1)]
+        if classifier.several is not None and dataset.memberships is not None:
+            true = joined(dataset.classes, dataset.memberships[tested])
+            predicted = joined(dataset.classes, classifier.several.chosen(probabilities))
+        table = pd.DataFrame(
+            {
+                **_place(recipe, self.fold),
+                "id": [dataset.ids[i] for i in tested],
+                "true": true,
+                "predicted": predicted,
+                "reason": answers.reason,
+                "unknown_p": answers.p_value,
+                "alignments": self.first_alignments + answers.alignments,
+            }
+        )
+        parts = [table, self.hits.table()]
+        if classifier.levels is not None:
+            found = classifier.levels.answer(probabilities, answers.deepest)
+            nodes = np.array(classifier.levels.tree.nodes, dtype=object)[found.node]
+            parts.append(pd.DataFrame({"node": nodes, "node_probability": found.probability}))
+        parts.append(pd.DataFrame(probabilities, columns=[f"p_{label}" for label in classes]))
+        if classifier.calibration is not None:
+            parts.append(outcomes(classifier.calibration, probabilities, dataset.labels[tested]))
+        return pd.concat(parts, axis=1)
+
+
+def answered(
+    classifier: LandmarkClassifier, n: int, query: Callable[[IntArray], Query], asks: bool
+) -> Answers:
+    """Return the answers for n objects, which are read and answered some at a time.
+
+    Parameters
+    ----------
+    classifier : LandmarkClassifier
+    n : int
+    query : callable
+        Takes places of objects.
+    asks : bool
+        Whether training records are asked: in one thread then.
+    """
+    nothing = Answers.of_first(np.empty((0, len(classifier.classes))), 0.0)
+
+    def answer(places: IntArray) -> Answers:
+        return classifier.answer(query(places))
+
+    if not asks:
+        tiles = tile_map(lambda tile: answer(np.arange(tile.start, tile.stop)), n)
+        return Answers.joined([nothing, *tiles])
+    with single_threaded():
+        return Answers.joined([nothing, *map(answer, _blocks(n))])
+
+
+def _blocks(n: int) -> list[IntArray]:
+    return [np.arange(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)]
+
+
+def _place(recipe: str, fold: str) -> dict[str, Any]:
+    repeat, number = fold_numbers(fold)
+    return {"recipe": recipe, "repeat": repeat, "fold": number}
+
+
+@dataclass(frozen=True, eq=False)
+class UnknownRecords:
+    """The records that are held out as unknown.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns id, label, row, length, self_score.
+    scores : ndarray of shape (n_rows, n_union)
+        Of their distinct rows with the union of the landmarks.
+    union : ndarray of shape (n_union,)
+        The rows of these in the data set.
+    objects : Viewed or None
+        The distinct rows as views see them.
+    cache : ScoreCache or None
+        Scores of the distinct rows, and behind them those of the data set, with each other: for
+        classifiers that ask records.
+    """
+
+    table: pd.DataFrame
+    scores: NDArray[Any]
+    union: IntArray
+    objects: Viewed | None = None
+    cache: ScoreCache | None = None
+
+    def predict(
+        self, landmark_rows: IntArray, fold: str, recipe: str, classifier: LandmarkClassifier
+    ) -> pd.DataFrame:
+        """Return the predictions of one classifier, whose landmarks are these rows.
+
+        Returns
+        -------
+        DataFrame
+            With the columns of :data:`kreinflow.evaluation.unknown.UNKNOWN_COLUMNS`.
+        """
+        columns = np.searchsorted(self.union, landmark_rows)
+        rows = self.table["row"].to_numpy(np.int64)
+        own, lengths = (self.table[name].to_numpy(np.float64) for name in ("self_score", "length"))
+        records, cache = classifier.records, self.cache
+
+        def query(places: IntArray) -> Query:
+            part, ask = rows[places], None
+            if records is not None and cache is not None:
+                ask = cache.of_rows(part, len(self.scores) + records.rows)
+            return Query(
+                np.asarray(self.scores[part])[:, columns],
+                own[places],
+                lengths[places],
+                None if self.objects is None else self.objects.take(part),
+                ask,
+            )
+
+        asks = records is not None and cache is not None
+        answers = answered(classifier, len(rows), query, asks)
+        classes = np.array(classifier.classes, dtype=object)
+        return pd.DataFrame(
+            {
+                **_place(recipe, fold),
+                "id": self.table["id"],
+                "true": self.table["label"],
+                "predicted": classes[answers.probabilities.argmax(axis=1)],
+                "reason": answers.reason,
+                "unknown_p": answers.p_value,
+                "probability": answers.probabilities.max(axis=1),
+                "reject": np.where(answers.rejected, "yes", "no"),
+            }
+        )

@@ -1,0 +1,30 @@
+"""The training records that a model may ask, with the index that finds the nearest of them."""
+
+import numpy as np
+
+from kreinflow.answering.record_scores import Records
+from kreinflow.answering.score_cache import NOBODY
+from kreinflow.base.numerics import IntArray
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
+from kreinflow.views.lift import Lift
+
+
+def records_of(index: Lift, part: TrainingPart, landmarks: Landmarks, places: IntArray) -> Records:
+    """Return records of a training part, by their places in it, with the index of them."""
+    rows = part.rows[places]
+    return Records(
+        index=index,
+        classes=part.labels[places],
+        rows=rows,
+        self_scores=landmarks.self_scores[rows],
+        lengths=landmarks.lengths[rows],
+        landmarks=places_of(landmarks.rows, rows),
+    )
+
+
+def places_of(wanted: IntArray, rows: IntArray) -> IntArray:
+    """Return the first place of each number among others, -1 for one that is not there."""
+    order = np.argsort(rows, kind="stable")
+    at = np.minimum(np.searchsorted(rows, wanted, sorter=order), len(rows) - 1)
+    found = order[at]
+    return np.where(rows[found] == wanted, found, NOBODY)

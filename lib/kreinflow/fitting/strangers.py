@@ -1,0 +1,81 @@
+"""Sequences that have no relative, made of training records."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.base.random_streams import hash_keys, stream
+
+STRANGERS = 200
+"""Sequences without a relative that thresholds rest on, and training records that are tried."""
+
+
+@dataclass(frozen=True, eq=False)
+class Strangers:
+    """Sequences that have no relative.
+
+    Parameters
+    ----------
+    sources : ndarray of shape (n,)
+        The distinct rows that they are made of; the first of each half are drawn at random.
+    sequences : tuple of bytes
+        Those that thresholds rest on, reversed, and as many that are tried: shuffled.
+    self_scores, lengths : ndarray of shape (n,)
+    first : int
+        Their numbers among the sequences that are asked begin here.
+    """
+
+    sources: IntArray
+    sequences: tuple[bytes, ...]
+    self_scores: FloatArray
+    lengths: FloatArray
+    first: int
+
+    @property
+    def reversed(self) -> IntArray:
+        """The numbers of those that thresholds rest on."""
+        return np.arange(len(self.sequences) // 2)
+
+    @property
+    def shuffled(self) -> IntArray:
+        """The numbers of those that are tried."""
+        return np.arange(len(self.sequences) // 2, len(self.sequences))
+
+
+def made_strange(
+    sequences: Sequence[bytes], digests: Sequence[str], rows: IntArray, seed: int
+) -> tuple[IntArray, tuple[bytes, ...]]:
+    """Return sequences that have no relative: :data:`STRANGERS` reversed ones, as many shuffled.
+
+    Where there are fewer training records they come again, shuffled each time.
+
+    Parameters
+    ----------
+    sequences, digests : sequence
+        Of all distinct rows.
+    rows : ndarray of int
+        Those that may be used.
+    seed : int
+
+    Returns
+    -------
+    ndarray of shape (2 * STRANGERS,)
+        The row of each.
+    tuple of bytes
+    """
+    own = np.unique(rows)
+    keys = hash_keys(seed, "strangers", (digests[row] for row in own))
+    order = own[np.argsort(keys, kind="stable")][:STRANGERS]
+    drawn = np.resize(order, 2 * STRANGERS)
+    drawn[STRANGERS:] = drawn[:STRANGERS]
+    made = []
+    for number, row in enumerate(drawn.tolist()):
+        if number < len(order):
+            made.append(sequences[row][::-1])
+        else:
+            draw = stream(seed, "strangers", digests[row], number)
+            letters = np.frombuffer(sequences[row], dtype=np.uint8)
+            made.append(draw.permutation(letters).tobytes())
+    return drawn, tuple(made)
