@@ -117,7 +117,7 @@ def test_parts_that_do_not_fit_are_refused(saved, tmp_path, fault):
     header, arrays = read_arrays(path, KIND)
     FAULTS[fault](header, arrays)
     write_arrays(tmp_path / "bad.safetensors", KIND, header, arrays)
-    with pytest.raises(InputError, match=r"bad\.safetensors: (its parts do not fit|not a file of)"):
+    with pytest.raises(InputError, match=r"bad\.safetensors: (a part is|not a file of)"):
         Learned.load(tmp_path / "bad.safetensors", Model.load(model), model)
 
 

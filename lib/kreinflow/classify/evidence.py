@@ -1,10 +1,9 @@
 r"""What speaks for an answer: the nearest members of the predicted class and of the runner-up.
 
-Members are the landmarks of the class and the training records that the model may ask. All
-landmarks of the class are looked at, and of the records the :data:`CANDIDATES` that are nearest to
-the object in the space of the first stage, and the one that the answer names. Others are not looked
-at, however well they would align. If the records are apart and not given, or the model has none,
-the landmarks speak alone.
+Members are the landmarks of the class and the training records of the model: all landmarks of the
+class, the :data:`CANDIDATES` records that are nearest to the object in the space of the first
+stage, and the one that the answer names. Other records are left out, however well they would
+align. If the records are apart and not given, or the model has none, the landmarks speak alone.
 
 The member that the answer names may be of another class. It speaks too, without its class.
 
@@ -15,7 +14,7 @@ score s and the lengths n and m; without E-values in that of their scores.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -44,20 +43,8 @@ LARGEST_TRACE = 100_000_000
 PREDICTED, RUNNER_UP, OTHER = "predicted", "runner-up", "other"
 
 EVIDENCE_COLUMNS = (
-    "query",
-    "label",
-    "of",
-    "member",
-    "kind",
-    "evalue",
-    "score",
-    "bits",
-    "identity",
-    "columns",
-    "query_start",
-    "query_end",
-    "member_start",
-    "member_end",
+    *("query", "label", "of", "member", "kind", "evalue", "score", "bits"),
+    *("identity", "columns", "query_start", "query_end", "member_start", "member_end"),
 )
 """``label`` is the class, and ``of`` says whether it is :data:`PREDICTED`, the :data:`RUNNER_UP`,
 or :data:`OTHER`: neither, but of the record that the answer names, or of its nearest landmark if it
@@ -87,33 +74,31 @@ class Evidence:
     alignments: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Questions:
-    """Which classes are asked about: the row of the object, the class, and what it is to it."""
+class _Questions(NamedTuple):
+    """Classes whose members are looked for: the row of the object, the class, what it is to it."""
 
     rows: IntArray
     classes: IntArray
     of: NDArray[Any]
 
-    def take(self, some: IntArray) -> "_Questions":
-        return _Questions(self.rows[some], self.classes[some], self.of[some])
+    def take(self, some: NDArray[Any]) -> "_Questions":
+        return _Questions(*(values[some] for values in self))
 
 
 @dataclass(frozen=True, eq=False)
 class _Members:
-    """All who may speak: the training records, and behind them landmarks that are none of them.
+    """All members: the training records, and behind them landmarks that are none of them.
 
     Attributes
     ----------
-    ids : list of str
-    classes : ndarray of shape (n,)
-    lengths : ndarray of shape (n,)
+    ids : ndarray of shape (n,)
+    classes, lengths : ndarray of shape (n,)
     residues : sequence of bytes or None
     landmarks : ndarray of shape (n,)
         The number of the landmark that a member is; -1 for none.
     """
 
-    ids: list[str]
+    ids: NDArray[Any]
     classes: IntArray
     lengths: FloatArray
     residues: Sequence[bytes] | None
@@ -123,38 +108,26 @@ class _Members:
     def of(cls, model: Model) -> "_Members":
         """Return those of a model."""
         classifier, records = model.classifier, model.classifier.records
-        ids, residues = list(model.landmark_ids), model.landmarks
-        m = len(ids)
-        alone = cls(
-            ids,
-            classifier.landmark_classes,
-            classifier.landmark_lengths,
-            residues if isinstance(residues, tuple) else None,
-            np.arange(m),
-        )
-        if records is None or model.record_residues is None:
-            return alone
-        rest = np.flatnonzero(records.landmarks < 0)
+        ids, residues = np.array(model.landmark_ids, dtype=object), model.landmarks
+        classes, lengths = classifier.landmark_classes, classifier.landmark_lengths
+        own = residues if isinstance(residues, tuple) else None
+        if records is None or model.record_residues is None or own is None:
+            return cls(ids, classes, lengths, own, np.arange(len(ids)))
+        rest, known = np.flatnonzero(records.landmarks < 0), np.flatnonzero(records.landmarks >= 0)
         landmarks = np.full(len(records), NOBODY)
-        known = np.flatnonzero(records.landmarks >= 0)
         landmarks[records.landmarks[known]] = known
         return cls(
-            [*model.record_ids, *(ids[i] for i in rest.tolist())],
-            np.concatenate([records.classes, alone.classes[rest]]),
-            np.concatenate([records.lengths, alone.lengths[rest]]),
-            [*model.record_residues, *((alone.residues or ())[i] for i in rest.tolist())],
+            np.concatenate([np.array(model.record_ids, dtype=object), ids[rest]]),
+            np.concatenate([records.classes, classes[rest]]),
+            np.concatenate([records.lengths, lengths[rest]]),
+            [*model.record_residues, *(own[i] for i in rest.tolist())],
             np.concatenate([landmarks, rest]),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Witnesses:
-    """The members of a model's classes, asked what speaks for its answers.
-
-    Parameters
-    ----------
-    model : Model
-    """
+    """The members of a model's classes."""
 
     model: Model
 
@@ -172,15 +145,13 @@ class Witnesses:
         return found if local and found.name == "evalue" else None
 
     def evidence(self, batch: Batch, answers: Answers, shown: int, threads: int) -> Evidence:
-        """Return what speaks for the answers of a batch.
-
-        What is said of an object depends on the object alone.
+        """Return what speaks for the answers of a batch; each row depends on its object alone.
 
         Parameters
         ----------
         batch : Batch
         answers : Answers
-            Of the objects that are scored. Those that are not finite are left out.
+            Those that are not finite are left out.
         shown : int
             Members of each class, at most.
         threads : int
@@ -191,10 +162,16 @@ class Witnesses:
         scores = np.zeros(near.shape)
         if batch.ask is not None and (near >= 0).any():
             scores = np.asarray(batch.ask(asked.rows, near), dtype=np.float64)
-        who, scores = self._first(batch, answers, asked, near, scores, shown)
-        told = np.nonzero(who >= 0)
-        parts = (asked.take(told[0]), who[told], scores[told]), self._other(batch, answers, asked)
-        table = self._table(batch, parts, threads)
+        places, who, said = self._candidates(batch, answers, asked, near, scores)
+        keys = said if self.model.measured_kind in DISSIMILARITIES else -said
+        if self._weighing is not None:  # the logarithms do not underflow
+            lengths = batch.lengths[asked.rows[places]], self._members.lengths[who]
+            keys = self._weighing.log_evalues(said, *lengths)
+        order = np.lexsort((who, keys, places))
+        rank = np.arange(len(order)) - np.searchsorted(places[order], places[order])
+        first = order[rank < shown]
+        parts = (asked.take(places[first]), who[first], said[first])
+        table = self._table(batch, (parts, self._other(batch, answers, asked)), threads)
         return Evidence(table, int((near >= 0).sum()))
 
     def _questions(self, answers: Answers) -> _Questions:
@@ -219,12 +196,7 @@ class Witnesses:
         return _Questions(table[:, 0].astype(int), table[:, 1].astype(int), table[:, 2])
 
     def _nearest(self, batch: Batch, asked: _Questions, q: int) -> IntArray:
-        """Return the nearest records of each class; -1 for none, and for those that are landmarks.
-
-        Returns
-        -------
-        ndarray of shape (n_questions, q)
-        """
+        """Return the q nearest records of each class; -1 for none, and for landmarks."""
         classifier, records = self.model.classifier, self.model.classifier.records
         near = np.full((len(asked.rows), q), NOBODY, dtype=np.int64)
         if records is None or self.model.record_residues is None:
@@ -241,55 +213,39 @@ class Witnesses:
             )
             places = np.flatnonzero(asked.classes == code)
             objects = asked.rows[places]
-            found = own[index.nearest(rows[objects], batch.take(objects).objects, q)]
+            viewed = None if batch.objects is None else batch.objects.take(objects)
+            found = own[index.nearest(rows[objects], viewed, q)]
             near[places, : found.shape[1]] = found
         return np.where(self._members.landmarks[near] < 0, near, NOBODY)
 
-    def _first(
+    def _candidates(
         self,
         batch: Batch,
         answers: Answers,
         asked: _Questions,
         near: IntArray,
         scores: FloatArray,
-        shown: int,
-    ) -> tuple[IntArray, FloatArray]:
-        """Return the first members of each class in their order, and their scores; -1 for none."""
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return the members of each class that are looked at: the question, member and score."""
         members = self._members
-        best = np.full((len(asked.rows), shown), NOBODY, dtype=np.int64)
-        own_scores = np.zeros(best.shape)
-        for code in np.unique(asked.classes).tolist():
-            places = np.flatnonzero(asked.classes == code)
-            objects = asked.rows[places]
-            known = np.flatnonzero((members.landmarks >= 0) & (members.classes == code))
-            named = answers.nearest[objects]
-            twice = (near[places] == named[:, None]).any(axis=1) | np.isin(named, known)
-            fits = (named >= 0) & (members.classes[named] == code) & ~twice
-            who = np.concatenate(
-                [
-                    np.tile(known, (len(places), 1)),
-                    near[places],
-                    np.where(fits, named, NOBODY)[:, None],
-                ],
-                axis=1,
-            )
-            said = np.concatenate(
-                [
-                    batch.scores[objects[:, None], members.landmarks[known]],
-                    scores[places],
-                    answers.nearest_score[objects, None],
-                ],
-                axis=1,
-            )
-            order = self._order(batch, objects, who, said)[:, :shown]
-            best[places, : order.shape[1]] = np.take_along_axis(who, order, axis=1)
-            own_scores[places, : order.shape[1]] = np.take_along_axis(said, order, axis=1)
-        return best, own_scores
+        known = np.flatnonzero(members.landmarks >= 0)
+        places, columns = np.nonzero(members.classes[known] == asked.classes[:, None])
+        landmarks = known[columns]
+        given = batch.scores[asked.rows[places], members.landmarks[landmarks]]
+        of_records = np.nonzero(near >= 0)
+        named = answers.nearest[asked.rows]
+        told = (named >= 0) & (members.classes[named] == asked.classes)
+        told &= (members.landmarks[named] < 0) & ~(near == named[:, None]).any(axis=1)
+        return (
+            np.concatenate([places, of_records[0], np.flatnonzero(told)]),
+            np.concatenate([landmarks, near[of_records], named[told]]),
+            np.concatenate([given, scores[of_records], answers.nearest_score[asked.rows[told]]]),
+        )
 
     def _other(
         self, batch: Batch, answers: Answers, asked: _Questions
     ) -> tuple[_Questions, IntArray, FloatArray]:
-        """Return the member that each answer names, and its score, if no class asked about has it.
+        """Return the member that each answer names, and its score, if it is of another class.
 
         It is a record, or the nearest landmark where the answer names none.
         """
@@ -302,18 +258,8 @@ class Witnesses:
         scores = np.where(named >= 0, answers.nearest_score[rows], batch.scores[rows, nearest])
         classes, n = members.classes[who], len(self.model.classifier.classes)
         apart = ~np.isin(rows * n + classes, asked.rows * n + asked.classes)
-        of = np.full(int(apart.sum()), OTHER, dtype=object)
-        return _Questions(rows[apart], classes[apart], of), who[apart], scores[apart]
-
-    def _order(
-        self, batch: Batch, objects: IntArray, who: IntArray, scores: FloatArray
-    ) -> IntArray:
-        """Return the order of the members of each row: of equal ones the first, nobody last."""
-        keys = scores if self.model.measured_kind in DISSIMILARITIES else -scores
-        if self._weighing is not None:  # the logarithms do not underflow
-            lengths = batch.lengths[objects, None], self._members.lengths[who]
-            keys = self._weighing.log_evalues(scores, *lengths)
-        return np.lexsort((who, np.where(who >= 0, keys, np.inf)), axis=1)
+        of = np.full(len(rows), OTHER, dtype=object)
+        return _Questions(rows, classes, of).take(apart), who[apart], scores[apart]
 
     def _table(
         self,
@@ -322,13 +268,10 @@ class Witnesses:
         threads: int,
     ) -> pd.DataFrame:
         """Return the table of members and their scores, one for each question, by the objects."""
-        rows, codes, of, who, scores = (
-            np.concatenate(column)
-            for column in zip(*((q.rows, q.classes, q.of, *m) for q, *m in parts), strict=True)
-        )
-        order = np.argsort(rows, kind="stable")
-        rows, codes, of, who, scores = (column[order] for column in (rows, codes, of, who, scores))
-        members, kind = self._members, self.model.measured_kind
+        given = [np.concatenate(column) for column in zip(*((*q, *m) for q, *m in parts))]  # noqa: B905
+        order = np.argsort(given[0], kind="stable")
+        rows, codes, of, who, scores = (column[order] for column in given)
+        members = self._members
         evalues, bits = np.full((2, len(who)), np.nan)
         if self._weighing is not None:
             n, m = batch.lengths[rows], members.lengths[who]
@@ -336,29 +279,26 @@ class Witnesses:
             bits = (np.log(n * m) - self._weighing.log_evalues(scores, n, m)) / np.log(2)
         if self.model.scheme is not None:
             scores = scores.astype(np.int64)
-        elif kind == "dissimilarity":
+        elif self.model.measured_kind == "dissimilarity":
             scores = np.sqrt(scores)
-        ids = np.array(batch.ids, dtype=object)[batch.scored]
-        columns: dict[str, NDArray[Any]] = {
-            "query": ids[rows],
-            "label": np.array(self.model.classifier.classes, dtype=object)[codes],
-            "of": of,
-            "member": np.array(members.ids, dtype=object)[who],
-            "kind": np.where(members.landmarks[who] >= 0, "landmark", "record").astype(object),
-            "evalue": evalues,
-            "score": scores,
-            "bits": bits,
-        }
-        spans = self._spans(batch, list(zip(rows.tolist(), who.tolist(), strict=True)), threads)
-        columns |= dict(zip(EVIDENCE_COLUMNS[len(columns) :], spans.T, strict=True))
-        if batch.strands is not None:
-            columns["strand"] = batch.strands[rows]
-        return pd.DataFrame(columns)
+        columns = (
+            np.array(batch.ids, dtype=object)[batch.scored][rows],
+            np.array(self.model.classifier.classes, dtype=object)[codes],
+            of,
+            members.ids[who],
+            np.where(members.landmarks[who] >= 0, "landmark", "record").astype(object),
+            evalues,
+            scores,
+            bits,
+            *self._spans(batch, rows, who, threads).T,
+        )
+        table = pd.DataFrame(dict(zip(EVIDENCE_COLUMNS, columns, strict=True)))
+        return table if batch.strands is None else table.assign(strand=batch.strands[rows])
 
-    def _spans(self, batch: Batch, pairs: Sequence[tuple[int, int]], threads: int) -> NDArray[Any]:
-        """Return the columns of the table from ``identity`` on, of shape (n_pairs, 6)."""
+    def _spans(self, batch: Batch, rows: IntArray, who: IntArray, threads: int) -> NDArray[Any]:
+        """Return the columns of the table from ``identity`` on, of shape (n, 6)."""
         sequences, residues, scheme = batch.sequences, self._members.residues, self.model.scheme
-        found = np.full((len(pairs), 6), "", dtype=object)
+        found = np.full((len(rows), 6), "", dtype=object)
         if sequences is None or residues is None or scheme is None:
             return found
 
@@ -372,6 +312,7 @@ class Witnesses:
             ends = [start + n - gap - 1 for start, gap in zip(starts, gaps, strict=True)]
             return alignment.identical / n, n, starts[0], ends[0], starts[1], ends[1]
 
+        pairs = list(zip(rows.tolist(), who.tolist(), strict=True))
         for number, cells in enumerate(in_threads(span, pairs, threads)):
             found[number] = cells
         return found

@@ -2,6 +2,7 @@
 
 import io
 import math
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,34 +34,43 @@ def objects_of(model: Model) -> str:
 
 def describe_model(model: Model) -> dict[str, Any]:
     """Return what a model is and how it was made, as an object that JSON can hold."""
-    classifier, about = model.classifier, model.about
+    classifier, about, scheme = model.classifier, model.about, model.scheme
     training = dict(about.get("training") or {})
     worth = training.pop("views", "")
     choice = _describe_choice(training)
-    labels, counts = np.unique(model.landmark_labels, return_counts=True)
-    owned = dict(zip(labels.tolist(), counts.tolist(), strict=True))
+    owned = Counter(model.landmark_labels.tolist())
     reject = dict(classifier.about.get("reject") or {})
     if (classifier.cascade or classifier).reject_threshold >= NOTHING_ACCEPTED:
         reject["promised"] = "nothing, so all predictions are rejected"
     of_first = "" if classifier.cascade is None else "first_stage_"
-    scoring = None
-    if model.scheme is not None:
-        numbers = {key: getattr(model.scheme, key) for key in ("gap_open", "gap_extend", "mode")}
-        scoring = {"matrix": model.scheme.matrix.name} | numbers
     return {
         "objects": objects_of(model),
         "molecule": model.molecule,
         "records": about.get("records"),
         "landmarks": classifier.n_landmarks,
-        "classes": {label: owned.get(label, 0) for label in classifier.classes},
-        "scoring": scoring,
+        "classes": {label: owned[label] for label in classifier.classes},
+        "scoring": None
+        if scheme is None
+        else {
+            "matrix": scheme.matrix.name,
+            **{key: getattr(scheme, key) for key in ("gap_open", "gap_extend", "mode")},
+        },
         "kernel": dict(model.kernel) if model.kernel else None,
         "matrix_kind": model.matrix_kind,
         "transform": classifier.transform.to_dict(),
-        "lift": _describe_lift(classifier.lift, worth),
-        "cascade": _describe_cascade(model),
+        "lift": None if classifier.lift is None else _describe_lift(classifier.lift, worth),
+        "cascade": None if classifier.cascade is None else _describe_cascade(model),
         "levels": None if classifier.levels is None else classifier.levels.to_parts()[0],
-        "several": _describe_several(model),
+        "several": None
+        if classifier.several is None
+        else {
+            label: dict(zip(("slope", "intercept", "threshold"), own, strict=True))
+            for label, own in zip(
+                classifier.classes,
+                np.stack(list(classifier.several.to_parts()[1].values()), axis=1).tolist(),
+                strict=True,
+            )
+        },
         "unknown": _describe_unknown(classifier),
         "recipe": _describe_recipe(classifier.about.get("recipe")),
         "choice": choice,
@@ -95,15 +105,13 @@ def _describe_recipe(recipe: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return a recipe with the views that it has."""
     if recipe is None:
         return None
-    found = dict(recipe)
-    views = {name: view for name, view in (found.pop("views", None) or {}).items() if view}
+    views = {name: view for name, view in (recipe.get("views") or {}).items() if view}
+    found = {key: value for key, value in recipe.items() if key != "views"}
     return found | ({"views": views} if views else {})
 
 
-def _describe_lift(lift: Lift | None, worth: str) -> dict[str, Any] | None:
+def _describe_lift(lift: Lift, worth: str) -> dict[str, Any]:
     """Return what a lift is; ``worth`` is what the training said of each view."""
-    if lift is None:
-        return None
     found: dict[str, Any] = {
         "kernel": lift.form,
         "inducing_points": len(lift),
@@ -117,23 +125,10 @@ def _describe_lift(lift: Lift | None, worth: str) -> dict[str, Any] | None:
     return found
 
 
-def _describe_several(model: Model) -> dict[str, dict[str, float]] | None:
-    """Return the threshold of each label, and what makes a probability of its decision."""
-    several = model.classifier.several
-    if several is None:
-        return None
-    values = zip(several.slopes, several.intercepts, several.thresholds, strict=True)
-    return {
-        label: {"slope": float(slope), "intercept": float(intercept), "threshold": float(t)}
-        for label, (slope, intercept, t) in zip(model.classifier.classes, values, strict=True)
-    }
-
-
-def _describe_cascade(model: Model) -> dict[str, Any] | None:
-    """Return the levels above the first stage, when objects go up, and whom they ask."""
-    cascade = model.classifier.cascade
-    if cascade is None:
-        return None
+def _describe_cascade(model: Model) -> dict[str, Any]:
+    """Return the levels above the first stage, when objects go up, and what is aligned there."""
+    cascade, residues = model.classifier.cascade, model.record_residues
+    assert cascade is not None, "a model without a cascade"
     names = [
         f"{STAGES[NEAREST]} {level.asks}"
         if level.stage == NEAREST
@@ -143,7 +138,6 @@ def _describe_cascade(model: Model) -> dict[str, Any] | None:
     stages = [FIRST, *(level.stage for level in cascade.levels)]
     weights = zip([STAGES[FIRST], *names], stages, cascade.weights, strict=True)
     arrays = cascade.to_parts()[1] | cascade.records.to_parts()[1]
-    residues = model.record_residues
     return {
         "asked_for": dict(cascade.about) or None,
         "levels": names,
@@ -168,7 +162,7 @@ _MEAN = "geometric_mean_of_3_best_evalues_at_least"
 
 def _describe_unknown(classifier: LandmarkClassifier) -> dict[str, Any] | None:
     """Return what is known of the rejection of unknown objects; None if nothing is."""
-    about = dict(classifier.about.get("unknown") or {})
+    about, relatives = dict(classifier.about.get("unknown") or {}), classifier.relatives
     if not about:
         return None
     if {"near", "far"} <= set(rule := dict(about.get("no_relative") or {})):
@@ -177,14 +171,11 @@ def _describe_unknown(classifier: LandmarkClassifier) -> dict[str, Any] | None:
             f"with_{count}_nearest_records": math.exp(-rule.pop(name))
             for name, count in (("near", FEW), ("far", MORE))
         }
-    relatives = classifier.relatives
-    records = 0 if relatives is None else len(relatives.records)
     if relatives is not None and relatives.sure_threshold is not None:
         about["reject_threshold_of_sureness"] = relatives.sure_threshold
     if relatives is not None and relatives.needed is not None:
-        needed = np.exp(-relatives.needed)
-        about["largest_evalue_of_levels"] = needed.tolist()
-    return {"records": records, **about}
+        about["largest_evalue_of_levels"] = np.exp(-relatives.needed).tolist()
+    return {"records": 0 if relatives is None else len(relatives.records), **about}
 
 
 def told_of_unknown(about: Mapping[str, Any]) -> list[str]:
@@ -222,6 +213,7 @@ def told_of_unknown(about: Mapping[str, Any]) -> list[str]:
 
 
 _NO_LEVELS = "none (the first stage alone)"
+_SPACED = ("lift", "choice", "cascade", "unknown")  # keys whose entries are shown as words
 
 
 def description_text(description: Mapping[str, Any]) -> str:
@@ -237,7 +229,7 @@ def description_text(description: Mapping[str, Any]) -> str:
             lines += [f"  {label:<{width}}  {count}" for label, count in value.items()]
         elif isinstance(value, Mapping):
             lines.append(f"{name}:")
-            spaced = key in ("lift", "choice", "cascade", "unknown")
+            spaced = key in _SPACED
             lines += [
                 f"  {inner.replace('_', ' ') if spaced else inner}: "
                 f"{_NO_LEVELS if inner == 'levels' and not entry else _shown(entry)}"

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +16,18 @@ from numpy.typing import NDArray
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.base.tiled_matrix import TiledMatrix
-from kreinflow.classify.model_file import Model
+from kreinflow.classify.model_file import IDS, MOST, Model, restored_objects, stored_objects
 from kreinflow.files.arrays import Sizes, read_arrays, write_arrays
 from kreinflow.files.provenance import file_sha256
+from kreinflow.files.state import Array, Number, State, Value, refusing_damage
 from kreinflow.kernels.registry import known_kernel
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import LONGEST
-from kreinflow.sequences.files import first_few, has_control
+from kreinflow.sequences.files import has_control
 from kreinflow.sequences.payload import Compared, Payload, Sequences
-from kreinflow.views.objects import cut, joined
 
 KIND = "kreinflow learned 1"
 _ADVICE = "Give the file that kreinflow wrote beside the model. Make a damaged one again."
-_MOST = 1 << 20  # numbers of a vector
 _SETTINGS = {
     "seed": int,
     "inner_folds": int,
@@ -68,8 +67,22 @@ def no_update(dataset: Dataset, folds: Mapping[str, Any]) -> str | None:
     return None
 
 
+def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings, refusing what an update could not use."""
+    for key, kind in _SETTINGS.items():
+        _check(type(given[key]) is kind, f"setting {key}")
+    of_ids, of_labels = given["columns"]
+    columns = [of_ids, *([of_labels] if type(of_labels) is str else of_labels)]
+    fits = len(columns) > 1 and all(type(name) is str for name in columns)
+    _check(fits, "setting columns")
+    folds = given["folds"]
+    if folds["method"] == "grouped":
+        _check(0 < folds["identity"] <= 1 and type(folds["clustering"]) is str, "folds")
+    return dict(given)
+
+
 @dataclass(frozen=True, eq=False)
-class Learned:
+class Learned(State):
     """What a model was learned from.
 
     Parameters
@@ -96,6 +109,111 @@ class Learned:
     held_out: IntArray
     settings: Mapping[str, Any]
 
+    state: ClassVar = {
+        "kind": Value(str),
+        "classes": IDS,
+        "ids": IDS,
+        "distinct": Number("i", least=1),
+        "settings": Value(_settings, dict),
+        "labels": Array("i", "n", least=0, below="k"),
+        "rows": Array("i", "n", least=0, below="d"),
+        "held_out": Array("i", "n", least=-1, below="k"),
+        "scores": Array("", "d m"),
+        "self_scores": Array("f", "d"),
+        "landmark_rows": Array("i", "m", least=0, below="d"),
+        "residues": Array("u1", "l", optional=True),
+        "ends": Array("i8", "d", optional=True),
+        "vectors": Array("f8", "d v", optional=True),
+        "view": Array("f8", "d w", optional=True),
+    }
+
+    def stored(self) -> dict[str, Any]:
+        """See :meth:`~kreinflow.files.state.State.stored`."""
+        dataset, payload = self.dataset, self.dataset.payload
+        objects = payload.residues if isinstance(payload, Sequences) else None
+        return {
+            "kind": dataset.kind,
+            "classes": dataset.classes,
+            "ids": dataset.ids,
+            "distinct": len(payload),
+            "settings": self.settings,
+            "labels": dataset.labels.astype(np.int32),
+            "rows": dataset.rows,
+            "held_out": self.held_out.astype(np.int32),
+            "scores": self.scores,
+            "self_scores": self.self_scores,
+            "landmark_rows": self.landmark_rows,
+            "view": dataset.vectors,
+            **stored_objects(payload.objects if isinstance(payload, Compared) else objects),
+        }
+
+    @classmethod
+    def dimensions(cls, header: Mapping[str, Any]) -> dict[str, int]:
+        """Return the numbers of records, distinct rows and classes."""
+        known = {"n": len(header["ids"]), "k": len(header["classes"])}
+        return {**known, "d": int(header["distinct"])}
+
+    @classmethod
+    def sizes(cls, header: Mapping[str, Any], most: Mapping[str, int]) -> Sizes:
+        """See :meth:`~kreinflow.files.state.State.sizes`; scores of alignments are integers."""
+        found = super().sizes(header, most)
+        kind = "i" if header["kind"] == "sequences" else "f"
+        return {**found, "scores": (kind, found["scores"][1])}
+
+    @classmethod
+    def restored(cls, **values: Any) -> Self:
+        """See :meth:`~kreinflow.files.state.State.restored`; it needs the ``model`` too."""
+        model: Model = values["model"]
+        ids, classes, labels, rows, landmarks = (
+            values[name] for name in ("ids", "classes", "labels", "rows", "landmark_rows")
+        )
+        classifier, distinct = model.classifier, values["distinct"]
+        _check(len(set(ids)) == len(ids) and not any(map(has_control, ids)), "ids")
+        _check(classes == classifier.classes, "classes")
+        _check(len(np.unique(labels)) == len(classes), "records")
+        _check(len(np.unique(rows)) == distinct, "records")
+        of_row = np.empty(distinct, dtype=np.int64)
+        of_row[rows] = labels
+        _check(bool((of_row[rows] == labels).all()), "labels of identical records")
+        _check(bool((np.diff(landmarks) > 0).all()), "landmarks")
+        given = (values[name] for name in ("residues", "ends", "vectors"))
+        objects = restored_objects(model.scheme, model.kernel, *given)
+        _check(len(objects) == distinct, "objects")
+        _check((model.scheme is not None) == (values["kind"] == "sequences"), "kind")
+        payload: Payload
+        if model.kernel is None:
+            payload = Sequences(tuple(objects))
+            _check(payload.take(landmarks).residues == model.landmarks, "landmarks")
+        else:
+            compared = np.asarray(objects)
+            payload = Compared(compared, known_kernel(model.kernel), kind=values["kind"])
+            _check(np.array_equal(compared[landmarks], np.asarray(model.landmarks)), "landmarks")
+        settings = values["settings"]
+        of_levels = classifier.levels is not None
+        _check(type(settings["columns"][1]) is str or of_levels, "setting columns")
+        records, cascade = classifier.records, classifier.cascade
+        whole = cascade is None or np.array_equal(cascade.records.rows, rows)
+        _check(whole, "records of the cascade")
+        among = records is None or bool(np.isin(records.rows, rows).all())
+        _check(among, "records that may be aligned")
+        first = np.unique(rows, return_index=True)[1]
+        return cls(
+            dataset=Dataset(
+                ids=ids,
+                labels=labels.astype(np.intp),
+                classes=classes,
+                rows=rows.astype(np.int64),
+                digests=payload.digests(payload.contents([ids[record] for record in first])),
+                payload=payload,
+                vectors=values["view"],
+            ),
+            scores=values["scores"],
+            self_scores=values["self_scores"],
+            landmark_rows=landmarks.astype(np.int64),
+            held_out=values["held_out"].astype(np.int64),
+            settings=settings,
+        )
+
     def save(self, path: str | os.PathLike[str], model: str | os.PathLike[str]) -> None:
         """Write the file, atomically and always to the same bytes.
 
@@ -105,33 +223,9 @@ class Learned:
         model : path
             Of the model, which was written before. The file fits no other one.
         """
-        dataset, payload = self.dataset, self.dataset.payload
-        arrays: dict[str, Any] = {
-            "labels": dataset.labels.astype(np.int32),
-            "rows": dataset.rows,
-            "scores": self.scores,
-            "self_scores": self.self_scores,
-            "landmark_rows": self.landmark_rows,
-            "held_out": self.held_out.astype(np.int32),
-        }
-        if isinstance(payload, Sequences):
-            arrays |= joined(payload.residues)
-        elif isinstance(payload, Compared) and payload.kernel.strings:
-            arrays |= joined([string.encode() for string in payload.objects])
-        elif isinstance(payload, Compared):
-            arrays["vectors"] = payload.objects
-        if dataset.vectors is not None:
-            arrays["view"] = dataset.vectors
-        header = {
-            "model": file_sha256(Path(model)),
-            "cannot": None,
-            "kind": dataset.kind,
-            "classes": list(dataset.classes),
-            "ids": list(dataset.ids),
-            "distinct": len(payload),
-            "settings": dict(self.settings),
-        }
-        write_arrays(path, KIND, header, arrays)
+        header, arrays = self.to_parts()
+        own = {"model": file_sha256(Path(model)), "cannot": None}
+        write_arrays(path, KIND, header | own, arrays)
 
     @classmethod
     def load(
@@ -150,15 +244,13 @@ class Learned:
                 f"{path}: no such file. It is written beside a model of a run, and `kreinflow "
                 "update` learns from it. Name it with --learned, or train the model again."
             )
-        header, arrays = read_arrays(path, KIND, _ADVICE, None, _sizes, mapped=("scores",))
+        header, arrays = read_arrays(path, KIND, _ADVICE, None, _largest, mapped=("scores",))
         if header["model"] != file_sha256(Path(model_path)):
             raise InputError(f"{path}: is of another model than {model_path}. {_ADVICE}")
         if header["cannot"] is not None:
             raise InputError(f"{model_path}: cannot be updated: {header['cannot']}. Train anew.")
-        try:
-            return _of_parts(header, arrays, model)
-        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise InputError(f"{path}: its parts do not fit: {error}. {_ADVICE}") from error
+        with refusing_damage(path, _ADVICE):
+            return cls.from_parts(header, arrays, {"m": model.classifier.n_landmarks}, model=model)
 
 
 def write_refusal(path: str | os.PathLike[str], model: str | os.PathLike[str], cannot: str) -> None:
@@ -166,117 +258,15 @@ def write_refusal(path: str | os.PathLike[str], model: str | os.PathLike[str], c
     write_arrays(path, KIND, {"model": file_sha256(Path(model)), "cannot": cannot}, {})
 
 
-def _sizes(header: Mapping[str, Any]) -> Sizes:
+def _largest(header: Mapping[str, Any]) -> Sizes:
     """Return the arrays that a file may have, as its header says."""
     if header["cannot"] is not None:
         return {}
-    n, distinct = len(header["ids"]), int(header["distinct"])
-    return {
-        "labels": ("i", (n,)),
-        "rows": ("i", (n,)),
-        "held_out": ("i", (n,)),
-        "scores": ("i" if header["kind"] == "sequences" else "f", (distinct, distinct)),
-        "self_scores": ("f", (distinct,)),
-        "landmark_rows": ("i", (distinct,)),
-        "residues": ("u", (distinct * max(LONGEST, _MOST),)),
-        "ends": ("i", (distinct,)),
-        "vectors": ("f", (distinct, _MOST)),
-        "view": ("f", (distinct, _MOST)),
-    }
-
-
-def _of_parts(
-    header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], model: Model
-) -> Learned:
-    """Build what a model was learned from, of parts that may be anybody's."""
-    ids, classes = tuple(map(str, header["ids"])), tuple(map(str, header["classes"]))
-    n, distinct = len(ids), int(header["distinct"])
-    labels, rows, held_out = (arrays[key] for key in ("labels", "rows", "held_out"))
-    landmarks, scores, own = (arrays[key] for key in ("landmark_rows", "scores", "self_scores"))
-    _check(len(set(ids)) == n and not any(map(has_control, ids)), "ids")
-    _check(classes == model.classifier.classes, "classes")
-    _check(labels.shape == rows.shape == held_out.shape == (n,), "records")
-    _check(_covers(labels, len(classes)) and _covers(rows, distinct), "records")
-    _check(held_out.min() >= -1 and held_out.max() < len(classes), "held-out records")
-    of_row = np.empty(distinct, dtype=np.int64)
-    of_row[rows] = labels
-    _check(bool((of_row[rows] == labels).all()), "labels of identical records")
-    m = model.classifier.n_landmarks
-    _check(landmarks.shape == (m,) and bool((np.diff(landmarks) > 0).all()), "landmarks")
-    _check(landmarks[0] >= 0 and landmarks[-1] < distinct, "landmarks")
-    _check(scores.shape == (distinct, m) and own.shape == (distinct,), "scores")
-    _check(bool(np.isfinite(own).all()), "self-scores")
-    payload = _payload(header, arrays, model)
-    _check(len(payload) == distinct, "objects")
-    known = payload.take(landmarks)
-    if isinstance(known, Sequences):
-        _check(known.residues == model.landmarks, "landmarks")
-    elif isinstance(known, Compared):
-        _check(np.array_equal(known.objects, np.asarray(model.landmarks)), "landmarks")
-    view = arrays.get("view")
-    _check(view is None or (len(view) == distinct and bool(np.isfinite(view).all())), "vectors")
-    settings = dict(header["settings"])
-    for key, kind in _SETTINGS.items():
-        _check(type(settings[key]) is kind, f"setting {key}")
-    of_ids, of_labels = settings["columns"]
-    one = type(of_labels) is str
-    columns = [of_ids, *([of_labels] if one else of_labels)]
-    _check(len(columns) > 1 and all(type(name) is str for name in columns), "setting columns")
-    _check(one or model.classifier.levels is not None, "setting columns")
-    folds = settings["folds"]
-    grouped = folds["method"] == "grouped"
-    _check(
-        not grouped or (0 < folds["identity"] <= 1 and type(folds["clustering"]) is str), "folds"
-    )
-    records, cascade = model.classifier.records, model.classifier.cascade
-    _check(cascade is None or np.array_equal(cascade.records.rows, rows), "records of the cascade")
-    among = records is None or bool(np.isin(records.rows, rows).all())
-    _check(among, "records that are asked")
-    first = np.unique(rows, return_index=True)[1]
-    return Learned(
-        dataset=Dataset(
-            ids=ids,
-            labels=labels.astype(np.intp),
-            classes=classes,
-            rows=rows.astype(np.int64),
-            digests=payload.digests(payload.contents([ids[record] for record in first])),
-            payload=payload,
-            vectors=view,
-        ),
-        scores=scores,
-        self_scores=own,
-        landmark_rows=landmarks.astype(np.int64),
-        held_out=held_out.astype(np.int64),
-        settings=settings,
-    )
-
-
-def _payload(
-    header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], model: Model
-) -> Payload:
-    """Return what the distinct rows hold."""
-    if model.scheme is not None:
-        _check(header["kind"] == "sequences", "kind")
-        residues = cut(arrays["residues"], arrays["ends"])
-        letters = model.scheme.matrix.alphabet.encode()
-        wrong = [s[:20].decode("latin-1") for s in residues if s.translate(None, letters)]
-        _check(not wrong, f"residues ({first_few(wrong)})")
-        return Sequences(residues)
-    assert model.kernel is not None, "a model that compares nothing"
-    kernel = known_kernel(model.kernel)
-    if kernel.strings:
-        strings = [string.decode() for string in cut(arrays["residues"], arrays["ends"])]
-        return Compared(np.array(strings, dtype=object), kernel, kind=str(header["kind"]))
-    vectors = arrays["vectors"]
-    _check(vectors.dtype == np.float64 and bool(np.isfinite(vectors).all()), "vectors")
-    return Compared(vectors, kernel, kind=str(header["kind"]))
-
-
-def _covers(numbers: NDArray[Any], count: int) -> bool:
-    """Return whether the numbers are all of 0 to count - 1, each at least once."""
-    return np.array_equal(np.unique(numbers), np.arange(count))
+    distinct = int(header["distinct"])
+    most = {"m": distinct, "l": distinct * max(LONGEST, MOST), "v": MOST, "w": MOST}
+    return Learned.sizes(header, most)
 
 
 def _check(fits: bool, what: str) -> None:
     if not fits:
-        raise ValueError(f"the {what}")
+        raise ValueError(f"the {what} do not fit")

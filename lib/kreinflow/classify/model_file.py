@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.classifier import LandmarkClassifier
-from kreinflow.answering.record_scores import Records
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import FloatArray
 from kreinflow.files.arrays import Sizes, read_arrays, write_arrays
 from kreinflow.files.provenance import package_versions
-from kreinflow.files.state import refusing_damage
-from kreinflow.kernels.kernel import Kernel, Objects
+from kreinflow.files.state import Array, Part, State, Value, refusing_damage
+from kreinflow.kernels.kernel import Objects
 from kreinflow.kernels.registry import known_kernel
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import LONGEST, read_fasta
@@ -35,11 +33,28 @@ KIND = "kreinflow model 2"
 _UNSEALED = "kreinflow model 1"  # of versions up to 0.3.0, without a checksum
 _ADVICE = "Give a model file that kreinflow wrote. Copy or train a damaged one again."
 _DIGEST = 16  # bytes of the digest of a record
-_MOST = 1 << 20  # numbers of a vector, bytes of a string, records where it is not said
+MOST = 1 << 20  # numbers of a vector, bytes of a string, records where it is not said
+
+IDS = Value(lambda given: tuple(map(str, given)), list)
+"""Names in a header."""
+
+
+def _scheme(content: Mapping[str, Any] | None) -> ScoringScheme | None:
+    return None if content is None else ScoringScheme.from_dict(content)
+
+
+def _kernel(content: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if content is not None:
+        known_kernel(content)  # refuses others
+    return content
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(State):
     """A classifier with its landmarks, and how to score a new object with them.
 
     Parameters
@@ -110,36 +125,98 @@ class Model:
         codes = self.classifier.inducing_classes
         return np.array(self.classifier.classes, dtype=object)[[] if codes is None else codes]
 
+    state: ClassVar = {
+        "classifier": Part(LandmarkClassifier),
+        "landmark_ids": IDS,
+        "scheme": Value(_scheme, lambda scheme: scheme and scheme.to_dict()),
+        "kernel": Value(_kernel, lambda kernel: dict(kernel) if kernel else None),
+        "matrix_kind": Value(_as_it_is),
+        "molecule": Value(_as_it_is),
+        "about": Value(dict),
+        "inducing_ids": Value(IDS.read, list, optional=True),
+        "record_ids": Value(IDS.read, list, optional=True),
+        "landmark_residues": Array("u1", "l", optional=True),
+        "landmark_ends": Array("i8", "m", optional=True),
+        "landmark_vectors": Array("f8", "m v", optional=True),
+        "record_digests": Array("u1", f"n {_DIGEST}", optional=True),
+    }
+
+    def stored(self) -> dict[str, Any]:
+        """See :meth:`~kreinflow.files.state.State.stored`; records may be apart."""
+        classifier, digests = self.classifier, None
+        if self.record_digests:
+            classifier = _with_residues(classifier, None)
+            digests = np.frombuffer(bytes.fromhex("".join(self.record_digests)), dtype=np.uint8)
+            digests = digests.reshape(-1, _DIGEST)
+        own = {
+            "classifier": classifier,
+            "inducing_ids": None if classifier.lift is None else self.inducing_ids,
+            "record_ids": None if classifier.records is None else self.record_ids,
+            "record_digests": digests,
+            **{f"landmark_{name}": array for name, array in stored_objects(self.landmarks).items()},
+        }
+        return {name: own[name] if name in own else getattr(self, name) for name in self.state}
+
+    @classmethod
+    def dimensions(cls, header: Mapping[str, Any]) -> dict[str, int]:
+        """Return the numbers of landmarks and of records."""
+        records = header["classifier"].get("records")
+        of_records = {} if records is None else {"n": int(records["number"])}
+        return {"m": len(header["landmark_ids"]), **of_records}
+
+    @classmethod
+    def restored(cls, **values: Any) -> Self:
+        """See :meth:`~kreinflow.files.state.State.restored`."""
+        classifier: LandmarkClassifier = values["classifier"]
+        scheme, kernel, digests = values["scheme"], values["kernel"], values["record_digests"]
+        for name in ("inducing_ids", "record_ids"):
+            values[name] = values[name] or ()
+        ids, inducing, of_records = (
+            values[name] for name in ("landmark_ids", "inducing_ids", "record_ids")
+        )
+        lift, records = classifier.lift, classifier.records
+        _check(len(ids) == classifier.n_landmarks, "ids and landmarks differ in number")
+        number = 0 if lift is None else len(lift)
+        _check(len(inducing) == number, "ids and inducing points differ in number")
+        number = 0 if records is None else len(records)
+        _check(len(of_records) == number, "ids and records differ in number")
+        shown = not any(map(has_control, (*ids, *inducing, *of_records, *classifier.classes)))
+        _check(shown, "an id or a class has a control character, or one that is not shown")
+        _check(scheme is None or kernel is None, "it has two ways to compare objects")
+        _check(records is None or scheme is not None, "it does not say how records are aligned")
+        objects = [values.pop(f"landmark_{name}") for name in ("residues", "ends", "vectors")]
+        values["landmarks"] = None
+        if scheme is not None or kernel is not None:
+            values["landmarks"] = restored_objects(scheme, kernel, *objects)
+            _check(len(values["landmarks"]) == len(ids), "ids and landmarks differ in number")
+        else:
+            kind = values["matrix_kind"]
+            _check(kind in MATRIX_KINDS, f"its kind of matrix, {kind!r}, is unknown")
+        if scheme is not None:
+            ResidueAlphabet(scheme.matrix.alphabet, values["molecule"])  # refuses others
+            lengths = [len(landmark) for landmark in values["landmarks"]]
+            fits = lengths == classifier.landmark_lengths.tolist()
+            _check(fits, "its landmark sequences are damaged")
+        for some in (lift, None if records is None else records.index):
+            of_letters = "" if scheme is None else scheme.matrix.alphabet
+            fits = some is None or some.words is None or some.words.letters == of_letters
+            _check(fits, "the words of its lift are not of the letters of its sequences")
+        if lift is not None and lift.words is not None:
+            _check(lift.objects.sequences is not None, "its inducing points lack residues")
+        values["record_digests"] = ()
+        residues = None if records is None else records.index.objects.sequences
+        if records is not None and residues is None:
+            _check(digests is not None, "the digests of its records are missing")
+            values["record_digests"] = tuple(row.tobytes().hex() for row in digests)
+        if records is not None and residues is not None and scheme is not None:
+            fits = [len(sequence) for sequence in residues] == records.lengths.tolist()
+            _check(fits, "the residues of its records are damaged")
+            _check_letters(residues, scheme)
+        return cls(**values)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file, atomically and always to the same bytes."""
-        classifier, apart = self.classifier, self.record_digests
-        if apart:
-            classifier = _with_residues(classifier, None)
-        header, arrays = classifier.to_parts()
-        if apart:
-            arrays["record_digests"] = np.frombuffer(
-                bytes.fromhex("".join(apart)), dtype=np.uint8
-            ).reshape(-1, _DIGEST)
-        if isinstance(self.landmarks, tuple):
-            arrays |= _joined(self.landmarks)
-        elif self.landmarks is not None and self.landmarks.ndim == 1:
-            arrays |= _joined(tuple(string.encode() for string in self.landmarks))
-        elif self.landmarks is not None:
-            arrays["landmark_vectors"] = self.landmarks
-        content = {
-            "classifier": header,
-            "landmark_ids": list(self.landmark_ids),
-            "scheme": self.scheme.to_dict() if self.scheme else None,
-            "kernel": dict(self.kernel) if self.kernel else None,
-            "matrix_kind": self.matrix_kind,
-            "molecule": self.molecule,
-            "about": self.about,
-        }
-        if self.classifier.lift is not None:
-            content["inducing_ids"] = list(self.inducing_ids)
-        if self.classifier.records is not None:
-            content["record_ids"] = list(self.record_ids)
-        write_arrays(path, KIND, content, arrays)
+        write_arrays(path, KIND, *self.to_parts())
 
     @classmethod
     def load(
@@ -160,7 +237,9 @@ class Model:
             If it is damaged, of another kind, or its parts do not fit together; or if the records
             are not those that it needs.
         """
-        model = cls._read(path)
+        header, arrays = read_arrays(path, KIND, _ADVICE, _UNSEALED, _largest)
+        with refusing_damage(path, _ADVICE):
+            model = cls.from_parts(header, arrays, {})
         if not records:
             return model
         if model.scheme is None:
@@ -209,12 +288,6 @@ class Model:
         why = "its file has those that it asks" if self.record_ids else "it asks no records"
         return InputError(f"--records: the model needs none, {why}. Leave it out.")
 
-    @classmethod
-    def _read(cls, path: str | os.PathLike[str]) -> "Model":
-        header, arrays = read_arrays(path, KIND, _ADVICE, _UNSEALED, _sizes)
-        with refusing_damage(path, _ADVICE):
-            return _of_parts(header, arrays)
-
 
 def _with_residues(
     classifier: LandmarkClassifier, residues: Sequence[bytes] | None
@@ -227,133 +300,58 @@ def _with_residues(
     return classifier.with_records(replace(records, index=index))
 
 
-def _sizes(header: Mapping[str, Any]) -> Sizes:
+def _largest(header: Mapping[str, Any]) -> Sizes:
     """Return the arrays that a model may have, as its header says."""
-    m = len(header["landmark_ids"])
-    records = header["about"].get("records")  # for people, who may have changed it
-    most = records if isinstance(records, int) else _MOST
-    sizes = dict(LandmarkClassifier.sizes(header["classifier"], {"m": m, "s": most}))
-    if header["scheme"] is not None or header["kernel"] is not None:
-        sizes["landmark_residues"] = ("u", (m * max(LONGEST, _MOST),))
-        sizes["landmark_ends"] = ("i", (m,))
-    if header["kernel"] is not None:
-        sizes["landmark_vectors"] = ("f", (m, _MOST))
-    if (asked := header["classifier"].get("records")) is not None:
-        sizes["record_digests"] = ("u", (int(asked["number"]), _DIGEST))
-    return sizes
+    m, records = len(header["landmark_ids"]), header["about"].get("records")
+    most = records if isinstance(records, int) else MOST  # for people, who may have changed it
+    return Model.sizes(header, {"m": m, "s": most, "l": m * max(LONGEST, MOST), "v": MOST})
 
 
-def _of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Model:
-    """Build a model from a file's parts, which may be anybody's."""
-    classifier = LandmarkClassifier.from_parts(header["classifier"], arrays)
-    ids = tuple(str(i) for i in header["landmark_ids"])
-    if len(ids) != classifier.n_landmarks:
-        raise _refusal("ids and landmarks differ in number")
-    inducing_ids = tuple(str(i) for i in header.get("inducing_ids", ()))
-    lift = classifier.lift
-    if len(inducing_ids) != (0 if lift is None else len(lift)):
-        raise _refusal("ids and inducing points differ in number")
-    words = None if lift is None else lift.words
-    record_ids = tuple(str(i) for i in header.get("record_ids", ()))
-    if any(map(has_control, (*ids, *inducing_ids, *record_ids, *classifier.classes))):
-        raise _refusal("an id or a class has a control character, or one that is not shown")
-    landmarks: tuple[bytes, ...] | Objects | None = None
-    scheme, kernel = None, header["kernel"]
-    if header["scheme"] is not None and kernel is not None:
-        raise _refusal("it has two ways to compare objects")
-    if header["scheme"] is not None:
-        scheme = ScoringScheme.from_dict(header["scheme"])
-        ResidueAlphabet(scheme.matrix.alphabet, header["molecule"])  # refuses others
-        landmarks = _sequences(scheme, classifier.landmark_lengths, arrays)
-    elif kernel is not None:
-        landmarks = _objects(known_kernel(kernel), arrays)
-        if len(landmarks) != len(ids):
-            raise _refusal("ids and landmarks differ in number")
-    elif header["matrix_kind"] not in MATRIX_KINDS:
-        raise _refusal(f"its kind of matrix, {header['matrix_kind']!r}, is unknown")
-    if words is not None and (scheme is None or words.letters != scheme.matrix.alphabet):
-        raise _refusal("the words of its lift are not of the letters of its sequences")
-    if lift is not None and words is not None and lift.objects.sequences is None:
-        raise _refusal("its inducing points lack the residues that words are made of")
-    digests: tuple[str, ...] = ()
-    if classifier.records is not None:
-        if scheme is None:
-            raise _refusal("it asks training records, but does not say how they are aligned")
-        digests = _checked_records(classifier.records, scheme, record_ids, arrays)
-    elif record_ids:
-        raise _refusal("it has records, and nothing that asks them")
-    return Model(
-        classifier=classifier,
-        landmark_ids=ids,
-        landmarks=landmarks,
-        scheme=scheme,
-        kernel=kernel,
-        matrix_kind=header["matrix_kind"],
-        molecule=header["molecule"],
-        about=dict(header["about"]),
-        inducing_ids=inducing_ids,
-        record_ids=record_ids,
-        record_digests=digests,
-    )
+def _check(fits: bool, why: str) -> None:
+    if not fits:
+        raise ValueError(why)
 
 
-def _checked_records(
-    records: Records,
-    scheme: ScoringScheme,
-    ids: Sequence[str],
-    arrays: Mapping[str, NDArray[Any]],
-) -> tuple[str, ...]:
-    """Refuse records that do not fit; return their digests if they are apart."""
-    index, sequences = records.index, records.index.objects.sequences
-    if len(ids) != len(records):
-        raise _refusal("ids and records differ in number")
-    if index.words is not None and index.words.letters != scheme.matrix.alphabet:
-        raise _refusal("the words of its records are not of the letters of its sequences")
-    if sequences is not None:
-        if [len(sequence) for sequence in sequences] != records.lengths.tolist():
-            raise _refusal("the residues of its records are damaged")
-        if any(sequence.translate(None, scheme.matrix.alphabet.encode()) for sequence in sequences):
-            raise _refusal("a record has residues that its substitution matrix lacks")
-        return ()
-    digests = arrays["record_digests"]
-    if digests.dtype != np.uint8 or digests.shape != (len(ids), _DIGEST):
-        raise _refusal("the digests of its records are damaged")
-    return tuple(row.tobytes().hex() for row in digests)
+def _check_letters(sequences: Sequence[bytes], scheme: ScoringScheme) -> None:
+    """Refuse sequences of other letters than those of the substitution matrix."""
+    letters = scheme.matrix.alphabet.encode()
+    wrong = [s[:20].decode("latin-1") for s in sequences if s.translate(None, letters)]
+    _check(not wrong, f"residues that its substitution matrix lacks: {first_few(wrong)}")
 
 
-def _refusal(why: str) -> InputError:
-    return InputError(f"{why}. {_ADVICE}")
+def stored_objects(objects: Sequence[bytes] | Objects | None) -> dict[str, Any]:
+    """Return sequences, strings or vectors as arrays ``residues`` and ``ends``, or ``vectors``."""
+    none = dict.fromkeys(("residues", "ends", "vectors"))
+    if objects is None:
+        return none
+    if isinstance(objects, np.ndarray) and objects.ndim == 2:
+        return {**none, "vectors": objects}
+    texts = [text.encode() if isinstance(text, str) else text for text in objects]
+    return {**none, **joined(texts)}
 
 
-def _joined(landmarks: Sequence[bytes]) -> dict[str, NDArray[Any]]:
-    return {f"landmark_{name}": array for name, array in joined(landmarks).items()}
-
-
-def _sequences(
-    scheme: ScoringScheme, lengths: FloatArray, arrays: Mapping[str, NDArray[Any]]
-) -> tuple[bytes, ...]:
-    """Return the landmarks that are aligned, refusing those that cannot be."""
-    landmarks = cut(arrays["landmark_residues"], arrays["landmark_ends"])
-    if [len(landmark) for landmark in landmarks] != lengths.tolist():
-        raise _refusal("its landmark sequences are damaged")
-    letters = set(scheme.matrix.alphabet.encode())
-    if any(not letters.issuperset(landmark) for landmark in landmarks):
-        raise _refusal("a landmark has residues that its substitution matrix lacks")
-    return landmarks
-
-
-def _objects(kernel: Kernel, arrays: Mapping[str, NDArray[Any]]) -> Objects:
-    """Return the landmarks that a kernel compares, refusing those that it cannot."""
-    if kernel.strings:
-        strings = cut(arrays["landmark_residues"], arrays["landmark_ends"])
-        return np.array([string.decode() for string in strings], dtype=object)
-    vectors = arrays["landmark_vectors"]
-    if vectors.dtype != np.float64 or vectors.ndim != 2 or vectors.shape[1] == 0:
-        raise ValueError("its landmark vectors are no vectors")
-    fault = kernel.first_fault(vectors) if np.isfinite(vectors).all() else "not finite"
-    if fault is not None:
-        raise ValueError(f"its landmark vectors: {fault}")
-    return vectors
+def restored_objects(
+    scheme: ScoringScheme | None,
+    kernel: Mapping[str, Any] | None,
+    residues: NDArray[Any] | None,
+    ends: NDArray[Any] | None,
+    vectors: NDArray[Any] | None,
+) -> tuple[bytes, ...] | Objects:
+    """Return the objects of :func:`stored_objects`, refusing those that cannot be compared."""
+    compared = None if kernel is None else known_kernel(kernel)
+    if compared is not None and not compared.strings:
+        if vectors is None or vectors.shape[1] == 0:
+            raise ValueError("its vectors are none")
+        if (fault := compared.first_fault(vectors)) is not None:
+            raise ValueError(f"its vectors: {fault}")
+        return vectors
+    if residues is None or ends is None:
+        raise ValueError("residues are missing")
+    texts = cut(residues, ends)
+    if scheme is None:
+        return np.array([text.decode() for text in texts], dtype=object)
+    _check_letters(texts, scheme)
+    return texts
 
 
 def final_model(

@@ -70,18 +70,21 @@ class Array:
         shape = self.largest(sizes)
         if array.shape != shape or not array.dtype.str[1:].startswith(self.kind):
             raise ValueError(f"{name} is {array.dtype} {array.shape}, not of shape {shape}")
-        if not array.size:
+        bounds = self.least, self.most, self.above, self.below
+        if not array.size or (array.dtype.kind != "f" and bounds == _NO_BOUNDS):
             return array
         low, high = array.min(), array.max()
         if np.isnan(low) or (self.finite and not np.isfinite([low, high]).all()):
             raise ValueError(f"{name} holds numbers that are not finite")
         least, most, above, below = (
-            sizes[bound] if isinstance(bound, str) else bound
-            for bound in (self.least, self.most, self.above, self.below)
+            sizes[bound] if isinstance(bound, str) else bound for bound in bounds
         )
         if low < least or high > most or (low <= above > -np.inf) or (high >= below < np.inf):
             raise ValueError(f"{name} holds numbers that are out of range")
         return array
+
+
+_NO_BOUNDS = -np.inf, np.inf, -np.inf, np.inf
 
 
 @dataclass(frozen=True)
@@ -114,10 +117,13 @@ class Value:
         Takes what JSON holds, and raises ValueError, TypeError or KeyError if it does not fit.
     write : callable
         The other way round.
+    optional : bool
+        Whether it is left out of the header if it is None.
     """
 
     read: Callable[[Any], Any]
     write: Callable[[Any], Any] = lambda value: value
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -190,7 +196,8 @@ class State:
                     header[name], own = value.to_parts()
                     arrays |= {item.prefix + key: array for key, array in own.items()}
             elif isinstance(item, Value):
-                header[name] = item.write(value)
+                if value is not None or not item.optional:
+                    header[name] = item.write(value)
             elif value is not None:
                 arrays[name] = value
                 sizes = zip(item.shape.split(), value.shape, strict=True)
@@ -215,7 +222,7 @@ class State:
                     own = item.state.sizes(part, known)
                     found |= {item.prefix + key: size for key, size in own.items()}
             elif type(item) is Array and (shape := item.largest(known)) is not None:
-                found[name] = item.kind[0], shape
+                found[name] = item.kind[:1], shape
         return found
 
     @classmethod
@@ -254,7 +261,8 @@ class State:
                         raise ValueError(f"its {name} lack {item.needs}")
                     given[name] = item.state.from_parts(part, own, known, **needed)
             elif isinstance(item, Value):
-                given[name] = item.read(header[name])
+                missing = item.optional and name not in header
+                given[name] = None if missing else item.read(header[name])
             elif name not in arrays and item.optional and name not in known:
                 given[name] = None
             else:
