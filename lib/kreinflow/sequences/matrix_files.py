@@ -163,42 +163,31 @@ def _refuse_others(path: Path, dtype: np.dtype[Any]) -> None:
 def _read_mat(path: Path, variable: str | None, square: bool, rows: int | None) -> NDArray[Any]:
     import scipy.io  # takes 0.2 s, and few runs need it
 
-    def read(only: str) -> NDArray[Any]:
-        shape = matrices[only]
-        _check_shape(path, shape, square, rows)
-        with _of_mat(path):
-            values: NDArray[Any] = scipy.io.loadmat(path, variable_names=[only])[only]
-        if values.shape != shape:
-            raise InputError(f"{path}: truncated or not a .mat file (another shape).")
-        _refuse_others(path, values.dtype)
-        return values
-
-    with _of_mat(path):
-        content = scipy.io.whosmat(path)
+    with _reading_mat(path):
+        content = sorted(scipy.io.whosmat(path))
     matrices = {
-        name: shape for name, shape, what in sorted(content) if len(shape) == 2 and what in _NUMBERS
+        name: shape for name, shape, what in content if len(shape) == 2 and what in _NUMBERS
     }
     # Beside a matrix stand labels or options; one column alone may be vectors of one number.
     wide = [name for name, shape in matrices.items() if min(shape) > 1] or list(matrices)
-    if not matrices:
+    names = wide if variable is None else [variable] if variable in matrices else []
+    if len(names) != 1:
+        what = f"holds {len(wide)} matrices" if variable is None else f"has no matrix {variable!r}"
         raise InputError(
-            f"{path}: holds no matrix of numbers. Save it as a full one: sparse matrices and cells "
-            "are not read."
+            f"{path}: {what}; full ones of numbers are {', '.join(matrices) or 'not there'}. Name "
+            "one as 'variable' in the config, or save it alone."
         )
-    if variable is None:
-        if len(wide) != 1:
-            raise InputError(
-                f"{path}: holds {len(wide)} matrices ({', '.join(wide)}). Name one as 'variable' "
-                "in the config, or save it alone."
-            )
-        return read(wide[0])
-    if variable not in matrices:
-        raise InputError(f"{path}: has no matrix {variable!r}; it has {', '.join(matrices)}.")
-    return read(variable)
+    _check_shape(path, matrices[names[0]], square, rows)
+    with _reading_mat(path):
+        values: NDArray[Any] = scipy.io.loadmat(path, variable_names=names)[names[0]]
+    if values.shape != matrices[names[0]]:
+        raise InputError(f"{path}: truncated or not a .mat file (another shape).")
+    _refuse_others(path, values.dtype)
+    return values
 
 
 @contextmanager
-def _of_mat(path: Path) -> Iterator[None]:
+def _reading_mat(path: Path) -> Iterator[None]:
     """Give each fault of scipy's reader the message of a damaged file."""
     try:
         yield

@@ -12,13 +12,8 @@ from kreinflow.sequences.files import bounded_lines, open_text, shortened, too_l
 LABEL_SOURCES = ("prosite", "pfam", "interpro", "ec", "keyword")
 
 _DATABASES = {"prosite": "PROSITE", "pfam": "Pfam", "interpro": "InterPro"}
-_WHAT = {
-    "prosite": "a PROSITE cross-reference",
-    "pfam": "a Pfam cross-reference",
-    "interpro": "an InterPro cross-reference",
-    "ec": "an EC number",
-    "keyword": "a keyword",
-}
+_WHAT = {name: f"a cross-reference to {title}" for name, title in _DATABASES.items()}
+_WHAT |= {"ec": "an EC number", "keyword": "a keyword"}
 _NEEDED = frozenset(("ID", "AC", "DE", "OS", "OX", "DR", "KW", "SQ", "  ", "//"))
 """The lines that are read. References, comments and features are most of a file, and where its
 format changes over the years."""
@@ -90,36 +85,29 @@ def read_swissprot(
                 record = next(records, None)
             except (ValueError, AssertionError, IndexError) as error:
                 why = " ".join(str(error).split())[:200]
+                fault = f"not an entry of UniProtKB ({why}). Give a UniProtKB flat file, whole."
                 if "end of stream" in why:
-                    raise InputError(
-                        f"{lines.place()}: the file ends inside this entry (no line '//'). "
-                        "Copy or download it again."
-                    ) from error
-                raise InputError(
-                    f"{lines.place()}: not an entry of UniProtKB ({why}). Give a UniProtKB flat "
-                    "file, whole."
-                ) from error
+                    fault = "the file ends inside this entry (no line '//'). Copy it again."
+                raise InputError(f"{lines.place()}: {fault}") from error
             if record is None:
                 return
-            place = lines.place()
-            if not record.accessions:
-                raise InputError(f"{place}: has no accession (line AC). Give the file whole.")
-            if not re.fullmatch(r"[A-Za-z0-9_.-]+", record.accessions[0]):
+            place, id = lines.place(), record.accessions[0] if record.accessions else ""
+            if not re.fullmatch(r"[A-Za-z0-9_.-]+", id):
                 raise InputError(
-                    f"{place}: {shortened(record.accessions[0])!a} is no accession (line AC): it "
-                    "has others than letters and digits. Copy or download the file again."
+                    f"{place}: {shortened(id)!a} is no accession (line AC): it needs letters and "
+                    "digits, and no others. Copy or download the file again."
                 )
             if record.sequence_length != len(record.sequence) and not lines.more:
                 raise InputError(
-                    f"{place}, {record.accessions[0]}: has {len(record.sequence)} residues, its "
-                    f"line ID says {record.sequence_length}. Copy or download the file again."
+                    f"{place}, {id}: has {len(record.sequence)} residues, its line ID says "
+                    f"{record.sequence_length}. Copy or download the file again."
                 )
             labels = _labels(record, way["from"], way["levels"], unequal)
             yield Entry(
-                id=record.accessions[0],
+                id=id,
                 residues=record.sequence.encode("ascii"),
                 labels=tuple(label for label in labels if wanted is None or label in wanted),
-                fragment=_is_fragment(record.description),
+                fragment=re.search(r"\bFlags: .*\bFragments?;", record.description) is not None,
                 organism=record.organism.rstrip("."),
                 taxonomy=record.taxonomy_id[0] if record.taxonomy_id else "",
                 place=place,
@@ -139,13 +127,13 @@ def label_source(way: Mapping[str, Any], unequal: bool = False) -> str:
     Examples
     --------
     >>> label_source({"from": "pfam", "levels": 4, "classes": ["PF00009"]})
-    'a Pfam cross-reference to one of labels.classes'
+    'a cross-reference to Pfam, to one of labels.classes'
     """
     text = _WHAT[way["from"]]
     if way["from"] == "ec" and not unequal:
         text += f" known to {way['levels']} levels"
     if way["classes"] is not None:
-        text += " to one of labels.classes" if way["from"] in _DATABASES else " of labels.classes"
+        text += ", to one of labels.classes" if way["from"] in _DATABASES else " of labels.classes"
     return text
 
 
@@ -220,8 +208,3 @@ def _labels(record: Any, source: str, levels: int, unequal: bool) -> list[str]:
             if (unequal or len(parts) == levels) and parts and "-" not in parts:
                 found.append(".".join(parts))
     return list(dict.fromkeys(found))
-
-
-def _is_fragment(description: str) -> bool:
-    flags = re.search(r"\bFlags: (.*)", description)
-    return flags is not None and re.search(r"\bFragments?;", flags[1]) is not None
