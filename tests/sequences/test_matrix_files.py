@@ -47,9 +47,9 @@ def test_npy_and_mat(tmp_path):
     np.testing.assert_array_equal(read_matrix(tmp_path / "m.mat").values, K)
     scipy.io.savemat(tmp_path / "two.mat", {"K": K, "L": 2 * K})
     np.testing.assert_array_equal(read_matrix(tmp_path / "two.mat", "L").values, 2 * K)
-    with pytest.raises(InputError, match=r"holds 2 matrices; .* are K, L\. Name one as 'variable'"):
+    with pytest.raises(InputError, match=r"holds 2 matrices .* has K, L\. Name one as 'variable'"):
         read_matrix(tmp_path / "two.mat")
-    with pytest.raises(InputError, match=r"has no matrix 'M'; .* are K, L\."):
+    with pytest.raises(InputError, match=r"has no matrix 'M' .* has K, L\."):
         read_matrix(tmp_path / "two.mat", "M")
 
 
@@ -151,9 +151,7 @@ def test_mat_with_one_column_and_without_a_matrix(tmp_path):
     scipy.io.savemat(tmp_path / "c.mat", {"X": K[:, :1]})
     np.testing.assert_array_equal(read_matrix(tmp_path / "c.mat", square=False).values, K[:, :1])
     scipy.io.savemat(tmp_path / "n.mat", {"y": np.array(["a", "b"], dtype=object)})
-    with pytest.raises(
-        InputError, match=r"n.mat: holds 0 matrices; full ones of numbers are not there"
-    ):
+    with pytest.raises(InputError, match=r"n.mat: holds 0 matrices of numbers"):
         read_matrix(tmp_path / "n.mat")
 
 

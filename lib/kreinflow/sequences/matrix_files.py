@@ -174,8 +174,9 @@ def _read_mat(path: Path, variable: str | None, square: bool, rows: int | None) 
     if len(names) != 1:
         what = f"holds {len(wide)} matrices" if variable is None else f"has no matrix {variable!r}"
         raise InputError(
-            f"{path}: {what}; full ones of numbers are {', '.join(matrices) or 'not there'}. Name "
-            "one as 'variable' in the config, or save it alone."
+            f"{path}: {what} of numbers (sparse ones and cells are not read); it has "
+            f"{', '.join(matrices) or 'none'}. Name one as 'variable' in the config, or save it "
+            "alone."
         )
     _check_shape(path, matrices[names[0]], square, rows)
     with _reading_mat(path):
