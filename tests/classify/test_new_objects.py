@@ -8,7 +8,7 @@ import pytest
 from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.new_objects import Options, score_new
-from kreinflow.sequences.files import STANDARD_INPUT
+from kreinflow.sequences.text_files import STANDARD_INPUT
 from small_inputs import (
     DNA,
     KINDS,

@@ -24,8 +24,8 @@ from kreinflow.answering.record_scores import (
     pair_features,
 )
 from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.base.wording import plural
 from kreinflow.classify.model_file import Model
-from kreinflow.sequences.files import counted
 
 FEATURES = {
     FIRST: ("decision",),
@@ -334,7 +334,7 @@ def answered_by(found: CascadeExplanation) -> str:
     """Return which stage answered, and what it cost."""
     level = found.terms.iloc[-1]
     name = _stage(level["stage"], level["asked"])
-    return f"answered by the stage {name}, with {counted(found.alignments, 'alignment')} in all"
+    return f"answered by the stage {name}, with {plural(found.alignments, 'alignment')} in all"
 
 
 def _stage(stage: str, asked: int) -> str:

@@ -83,7 +83,7 @@ def classify_batches(
     ----------
     model : Model
     path : Path
-        A FASTA file or :data:`~kreinflow.sequences.files.STANDARD_INPUT`; for a model that was
+        A FASTA file or :data:`~kreinflow.sequences.text_files.STANDARD_INPUT`; for a model that was
         trained on a matrix, a matrix of the new objects (rows) and the landmarks: columns named by
         a header, in any order, those that are no landmark left out; without a header, in the order
         of ``model.landmark_ids``; for a model of vectors or strings, a file of them as for

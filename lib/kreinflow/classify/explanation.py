@@ -22,6 +22,7 @@ from kreinflow.answering.record_scores import cached
 from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.base.wording import plural
 from kreinflow.classify.classification import (
     LEVEL_COLUMNS,
     answered_nodes,
@@ -32,7 +33,7 @@ from kreinflow.classify.evidence import OTHER, Witnesses
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import DEFAULTS, Batch, Options, normalised_scores, score_new
 from kreinflow.learners.decisions import LinearDecision
-from kreinflow.sequences.files import counted, shown_name
+from kreinflow.sequences.text_files import shown_name
 from kreinflow.views.lift import combined
 
 LANDMARKS, INTERCEPT = "(landmarks)", "(intercept)"
@@ -234,9 +235,7 @@ def _found(model: Model, path: Path, id: str, options: Options) -> tuple[Batch, 
         one = batch.of(np.flatnonzero(batch.scored == number))
         ask = one.ask and ScoreCache(one.ask, len(model.record_ids))  # nothing is aligned twice
         return replace(one, ids=[id], scored=_ONE, ask=ask), batch.place(number)
-    raise InputError(
-        f"{shown_name(path)}: none of its {counted(seen, 'record')} has the id {id!r}."
-    )
+    raise InputError(f"{shown_name(path)}: none of its {plural(seen, 'record')} has the id {id!r}.")
 
 
 def _likeliest(probabilities: FloatArray) -> tuple[int, int]:

@@ -5,9 +5,9 @@ import pandas as pd
 
 from kreinflow.answering.cascade import NEAREST, STAGES
 from kreinflow.answering.record_scores import SMALLEST
+from kreinflow.base.wording import plural
 from kreinflow.classify.evidence import OTHER
 from kreinflow.classify.explanation import INTERCEPT, LANDMARKS, CascadeExplanation, Explanation
-from kreinflow.sequences.files import counted
 
 
 def explanation_text(found: Explanation, shown: int) -> str:
@@ -20,7 +20,7 @@ def explanation_text(found: Explanation, shown: int) -> str:
     if found.cascade is not None:
         last = found.cascade.terms.iloc[-1]
         name = _stage(last["stage"], last["asked"])
-        total = counted(found.cascade.alignments, "alignment")
+        total = plural(found.cascade.alignments, "alignment")
         out.append(f"answered by the stage {name}, with {total} in all")
         stage = "first stage: "
     out += [*_evidence_lines(found), ""]
@@ -29,7 +29,7 @@ def explanation_text(found: Explanation, shown: int) -> str:
         line = f"{stage}decision for {label}: {decision:.6g}"
         if found.linear:
             line += (
-                f" = {table[column].sum():.6g} from {counted(len(table), what)} + "
+                f" = {table[column].sum():.6g} from {plural(len(table), what)} + "
                 f"{intercept[column].iloc[0]:.6g} (intercept)"
             )
         out.append(line)

@@ -16,10 +16,11 @@ from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.answering.relatives import MORE
 from kreinflow.answering.relatives import NEAREST as FEW
 from kreinflow.base.errors import InputError
+from kreinflow.base.wording import plural
 from kreinflow.classify.model_file import Model
 from kreinflow.files.tables import table_text
 from kreinflow.fitting.recipe_choice import PREFERENCES
-from kreinflow.sequences.files import counted, name_endings
+from kreinflow.sequences.text_files import name_endings
 from kreinflow.views.lift import Lift
 
 
@@ -293,6 +294,6 @@ def exported_landmarks(model: Model, name: str) -> str | bytes:
         table.insert(0, "id", list(model.landmark_ids))
         return table_text(table, separator="," if ending == ".csv" else "\t")
     raise InputError(
-        f"{name}: the landmarks are vectors ({counted(landmarks.shape[1], 'feature')}). Name a "
+        f"{name}: the landmarks are vectors ({plural(landmarks.shape[1], 'feature')}). Name a "
         ".npy, .csv or .tsv file."
     )

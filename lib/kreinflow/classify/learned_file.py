@@ -23,8 +23,8 @@ from kreinflow.files.state import Array, Number, State, Value, refusing_damage
 from kreinflow.kernels.registry import known_kernel
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import LONGEST
-from kreinflow.sequences.files import has_control
 from kreinflow.sequences.payload import Compared, Payload, Sequences
+from kreinflow.sequences.text_files import has_control
 
 KIND = "kreinflow learned 1"
 _ADVICE = "Give the file that kreinflow wrote beside the model. Make a damaged one again."

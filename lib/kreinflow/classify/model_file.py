@@ -17,6 +17,7 @@ from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.base.errors import InputError
+from kreinflow.base.wording import abridged
 from kreinflow.files.arrays import Sizes, read_arrays, write_arrays
 from kreinflow.files.provenance import package_versions
 from kreinflow.files.state import Array, Part, State, Value, refusing_damage
@@ -24,9 +25,9 @@ from kreinflow.kernels.kernel import Objects
 from kreinflow.kernels.registry import known_kernel
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import LONGEST, read_fasta
-from kreinflow.sequences.files import first_few, has_control
 from kreinflow.sequences.matrix_files import MATRIX_KINDS
 from kreinflow.sequences.payload import Compared, Sequences, digest
+from kreinflow.sequences.text_files import has_control
 from kreinflow.views.objects import Viewed, cut, joined
 
 KIND = "kreinflow model 2"
@@ -279,7 +280,7 @@ class Model(State):
         if missing:
             raise InputError(
                 f"{name}: lacks {len(missing)} of the {len(self.record_ids)} training records of "
-                f"the model: {first_few(missing)}. Give the sequences that it was trained on."
+                f"the model: {abridged(missing)}. Give the sequences that it was trained on."
             )
         residues = tuple(found[own] for own in self.record_digests)
         return replace(self, classifier=_with_residues(self.classifier, residues))
@@ -316,7 +317,7 @@ def _check_letters(sequences: Sequence[bytes], scheme: ScoringScheme) -> None:
     """Refuse sequences of other letters than those of the substitution matrix."""
     letters = scheme.matrix.alphabet.encode()
     wrong = [s[:20].decode("latin-1") for s in sequences if s.translate(None, letters)]
-    _check(not wrong, f"residues that its substitution matrix lacks: {first_few(wrong)}")
+    _check(not wrong, f"residues that its substitution matrix lacks: {abridged(wrong)}")
 
 
 def stored_objects(objects: Sequence[bytes] | Objects | None) -> dict[str, Any]:

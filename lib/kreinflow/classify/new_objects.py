@@ -25,14 +25,15 @@ from kreinflow.answering.query import Query
 from kreinflow.answering.score_cache import NOBODY, Ask
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import TILE, FloatArray, IntArray, tiles
+from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.model_file import Model
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.sequences.fasta import LONGEST, FastaRecord, read_any_fasta
-from kreinflow.sequences.files import STANDARD_INPUT, counted, first_few
 from kreinflow.sequences.matrix_files import DISSIMILARITIES, read_matrix
 from kreinflow.sequences.objects import read_objects
 from kreinflow.sequences.record_vectors import RecordVectors, read_record_vectors
+from kreinflow.sequences.text_files import STANDARD_INPUT
 from kreinflow.views.objects import Viewed
 
 _RECORDS = 4 * TILE  # of a batch, at most
@@ -160,7 +161,7 @@ def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator
         width = lift.objects.vectors.shape[1]
     if options.vectors is None and width is not None:
         raise InputError(
-            f"the model looks at vectors of {counted(width, 'number')}. Give those of the new "
+            f"the model looks at vectors of {plural(width, 'number')}. Give those of the new "
             "objects: --vectors with a table of ids and numbers."
         )
     if options.vectors is not None:
@@ -486,14 +487,14 @@ def _measured(model: Model, path: Path) -> tuple[list[str], Iterator[tuple[slice
         if missing:
             raise InputError(
                 f"{path}: no column for {len(missing)} of the {m} landmarks of the model: "
-                f"{first_few(missing)}. Add them; `kreinflow classify --landmarks` lists all."
+                f"{abridged(missing)}. Add them; `kreinflow classify --landmarks` lists all."
             )
         columns = [place[id] for id in model.landmark_ids]
     elif values.shape[1] == m:
         columns = list(range(m))
     else:
         raise InputError(
-            f"{path}: has {counted(values.shape[1], 'column')} where the model has {m} landmarks. "
+            f"{path}: has {plural(values.shape[1], 'column')} where the model has {m} landmarks. "
             f"Give the {model.matrix_kind} of each new object (row) with each landmark (column)."
         )
     values = np.ascontiguousarray(values[:, columns], dtype=np.float64)

@@ -10,17 +10,18 @@ import pandas as pd
 from kreinflow.base.errors import InputError, named
 from kreinflow.base.hierarchy import paths_of
 from kreinflow.base.numerics import FloatArray
+from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import clean_sequences
 from kreinflow.kernels.kernel import Objects
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.files import counted, first_few, refuse_control
 from kreinflow.sequences.headers import known_by
 from kreinflow.sequences.labels import check_matched, read_pairs, refuse_lookalikes
 from kreinflow.sequences.objects import read_objects
 from kreinflow.sequences.payload import Compared, Payload, Sequences
 from kreinflow.sequences.record_vectors import read_record_vectors
+from kreinflow.sequences.text_files import refuse_control
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +105,7 @@ def _read_compared(
     ids = list(read.ids or ids_of_labels)
     if len(ids) != len(read.objects):
         raise InputError(
-            f"{path}: has {counted(len(read.objects), 'row')} without ids, and the labels are "
+            f"{path}: has {plural(len(read.objects), 'row')} without ids, and the labels are "
             f"{len(ids)}. Give one label for each row, in their order."
         )
     return ids, read.objects if kernel.strings else read.objects + 0.0  # -0.0 is 0.0
@@ -114,7 +115,7 @@ def _read_view(ids: Sequence[str], path: Path | None, width: int | None) -> Floa
     if path is None:
         if width is not None:
             raise InputError(
-                f"the model looks at vectors of {counted(width, 'number')}. Give those of the new "
+                f"the model looks at vectors of {plural(width, 'number')}. Give those of the new "
                 "records: --vectors with a table of ids and numbers."
             )
         return None
@@ -125,8 +126,8 @@ def _read_view(ids: Sequence[str], path: Path | None, width: int | None) -> Floa
     missing = [id for id, place in zip(ids, places.tolist(), strict=True) if place < 0]
     if missing:
         raise InputError(
-            f"{path}: has no vector for {len(missing)} of the {counted(len(ids), 'record')}: "
-            f"{first_few(missing)}. Add them, or remove the records."
+            f"{path}: has no vector for {len(missing)} of the {plural(len(ids), 'record')}: "
+            f"{abridged(missing)}. Add them, or remove the records."
         )
     return np.asarray(read.values[places])
 
@@ -145,7 +146,7 @@ def with_new(learned: Learned, new: NewRecords) -> tuple[Dataset, tuple[str, ...
     if twice := sorted(set(new.ids) & set(old.ids)):
         raise InputError(
             f"{len(twice)} of {len(new.ids)} ids are those of records that the model has learned: "
-            f"{first_few(twice)}. Rename them, or take them out."
+            f"{abridged(twice)}. Rename them, or take them out."
         )
     names = [old.classes[code] for code in old.labels.tolist()] + list(new.labels)
     classes = tuple(sorted(set(names)))
@@ -186,7 +187,7 @@ def with_new(learned: Learned, new: NewRecords) -> tuple[Dataset, tuple[str, ...
     for label in fresh:
         if sizes[label] < least:
             raise InputError(
-                f"the class {label!r} is new and has {counted(int(sizes[label]), 'record')} "
+                f"the class {label!r} is new and has {plural(int(sizes[label]), 'record')} "
                 f"without identical ones. It needs at least {least} to be learned. Add more, or "
                 "take it out."
             )

@@ -19,6 +19,7 @@ from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, tiles
 from kreinflow.base.tiled_matrix import new_rows, release
+from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model, final_model
 from kreinflow.classify.new_objects import unusable_rows
@@ -36,7 +37,6 @@ from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.learners.decisions import SiblingsDecision
 from kreinflow.learners.registry import factored
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.files import counted, first_few
 from kreinflow.sequences.folds import own_groups
 from kreinflow.sequences.partition import ALL, NEVER_TESTED, Partition
 from kreinflow.sequences.payload import Compared
@@ -383,7 +383,7 @@ def update_text(updated: Updated) -> str:
     before, after = held["before"] == held["label"], held["after"] == held["label"]
     changed = held["before"] != held["after"]
     lines.append(
-        f"of {counted(len(held), 'old record')} that inner folds hold out the first stage labels "
+        f"of {plural(len(held), 'old record')} that inner folds hold out the first stage labels "
         f"{int(changed.sum())} otherwise: {int((~before & after).sum())} are right now, "
         f"{int((before & ~after).sum())} are wrong now; accuracy {before.mean():.4f} before, "
         f"{after.mean():.4f} after"
@@ -391,14 +391,14 @@ def update_text(updated: Updated) -> str:
     measured = changes[changes["after"] != ""]
     right = measured["after"] == measured["label"]
     lines.append(
-        f"with the new ones: {counted(len(measured), 'record')}, accuracy {right.mean():.4f}"
+        f"with the new ones: {plural(len(measured), 'record')}, accuracy {right.mean():.4f}"
     )
     classes = pd.DataFrame({"label": held["label"], "before": before, "after": after})
     sums = classes[changed].groupby("label").size().index
     for label in sums[:_SHOWN]:
         own = classes[classes["label"] == label]
         lines.append(
-            f"  {label}: {counted(len(own), 'record')}, right {int(own['before'].sum())} before, "
+            f"  {label}: {plural(len(own), 'record')}, right {int(own['before'].sum())} before, "
             f"{int(own['after'].sum())} after"
         )
     if len(sums) > _SHOWN:
@@ -414,11 +414,11 @@ def update_text(updated: Updated) -> str:
 
 
 def _added_text(updated: Updated, records: int) -> str:
-    text = f"{counted(records, 'record')} added"
+    text = f"{plural(records, 'record')} added"
     if updated.new_classes:
-        classes = counted(len(updated.new_classes), "new class", "new classes")
-        text += f", of {classes} ({first_few(list(updated.new_classes))})"
-        text += f" with {counted(updated.landmarks, 'landmark')}"
+        classes = plural(len(updated.new_classes), "new class", "new classes")
+        text += f", of {classes} ({abridged(list(updated.new_classes))})"
+        text += f" with {plural(updated.landmarks, 'landmark')}"
     if updated.alignments:
         text += f"; {updated.alignments:,} alignments"
     return text

@@ -78,7 +78,7 @@ class Checked:
 
     def ready(self) -> str:
         """Return what the data set has, in one line."""
-        from kreinflow.sequences.files import counted
+        from kreinflow.base.wording import plural
 
         whole, dataset = self.whole, self.dataset
         drops = {reason: entry["count"] for reason, entry in dataset.statistics["dropped"].items()}
@@ -90,8 +90,8 @@ class Checked:
             f"{f', {held} held out as unknown' if held else ''}"
             f"{f', {unlabelled} to be classified' if unlabelled else ''}), "
             f"{len(dataset.digests)} distinct, {len(dataset.classes)} classes, "
-            f"{_labels_per_record(dataset)}{counted(len(self.partition.names), 'fold')}, "
-            f"{counted(len(self.plan.settings['recipes']), 'recipe')}: ready to run"
+            f"{_labels_per_record(dataset)}{plural(len(self.partition.names), 'fold')}, "
+            f"{plural(len(self.plan.settings['recipes']), 'recipe')}: ready to run"
         )
 
     def advice(self) -> list[str]:
@@ -188,11 +188,11 @@ def _run_costs(
 
 def _cost_of_run(run: "RunCosts", cores: int) -> list[str]:
     """Return what a run and a new sequence are expected to take, a sentence each."""
-    from kreinflow.sequences.files import counted
+    from kreinflow.base.wording import plural
 
     aligned = f"{in_short(run.pairs)} pairs to align, " if run.pairs else ""
     said = [
-        f"about {aligned}{_time(run.minutes(cores))} on {counted(cores, 'core')}, "
+        f"about {aligned}{_time(run.minutes(cores))} on {plural(cores, 'core')}, "
         f"{_size(run.memory_mb)} of memory for the largest job, {_size(run.disk_mb)} of disk"
     ]
     if queries := run.queries():

@@ -110,8 +110,8 @@ def _evidence(
     if options.evidence is None:
         yield None
         return
+    from kreinflow.base.wording import plural
     from kreinflow.files.tables import table_text
-    from kreinflow.sequences.files import counted
 
     refuse_one_file((options.output, options.evidence))
     pieces = rows = alignments = 0
@@ -126,7 +126,7 @@ def _evidence(
 
         yield on_evidence
     print(
-        f"kreinflow: evidence: {counted(rows, 'row')}, {counted(alignments, 'more alignment')}",
+        f"kreinflow: evidence: {plural(rows, 'row')}, {plural(alignments, 'more alignment')}",
         file=sys.stderr,
     )
 
@@ -134,6 +134,7 @@ def _evidence(
 def _classify(options: argparse.Namespace) -> None:
     from kreinflow.alignment.backends import backend_named
     from kreinflow.base.numerics import limited
+    from kreinflow.base.wording import plural
     from kreinflow.classify.acceptance import accepting
     from kreinflow.classify.classification import (
         classify_batches,
@@ -141,7 +142,6 @@ def _classify(options: argparse.Namespace) -> None:
         write_tables,
     )
     from kreinflow.classify.new_objects import Options
-    from kreinflow.sequences.files import counted
 
     if options.input is None:
         raise InputError(
@@ -188,7 +188,7 @@ def _classify(options: argparse.Namespace) -> None:
     if options.evidence is not None:
         taken += ", with evidence"
     print(
-        f"kreinflow: {counted(counts.records, 'record')}: {counts.classified} classified, "
+        f"kreinflow: {plural(counts.records, 'record')}: {counts.classified} classified, "
         f"{counts.rejected} of them rejected{accepted}; {counts.faults} not classified; {taken}",
         file=sys.stderr,
     )

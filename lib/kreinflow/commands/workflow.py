@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from kreinflow.alignment.progress import LISTENS, MARK
 from kreinflow.base.errors import InputError, exit_code_of
+from kreinflow.base.wording import plural
 from kreinflow.commands.progress import ProgressLine
 from kreinflow.config.configuration import read_configuration
 from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
 from kreinflow.report.names import PAGE, TEXT, short
-from kreinflow.sequences.files import counted
 
 if TYPE_CHECKING:
     from kreinflow.commands.time_left import TimeLeft
@@ -249,7 +249,7 @@ class _Run:
         if self.nothing_to_do:
             print("kreinflow: nothing to do, all that was asked for is there.")
         elif not self.verbose:
-            print(f"kreinflow: {counted(self._all.total(), 'job')} would run; --verbose has each.")
+            print(f"kreinflow: {plural(self._all.total(), 'job')} would run; --verbose has each.")
             for rule, number in self._all.items():
                 print(f"{number:5}  {rule}")
 

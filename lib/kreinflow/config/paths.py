@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kreinflow.base.errors import InputError
-from kreinflow.sequences.files import has_control
 from kreinflow.sequences.sources.registry import SOURCES
+from kreinflow.sequences.text_files import has_control
 
 TAKEN = (
     *("compare.html", "config.yaml", "logs", "paper", "report.html", "report.txt"),

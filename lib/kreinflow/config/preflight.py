@@ -9,11 +9,11 @@ import numpy as np
 from kreinflow.base.errors import InputError
 from kreinflow.landmarks.budgets import landmarks_wanted, paid_landmarks, pairs_with
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.files import check_file, check_results
 from kreinflow.sequences.folds import check_groups
 from kreinflow.sequences.partition import ALL, Partition
 from kreinflow.sequences.record_vectors import check_vectors_file
 from kreinflow.sequences.sources.registry import make_source
+from kreinflow.sequences.text_files import check_file, check_results
 
 if TYPE_CHECKING:
     from kreinflow.alignment.scoring import ScoringScheme

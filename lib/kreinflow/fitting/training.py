@@ -19,6 +19,7 @@ from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.several_labels import Several, held_out_figures
 from kreinflow.base.errors import named
 from kreinflow.base.numerics import IntArray
+from kreinflow.base.wording import abridged
 from kreinflow.fitting import fit_cascade, fit_label_sets, fit_levels, fit_unknown
 from kreinflow.fitting.cascade_choice import described
 from kreinflow.fitting.cascade_update import with_more_records
@@ -34,7 +35,6 @@ from kreinflow.learners.binary_relevance import BinaryRelevance
 from kreinflow.learners.learner import NOTES, Choice, Fitted, Problem
 from kreinflow.learners.registry import factored, make_learner
 from kreinflow.learners.siblings import learner_of
-from kreinflow.sequences.files import first_few
 
 PART_FITS: tuple[
     Callable[[FirstStage, LandmarkClassifier, OutOfFold], tuple[LandmarkClassifier, OutOfFold]], ...
@@ -329,7 +329,7 @@ def fit_figures(fitted: Fitted, share: float, classes: Sequence[str]) -> dict[st
         "iterations": fitted.iterations,
         "converged": fitted.converged,
         **{f"{note}_classes": len(labels) for note, labels in noted.items()},
-        **{f"{note}_names": first_few(labels) for note, labels in noted.items()},
+        **{f"{note}_names": abridged(labels) for note, labels in noted.items()},
     }
 
 
@@ -339,7 +339,7 @@ def warn_noted(recipe: str, fitted: Fitted, classes: Sequence[str]) -> None:
         if labels:
             warnings.warn(
                 f"recipe {recipe!r}: {len(labels)} of {len(classes)} classes "
-                f"({first_few(labels)}): {NOTES[note]}.",
+                f"({abridged(labels)}): {NOTES[note]}.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.base.wording import abridged
 from kreinflow.landmarks.budgets import landmarks_wanted
 from kreinflow.landmarks.candidates import (
     SKETCH,
@@ -22,7 +23,6 @@ from kreinflow.landmarks.candidates import (
 from kreinflow.landmarks.sampled_scores import ClassScores, Kind, Sketch
 from kreinflow.landmarks.selector import SelectionProblem, Selector
 from kreinflow.sequences.dataset import Dataset, read_rows
-from kreinflow.sequences.files import first_few
 from kreinflow.sequences.labels import read_columns
 from kreinflow.sequences.partition import ALL, Partition
 from kreinflow.sequences.scores import Scores
@@ -47,7 +47,7 @@ def given_landmarks(dataset: Dataset, selector: Mapping[str, Any], data: Path) -
     if unknown:
         raise InputError(
             f"{path}: {len(unknown)} of {len(ids)} ids are not in the data set: "
-            f"{first_few(unknown)}. Take them out of the table, or put the records into the data."
+            f"{abridged(unknown)}. Take them out of the table, or put the records into the data."
         )
     return np.unique(np.array([row_of[id] for id in ids], dtype=np.int64))
 

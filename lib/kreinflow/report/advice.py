@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 
 from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED, RejectRule
+from kreinflow.base.wording import plural
 from kreinflow.report.cascades import LEVEL, Lost
 from kreinflow.report.tables import flags, measured, numbers
 from kreinflow.sequences.collapse import SMALL
-from kreinflow.sequences.files import counted
 from kreinflow.sequences.labels import differ_in_case
 from kreinflow.sequences.strands import strand_advice
 
@@ -162,7 +162,7 @@ def _left_out(dropped: Mapping[str, Mapping[str, Any]]) -> str:
         return ""
     count, examples = dropped[SMALL]["count"], dropped[SMALL]["examples"]
     return (
-        f"{counted(count, 'record')} of classes that are smaller than min_class_size (such as "
+        f"{plural(count, 'record')} of classes that are smaller than min_class_size (such as "
         f"{', '.join(examples[:3])}) were left out: the model never answers these classes. Give "
         "more records of them."
     )

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.wording import abridged, plural
 from kreinflow.files.provenance import file_sha256
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.files import counted, first_few
 from kreinflow.sequences.labels import SEPARATOR, refuse_lookalikes
 from kreinflow.sequences.payload import Payload
 
@@ -269,9 +269,9 @@ def _refuse_one_class(
         return
     why = [f"{len(ids)} {reason}" for reason, ids in drops.by_reason.items()]
     if small:
-        why = [f"{rule}: {first_few(sorted(small))}"]
+        why = [f"{rule}: {abridged(sorted(small))}"]
     dropped = f"; dropped {', '.join(why)}" if why else ""
-    left = counted(len(classes), "class", "classes")
+    left = plural(len(classes), "class", "classes")
     raise InputError(
         f"the data have {left} left ({', '.join(classes) or 'none'}{dropped}). "
         "At least two are needed."

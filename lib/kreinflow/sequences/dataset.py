@@ -12,12 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.wording import abridged
 from kreinflow.files.arrays import open_array, write_array
 from kreinflow.files.atomic import write_text
 from kreinflow.files.checksums import file_checksum
 from kreinflow.files.json_files import read_json, write_json
 from kreinflow.files.tables import read_table, write_table
-from kreinflow.sequences.files import first_few
 from kreinflow.sequences.labels import SEPARATOR
 from kreinflow.sequences.payload import DISTINCT_FILE, Matrix, Payload, Sequences, payload_type
 
@@ -147,7 +147,7 @@ def is_unknown(dataset: Dataset, unknown: Sequence[str]) -> NDArray[np.bool_]:
     if missing:
         raise InputError(
             f"unknown: the data have no class {missing[0]!r}; after min_class_size they have "
-            f"{first_few(list(dataset.classes), 20)}."
+            f"{abridged(list(dataset.classes), 20)}."
         )
     if len(dataset.classes) - len(unknown) < 2:
         raise InputError(

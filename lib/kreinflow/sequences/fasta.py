@@ -6,14 +6,8 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from kreinflow.base.errors import InputError
-from kreinflow.sequences.files import (
-    LONGEST_LINE,
-    UNSEEN,
-    has_control,
-    open_text,
-    shortened,
-    shown_name,
-)
+from kreinflow.base.wording import shortened
+from kreinflow.sequences.text_files import LONGEST_LINE, UNSEEN, has_control, open_text, shown_name
 
 FASTA_ENDINGS = (".fasta", ".fa", ".faa", ".fna", ".ffn", ".fas", ".mpfa", ".seq", ".txt")
 

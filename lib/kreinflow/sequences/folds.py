@@ -16,8 +16,8 @@ from scipy.sparse.csgraph import connected_components
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.random_streams import hash_keys
+from kreinflow.base.wording import abridged
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.files import first_few
 from kreinflow.sequences.headers import known_by
 from kreinflow.sequences.labels import check_columns, differ_in_case, read_columns, read_pairs
 from kreinflow.sequences.mmseqs import find_mmseqs, mmseqs_clusters, mmseqs_version
@@ -403,13 +403,13 @@ def _table_folds(
     missing = [id for id in dataset.ids if id not in table]
     if missing:
         raise InputError(
-            f"{path}: no fold for {len(missing)} of {len(dataset.ids)} ids: {first_few(missing)}. "
+            f"{path}: no fold for {len(missing)} of {len(dataset.ids)} ids: {abridged(missing)}. "
             f"Add them (fold {TRAIN!r}: never tested)."
         )
     unknown = [id for id in table if id not in known]
     if unknown:
         raise InputError(
-            f"{path}: {len(unknown)} ids are not in the data: {first_few(unknown)}. "
+            f"{path}: {len(unknown)} ids are not in the data: {abridged(unknown)}. "
             "Remove these lines, or add the sequences."
         )
     folds = np.array([numbers.get(table[id], -1) for id in dataset.ids], dtype=np.intp)

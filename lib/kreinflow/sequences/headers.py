@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from kreinflow.base.errors import InputError
-from kreinflow.sequences.files import first_few
+from kreinflow.base.wording import abridged
 
 _UNIPROT = re.compile(r"(?:sp|tr)\|([A-Z0-9]{6,10}(?:-\d+)?)\|(\w+)")
 _NCBI_TAGS = frozenset(
@@ -86,7 +86,7 @@ def known_by(ids: Iterable[str], table: Mapping[str, str], place: str) -> dict[s
             found[id] = meant.pop()
     if ambiguous:
         raise InputError(
-            f"{place}: {len(ambiguous)} ids may mean several lines: {first_few(ambiguous, 3)}. "
+            f"{place}: {len(ambiguous)} ids may mean several lines: {abridged(ambiguous, 3)}. "
             "Write the ids there as the FASTA file has them."
         )
     used = {*found.values()} - {*ids}

@@ -8,11 +8,10 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from kreinflow.base.errors import InputError
-from kreinflow.sequences.files import (
+from kreinflow.base.wording import abridged, plural
+from kreinflow.sequences.text_files import (
     DELIMITERS,
     bounded_lines,
-    counted,
-    first_few,
     has_control,
     name_endings,
     open_text,
@@ -106,7 +105,7 @@ def _whole_rows(
         else:
             yield line, fields
             continue
-        has = counted(len(fields), "field")
+        has = plural(len(fields), "field")
         raise InputError(f"{path}, line {line}: has {has}, the header {width}. {advice}")
 
 
@@ -126,7 +125,7 @@ def _find(path: Path, names: list[str], column: str, delimiter: str) -> int:
     close = [name for name in names if name.lower() == column.lower()]
     close += get_close_matches(column, names, n=1)
     shown = [" ".join(name.split()) for name in names]  # a quoted one may have a line end
-    hint = f"did you mean {close[0]!r}?" if close else f"it has {first_few(shown)}."
+    hint = f"did you mean {close[0]!r}?" if close else f"it has {abridged(shown)}."
     if len(names) == 1 and not close:
         hint += f" Are its fields separated by a {DELIMITERS[delimiter]}?"
     raise InputError(f"{path}: column {column!r} is missing; {hint}")
@@ -307,20 +306,20 @@ def check_matched(
     unlabelled = [id for id in ids if id not in labels]
     if unlabelled and labels and len(unlabelled) == len(ids):
         raise InputError(
-            f"{place}: none of its ids is that of a {what}. It has {first_few([*labels], 3)}; the "
-            f"{what}s have {first_few(unlabelled, 3)}. Give the right one, or write the ids alike."
+            f"{place}: none of its ids is that of a {what}. It has {abridged([*labels], 3)}; the "
+            f"{what}s have {abridged(unlabelled, 3)}. Give the right one, or write the ids alike."
         )
     if unlabelled:
         classified = "to drop, or to classify: the final model labels them"
         advice = f"Add them, or set 'unmatched' {classified}" if may_drop else "Add them"
         raise InputError(
             f"{place}: no label for {len(unlabelled)} of {len(ids)} ids: "
-            f"{first_few(unlabelled)}. {advice}."
+            f"{abridged(unlabelled)}. {advice}."
         )
     known = set(ids)
     left = [id for id in labels if id not in known]
     if left:
         raise InputError(
-            f"{place}: no {what} for {len(left)} of {len(labels)} labels: {first_few(left)}. "
+            f"{place}: no {what} for {len(left)} of {len(labels)} labels: {abridged(left)}. "
             f"Add the {what}s, or remove the labels{option}"
         )

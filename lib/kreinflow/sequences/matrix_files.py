@@ -13,16 +13,14 @@ from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, tiles
+from kreinflow.base.wording import abridged, plural, shortened
 from kreinflow.files.arrays import map_array
-from kreinflow.sequences.files import (
+from kreinflow.sequences.text_files import (
     DELIMITERS,
     check_file,
-    counted,
-    first_few,
     name_endings,
     open_text,
     refuse_control,
-    shortened,
     table_rows,
 )
 
@@ -100,7 +98,7 @@ def read_matrix(
         If the file cannot be read, is not a matrix of numbers, has too many rows, or the ids of a
         square matrix disagree. The shape is checked before the numbers are read: no more of a text
         is held than its numbers and one row of
-        :data:`~kreinflow.sequences.files.LONGEST_ROW` characters at most.
+        :data:`~kreinflow.sequences.text_files.LONGEST_ROW` characters at most.
     """
     ending = check_ending(path)
     check_file(path)
@@ -123,7 +121,7 @@ _SQUARE = (
 def _check_shape(path: Path, shape: tuple[int, ...], square: bool, rows: int | None) -> None:
     n, m = shape
     if square and n != m:
-        has = f"{counted(n, 'row')} and {counted(m, 'column')}"
+        has = f"{plural(n, 'row')} and {plural(m, 'column')}"
         raise InputError(f"{path}: has {has}. {_SQUARE}")
     if rows is not None and n > rows:
         raise _too_many_rows(path, rows)
@@ -131,7 +129,7 @@ def _check_shape(path: Path, shape: tuple[int, ...], square: bool, rows: int | N
 
 def _too_many_rows(path: Path, rows: int) -> InputError:
     return InputError(
-        f"{path}: has more than {counted(rows, 'row')}, as many as there are labels. "
+        f"{path}: has more than {plural(rows, 'row')}, as many as there are labels. "
         "Give one label for each row."
     )
 
@@ -238,14 +236,14 @@ def _parse(
     corner_left_out = has_ids and not corner and len(first) == n  # as R writes it
     if has_header and len(first) != width and not corner_left_out:
         raise InputError(
-            f"{path}: its header has {counted(len(first), 'field')}, the row below it {width}. "
+            f"{path}: its header has {plural(len(first), 'field')}, the row below it {width}. "
             "Name each column once."
         )
     ids: list[str] = []
     whole, grown, i = _new_square(path, n) if square else np.empty((0, n)), array("d"), 0
     for i, row in enumerate(rows, start=1):
         if square and i > n:
-            raise InputError(f"{path}: has more rows than its {counted(n, 'column')}. {_SQUARE}")
+            raise InputError(f"{path}: has more rows than its {plural(n, 'column')}. {_SQUARE}")
         if most is not None and i > most:
             raise _too_many_rows(path, most)
         if len(row) != width:
@@ -264,8 +262,8 @@ def _parse(
         names = names[1:]
     if square and names and ids and names != ids:
         raise InputError(
-            f"{path}: the ids of the columns ({first_few(names, 3)}) and of the rows "
-            f"({first_few(ids, 3)}) differ. Give both in one order."
+            f"{path}: the ids of the columns ({abridged(names, 3)}) and of the rows "
+            f"({abridged(ids, 3)}) differ. Give both in one order."
         )
     if square:
         ids = ids or names
@@ -353,7 +351,7 @@ def check_matrix(
     n = len(values)
     _check_shape(path, values.shape, True, None)
     if n < 2:
-        raise InputError(f"{path}: has {counted(n, 'row')}. At least 2 are needed.")
+        raise InputError(f"{path}: has {plural(n, 'row')}. At least 2 are needed.")
     values = np.asarray(values, dtype=np.float64)
     _refuse_first(path, values, ~np.isfinite(values), "is not a finite number. Fill it in.")
     largest = LARGEST_ENTRY if kind != "dissimilarity" else LARGEST_ENTRY**0.5

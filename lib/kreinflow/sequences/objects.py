@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.wording import plural
 from kreinflow.kernels.kernel import Kernel, Objects
-from kreinflow.sequences.files import check_file, counted, name_endings
 from kreinflow.sequences.labels import read_lines
 from kreinflow.sequences.matrix_files import check_ending, read_matrix
+from kreinflow.sequences.text_files import check_file, name_endings
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def read_objects(
     found = read.values.shape[1]
     if columns is not None and found != columns:
         raise InputError(
-            f"{path}: has {counted(found, 'column')} of numbers where the model's "
+            f"{path}: has {plural(found, 'column')} of numbers where the model's "
             f"vectors have {columns}. Give the features that the model was "
             "trained on, in the same order, and no labels."
         )

@@ -9,11 +9,12 @@ import numpy as np
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.base.wording import abridged, plural
 from kreinflow.files.provenance import file_sha256
 from kreinflow.sequences.collapse import examples
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.files import check_file, counted, first_few, name_endings
 from kreinflow.sequences.matrix_files import LARGEST_ENTRY, read_matrix
+from kreinflow.sequences.text_files import check_file, name_endings
 
 ENDINGS = (".csv", ".tsv")
 
@@ -72,7 +73,7 @@ def read_record_vectors(path: Path, width: int | None = None) -> RecordVectors:
     found = values.shape[1]
     if width is not None and found != width:
         raise InputError(
-            f"{path}: has {counted(found, 'column')} of numbers where the vectors of the model "
+            f"{path}: has {plural(found, 'column')} of numbers where the vectors of the model "
             f"have {width}. Give the numbers that the model was trained on, in the same order."
         )
     wrong = np.argwhere(~(np.abs(values) <= LARGEST_ENTRY))
@@ -99,8 +100,8 @@ def with_vectors(dataset: Dataset, path: Path) -> Dataset:
     missing = [id for id, place in zip(dataset.ids, places.tolist(), strict=True) if place < 0]
     if missing:
         raise InputError(
-            f"{path}: has no vector for {len(missing)} of the {counted(len(places), 'record')}: "
-            f"{first_few(missing)}. Add them, or remove the records."
+            f"{path}: has no vector for {len(missing)} of the {plural(len(places), 'record')}: "
+            f"{abridged(missing)}. Add them, or remove the records."
         )
     _, first = np.unique(dataset.rows, return_index=True)
     shared = places[
@@ -126,10 +127,10 @@ def with_vectors(dataset: Dataset, path: Path) -> Dataset:
 def shared_vectors(dataset: Dataset) -> str:
     """Return a line on the vectors of a data set, and on records that share another record's."""
     said = dataset.statistics["vectors"]
-    text = f"vectors of {counted(said['columns'], 'number')}"
+    text = f"vectors of {plural(said['columns'], 'number')}"
     if differ := said["differ"]["count"]:
         text += (
-            f"; {counted(differ, 'record')} identical to an earlier one, whose other vector stands "
-            f"for both: {first_few(said['differ']['examples'])}"
+            f"; {plural(differ, 'record')} identical to an earlier one, whose other vector stands "
+            f"for both: {abridged(said['differ']['examples'])}"
         )
     return text

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.wording import shortened
 from kreinflow.sequences.fasta import LONGEST
-from kreinflow.sequences.files import bounded_lines, open_text, shortened, too_long
+from kreinflow.sequences.text_files import bounded_lines, open_text, too_long
 
 LABEL_SOURCES = ("prosite", "pfam", "interpro", "ec", "keyword")
 

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.wording import abridged, shortened
 from kreinflow.commands.proposing.labels import Candidate
-from kreinflow.sequences.files import first_few, shortened
 from kreinflow.sequences.labels import HeaderPattern
 
 _MOST_HEADERS = 20_000
@@ -59,7 +59,7 @@ def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> l
     if not candidates:
         raise InputError(
             f"{place}: no labels. Give a table with --labels, or a folder with one FASTA file a "
-            f"class. The headers ({first_few([repr(shortened(h)) for h in headers[:2]])}) have "
+            f"class. The headers ({abridged([repr(shortened(h)) for h in headers[:2]])}) have "
             "nothing that two records share and others have not."
         )
     return candidates

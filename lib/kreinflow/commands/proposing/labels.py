@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from kreinflow.sequences.files import counted
+from kreinflow.base.wording import plural
 
 Texts = Mapping[str, Sequence[str]]
 """Of each record that has any: its texts, one for each line of a table."""
@@ -78,7 +78,7 @@ class Candidate:
     def described(self) -> str:
         """Its name and how many classes it would make."""
         what = ("class", "classes") if self.separator is None else ("label", "labels")
-        return f"{self.name} ({counted(self.classes, *what)})"
+        return f"{self.name} ({plural(self.classes, *what)})"
 
     def usable(self) -> bool:
         """Return whether it makes two classes or more, of most of the records that have a text."""

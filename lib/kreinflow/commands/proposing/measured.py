@@ -7,11 +7,11 @@ import numpy as np
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
+from kreinflow.base.wording import abridged
 from kreinflow.commands.proposing.labels import Candidate
 from kreinflow.commands.proposing.source import SourceFound, labels_of_table, tell_of_labels
 from kreinflow.commands.proposing.tables import is_called_id, look_at_table
 from kreinflow.commands.proposing.writing import Noted
-from kreinflow.sequences.files import first_few, name_endings
 from kreinflow.sequences.labels import read_lines, read_table
 from kreinflow.sequences.matrix_files import (
     MATRIX_ENDINGS,
@@ -19,6 +19,7 @@ from kreinflow.sequences.matrix_files import (
     check_matrix,
     read_matrix,
 )
+from kreinflow.sequences.text_files import name_endings
 
 _TOLERANCE = 1e-6
 _ROUNDING = 1e-3
@@ -117,6 +118,6 @@ def _ids(path: Path) -> list[str]:
     if not own:
         raise InputError(
             f"{path}: no column has ids, a text of its own in each line. It has "
-            f"{first_few(names)}. Add one, or give a text with one label a line."
+            f"{abridged(names)}. Add one, or give a text with one label a line."
         )
     return max(own, key=lambda entry: is_called_id(entry[0]))[1]

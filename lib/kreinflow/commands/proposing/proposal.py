@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.wording import abridged, plural
 from kreinflow.commands.proposing.folds import IDENTITY, FoldsFound, propose_folds
 from kreinflow.commands.proposing.measured import are_numbers, look_at_numbers
 from kreinflow.commands.proposing.sequences import look_at_fasta
@@ -17,8 +18,8 @@ from kreinflow.commands.proposing.writing import Noted, yaml_text
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.config.paths import TAKEN
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.files import counted, first_few, name_endings
 from kreinflow.sequences.sources.registry import make_source
+from kreinflow.sequences.text_files import name_endings
 
 SEED = 1
 """The default of the config."""
@@ -82,12 +83,12 @@ def propose(inputs: Sequence[str], labels: str | None) -> Proposal:
     found = propose_folds(lambda least: _load(source, least), SEED)
     settings: dict[str, Any] = source.settings
     if found.min_class_size > 2:
-        few = counted(len(found.left_out), "class is", "classes are")
-        why = f"{few} smaller, and left out: {first_few(list(found.left_out), 8)}"
+        few = plural(len(found.left_out), "class is", "classes are")
+        why = f"{few} smaller, and left out: {abridged(list(found.left_out), 8)}"
         settings = settings | {"min_class_size": Noted(found.min_class_size, why)}
         source.advice.append(
             f"{few} too small for {found.settings['k']} folds and left out: "
-            f"{first_few(list(found.left_out))}. Give more records of them, or lower "
+            f"{abridged(list(found.left_out))}. Give more records of them, or lower "
             "'min_class_size' and 'folds.k'."
         )
     part: dict[str, Any] = {"source": settings}
@@ -147,7 +148,7 @@ def _folds(found: FoldsFound, source: SourceFound) -> Noted | Mapping[str, Any]:
     k, fewest = settings["k"], found.fewest
     what = "groups" if grouped else "different records"
     why = f"the smallest class, {found.smallest}, has {fewest} {what}"
-    source.found.append(f"{counted(k, 'fold')}: {why}.")
+    source.found.append(f"{plural(k, 'fold')}: {why}.")
     settings["method"] = Noted(settings["method"], note)
     settings["k"] = Noted(k, why)
     for place, text in enumerate(source.more):

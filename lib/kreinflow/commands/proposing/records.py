@@ -9,8 +9,8 @@ import numpy as np
 from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import IntArray
+from kreinflow.base.wording import abridged, plural
 from kreinflow.sequences.fasta import read_fasta
-from kreinflow.sequences.files import counted, first_few
 
 _BASES = b"ACGTUN"
 _OF_BASES = 0.9
@@ -97,8 +97,8 @@ def look_at_records(
             else "Is this the right file?"
         )
         raise InputError(
-            f"{paths[0]}: {len(wrong)} of {counted(len(records), 'record')} have {signs!r} among "
-            f"their residues, such as {first_few([*wrong], 2)}. {advice}"
+            f"{paths[0]}: {len(wrong)} of {plural(len(records), 'record')} have {signs!r} among "
+            f"their residues, such as {abridged([*wrong], 2)}. {advice}"
         )
     rna = letters[ord("U")] > letters[ord("T")]
     return FastaFound(

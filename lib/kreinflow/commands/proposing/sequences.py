@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kreinflow.base.wording import abridged, plural
 from kreinflow.commands.proposing.headers import is_guess, look_at_headers
 from kreinflow.commands.proposing.records import FastaFound, look_at_records
 from kreinflow.commands.proposing.source import (
@@ -17,9 +18,9 @@ from kreinflow.commands.proposing.source import (
 )
 from kreinflow.commands.proposing.tables import look_at_table
 from kreinflow.commands.proposing.writing import Noted
-from kreinflow.sequences.files import counted, first_few, name_endings
 from kreinflow.sequences.labels import HeaderPattern
 from kreinflow.sequences.sources.fasta import FastaSource
+from kreinflow.sequences.text_files import name_endings
 
 
 def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
@@ -51,13 +52,13 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
         f"{len(records.ids):,} {records.molecule} sequences of {least:,} to {most:,} residues "
         f"(median {median:,})"
     )
-    source.found.append(f"{said} in {first_few([str(path) for path in files], 3)}.")
+    source.found.append(f"{said} in {abridged([str(path) for path in files], 3)}.")
     source.settings["fasta"] = Noted(named, said)
     if labels is not None:
         source.settings["labels"] = _labels_of_table(labels, records, source)
     elif len(files) > 1:
         classes = sorted({name_endings(path)[0] for path in files})
-        note = f"{counted(len(classes), 'class', 'classes')}: {first_few(classes, 8)}"
+        note = f"{plural(len(classes), 'class', 'classes')}: {abridged(classes, 8)}"
         source.settings["labels"] = {"from_file_names": Noted(True, note)}
         source.found.append(f"labels: each file is a class, {note}.")
     else:
@@ -74,7 +75,7 @@ def _labels_of_table(name: str, records: FastaFound, source: SourceFound) -> dic
     lost = table.lines - table.matched
     if lost:
         source.advice.append(
-            f"{counted(lost, 'line')} of {name} {'are' if lost > 1 else 'is'} of no record of the "
+            f"{plural(lost, 'line')} of {name} {'are' if lost > 1 else 'is'} of no record of the "
             "FASTA and left out."
         )
     without = len(records.ids) - len(table.candidates[0].texts)
@@ -101,35 +102,33 @@ def _labels_of_headers(records: FastaFound, place: str, source: SourceFound) -> 
 
 def _unmatched(without: int, lost: int, source: SourceFound) -> None:
     if without:
-        note = f"{counted(without, 'record has', 'records have')} no label: the final model labels"
+        note = f"{plural(without, 'record has', 'records have')} no label: the final model labels"
         note += " it" if without == 1 else " them"
         source.settings["unmatched"] = Noted("classify", note)
         source.found.append(f"{note}.")
     elif lost:
-        source.settings["unmatched"] = Noted("drop", f"{counted(lost, 'label')} of no record")
+        source.settings["unmatched"] = Noted("drop", f"{plural(lost, 'label')} of no record")
 
 
 def _tell_of_residues(records: FastaFound, longest: int, source: SourceFound) -> None:
     """Say what to do with records that cannot be aligned, and tell of unusual ones."""
     n = len(records.illegal)
     if n:
-        note = f"{counted(n, 'record has', 'records have')} {records.letters!r} among the residues"
+        note = f"{plural(n, 'record has', 'records have')} {records.letters!r} among the residues"
         source.settings["illegal_residues"] = Noted("drop", note)
         source.advice.append(
             f"{note}, which cannot be scored, and {'is' if n == 1 else 'are'} dropped: "
-            f"{first_few(list(records.illegal))}."
+            f"{abridged(list(records.illegal))}."
         )
     n = len(records.long)
     if n:
-        note = (
-            f"{counted(n, 'record is', 'records are')} longer than max_length, {longest} residues"
-        )
+        note = f"{plural(n, 'record is', 'records are')} longer than max_length, {longest} residues"
         source.settings["too_long"] = Noted("drop", note)
-        source.advice.append(f"{note}, and dropped: {first_few(list(records.long))}.")
+        source.advice.append(f"{note}, and dropped: {abridged(list(records.long))}.")
     for ids, what in (
         (records.short, "fewer than 20 residues, which say little"),
         (records.foreign, "nothing but the letters of nucleotides"),
     ):
         if ids:
-            has = counted(len(ids), "record has", "records have")
-            source.advice.append(f"{has} {what}: {first_few(list(ids))}.")
+            has = plural(len(ids), "record has", "records have")
+            source.advice.append(f"{has} {what}: {abridged(list(ids))}.")

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kreinflow.base.wording import abridged, plural
 from kreinflow.commands.proposing.labels import Candidate, separator_of_levels
 from kreinflow.commands.proposing.tables import LabelsTable
 from kreinflow.commands.proposing.writing import Noted, scalar
-from kreinflow.sequences.files import counted, first_few
 
 
 @dataclass
@@ -101,10 +101,10 @@ def tell_of_labels(
     """
     sizes = sorted(chosen.sizes.values())
     if chosen.separator is not None:
-        about = f"{counted(len(sizes), 'label')}, several a record"
+        about = f"{plural(len(sizes), 'label')}, several a record"
     else:
         span = f"{sizes[0]:,} to {sizes[-1]:,}" if sizes[0] < sizes[-1] else f"{sizes[0]:,}"
-        about = f"{counted(len(sizes), 'class', 'classes')} of {span} records"
+        about = f"{plural(len(sizes), 'class', 'classes')} of {span} records"
         levels = separator_of_levels(list(chosen.sizes))
         if levels is not None:
             source.levels = Noted(
@@ -112,7 +112,7 @@ def tell_of_labels(
             )
             source.found.append(f"labels are paths, with {levels!r} between their levels.")
     if further:
-        others = first_few([one.described for one in further], 6)
+        others = abridged([one.described for one in further], 6)
         source.found.append(f"labels: {where}, {about}. Others could be: {others}.")
         about += f"; others could be {others}"
     else:
@@ -120,7 +120,7 @@ def tell_of_labels(
     if missing := chosen.missing():
         count = sum(chosen.sizes[text] for text in missing)
         source.advice.append(
-            f"{counted(count, 'record has', 'records have')} a label that may say that there is "
+            f"{plural(count, 'record has', 'records have')} a label that may say that there is "
             f"none: {', '.join(map(repr, missing))}. It is a class as any other. If it is none, "
             "leave the field empty (FASTA) or the row out (a matrix, vectors)."
         )
@@ -129,7 +129,7 @@ def tell_of_labels(
 
 def guessed(where: str, chosen: Candidate) -> str:
     """Return what to say where labels may be something else."""
-    texts = first_few([*chosen.sizes], 3)
+    texts = abridged([*chosen.sizes], 3)
     return (
         f"The labels are a guess: {where}, such as {texts}. If they are others, give a table that "
         "has them with --labels, or name its column in the config."
@@ -146,7 +146,7 @@ def _several(chosen: Candidate, source: SourceFound) -> dict[str, Any]:
         if len(set(own)) > 1 or separator in own[0]
     ]
     source.advice.append(
-        f"{counted(len(several), 'record has', 'records have')} several labels, such as "
+        f"{plural(len(several), 'record has', 'records have')} several labels, such as "
         f"{several[0]}. If that is one label, remove 'multiple' and 'separator' from the config. "
         "If a line is wrong, remove it from the table."
     )

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.wording import abridged, plural, shortened
 from kreinflow.commands.proposing.labels import Candidate
-from kreinflow.sequences.files import counted, first_few, shortened
 from kreinflow.sequences.headers import short_forms
 from kreinflow.sequences.labels import read_table
 
@@ -98,11 +98,11 @@ def look_at_table(path: Path, ids: Sequence[str]) -> LabelsTable:
     every = [Candidate(names[place], found) for place, found in texts.items()]
     candidates = sorted((one for one in every if one.usable()), key=Candidate.rank)
     if not candidates:
-        shown = [f"{one.name!r} ({counted(len(one.sizes), 'text')})" for one in every]
+        shown = [f"{one.name!r} ({plural(len(one.sizes), 'text')})" for one in every]
         raise InputError(
-            f"{path}: no column could be the labels of the {counted(len(ids), 'record')}: two "
+            f"{path}: no column could be the labels of the {plural(len(ids), 'record')}: two "
             f"classes of two records are needed at least. Beside the ids ({names[best]!r}) it has "
-            f"{first_few(shown, 8) or 'no column'}. Give a table with a column of labels."
+            f"{abridged(shown, 8) or 'no column'}. Give a table with a column of labels."
         )
     matched = sum(map(bool, columns[best]))
     others = [one for one in every if one not in candidates]
@@ -114,13 +114,13 @@ def _no_ids(
 ) -> InputError:
     """Return what to raise where no column has ids: how they look on both sides."""
     shown = [
-        f"{name!r} has {first_few([repr(shortened(row[place])) for row in rows[:3]])}"
+        f"{name!r} has {abridged([repr(shortened(row[place])) for row in rows[:3]])}"
         for place, name in sorted(  # ids differ from line to line
             enumerate(names), key=lambda entry: -len({row[entry[0]] for row in rows})
         )
     ]
     return InputError(
         f"{path}: no column has the ids of the records. These are "
-        f"{first_few([repr(shortened(id)) for id in ids[:3]])}; in the table {first_few(shown, 4)}."
+        f"{abridged([repr(shortened(id)) for id in ids[:3]])}; in the table {abridged(shown, 4)}."
         " Write the ids as the first words of the FASTA headers have them, or give the right file."
     )

@@ -11,9 +11,9 @@ from kreinflow.base.settings import SettingsSchema
 from kreinflow.sequences.collapse import Drops, Records
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import LONGEST
-from kreinflow.sequences.files import refuse_control
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.sources.source import choice, number
+from kreinflow.sequences.text_files import refuse_control
 
 ILLEGAL_RESIDUES: SettingsSchema = {
     "illegal_residues": choice(

@@ -9,10 +9,10 @@ import numpy as np
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.wording import abridged
 from kreinflow.sequences.collapse import examples
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import FASTA_ENDINGS, check_begin, read_fasta
-from kreinflow.sequences.files import first_few, name_endings
 from kreinflow.sequences.headers import known_by, organism
 from kreinflow.sequences.labels import (
     HeaderPattern,
@@ -32,6 +32,7 @@ from kreinflow.sequences.sources.source import (
     plain_files,
 )
 from kreinflow.sequences.strands import on_other_strand
+from kreinflow.sequences.text_files import name_endings
 
 
 class FastaSource(Source):
@@ -174,7 +175,7 @@ class FastaSource(Source):
         if table:
             labels = known_by(clean.places, labels, str(table))
         if settings["unmatched"] == "refuse":
-            files = first_few([str(path) for path in self.fasta_files()], 1)
+            files = abridged([str(path) for path in self.fasta_files()], 1)
             where = f"{table}" if table else f"{files}: labels.pattern {way.get('pattern')!r}"
             check_matched(clean.places, labels, where)
         return labels

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.wording import plural
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.download import check_checksum
-from kreinflow.sequences.files import counted
 from kreinflow.sequences.labels import join_labels
 from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, CleanRecords
 from kreinflow.sequences.sources.source import (
@@ -143,7 +143,7 @@ class FlatFileSource(Source):
         records = clean.labelled(labels, [path])
         if len(clean.drops.by_reason.get("no label", ())) == len(clean.places):
             raise InputError(
-                f"{path}: none of {counted(len(clean.places), 'entry', 'entries')} has "
+                f"{path}: none of {plural(len(clean.places), 'entry', 'entries')} has "
                 f"{label_source(self.settings['labels'], self.separator is not None)}. "
                 "Take the labels from something else, or give another file."
             )

@@ -6,7 +6,6 @@ from typing import ClassVar
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.sequences.collapse import Records
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.files import check_file
 from kreinflow.sequences.matrix_files import (
     MATRIX_KINDS,
     check_ending,
@@ -16,6 +15,7 @@ from kreinflow.sequences.matrix_files import (
 from kreinflow.sequences.payload import MATRIX_FILE, Matrix
 from kreinflow.sequences.sources.measured import VARIABLE, MeasuredSource, row_labels_schema
 from kreinflow.sequences.sources.source import MIN_CLASS_SIZE, choice, text
+from kreinflow.sequences.text_files import check_file
 
 
 class MatrixSource(MeasuredSource):

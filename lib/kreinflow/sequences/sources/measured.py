@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from kreinflow.base.errors import InputError
-from kreinflow.sequences.files import counted, refuse_control
+from kreinflow.base.wording import plural
 from kreinflow.sequences.labels import (
     check_matched,
     join_labels,
@@ -13,6 +13,7 @@ from kreinflow.sequences.labels import (
     several_labels,
 )
 from kreinflow.sequences.sources.source import Source, labels_schema, optional_text
+from kreinflow.sequences.text_files import refuse_control
 
 
 def row_labels_schema(of: str) -> Mapping[str, Any]:
@@ -63,8 +64,8 @@ class MeasuredSource(Source):
         (path,) = self._label_files.values()
         if len(given) != n:
             raise InputError(
-                f"{path}: has {counted(len(given), 'label')}, but {self.path.name} has "
-                f"{counted(n, 'row')}. Give one label for each row."
+                f"{path}: has {plural(len(given), 'label')}, but {self.path.name} has "
+                f"{plural(n, 'row')}. Give one label for each row."
             )
         if isinstance(given, list):
             return list(ids or map(str, range(1, n + 1))), given

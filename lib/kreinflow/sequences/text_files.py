@@ -1,0 +1,235 @@
+"""Opening of the user's text files: plain or gzip, each fault with one clear message."""
+
+import csv
+import gzip
+import io
+import os
+import re
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import IO, TextIO
+
+from kreinflow.base.errors import InputError
+from kreinflow.base.wording import shortened
+
+_UNSEEN = re.compile(
+    "[\\x00-\\x1f\\x7f-\\x9f"  # control characters
+    "\\u2028\\u2029\\ud800-\\udfff\\ufffe\\uffff"  # ends of lines, halves, what XML lacks
+    "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069"  # directions of text
+    "\\u200b\\u2060\\ufeff]"  # spaces without a width
+)
+
+
+def has_control(text: str) -> bool:
+    """Return whether a text has control characters, or others that are not shown.
+
+    A terminal obeys the former and tables lose them. The latter turn the direction of what stands
+    around them, or are spaces without a width: two texts look alike and differ. Characters without
+    a width that letters need (Persian, Sinhala, Devanagari) do not count.
+    """
+    return not text.isprintable() and _UNSEEN.search(text) is not None
+
+
+def refuse_control(what: str, texts: Iterable[str], places: Iterable[str]) -> None:
+    """Refuse characters that are obeyed or not shown, in texts for tables and figures.
+
+    ``what`` and ``places`` say what the texts are and where each stands; the first is named.
+    """
+    for text, place in zip(texts, places, strict=True):
+        if has_control(text):
+            raise InputError(f"{place}: the {what} {shortened(text)!a} {UNSEEN}")
+
+
+UNSEEN = "has a control character, or one that is not shown. Remove it."
+
+
+_LONGEST = 2000
+"""Bytes of the path of a folder of results: with the longest names in it, and written as Snakemake
+writes them for its records, a third longer, it stays below the 4,096 of a system."""
+
+
+def check_results(folder: Path) -> None:
+    """Refuse a folder of results that cannot be made or written."""
+    if len(os.fsencode(folder.absolute())) > _LONGEST:
+        raise InputError(
+            f"results: {folder}: is a path of more than {_LONGEST} bytes. Set other 'results'."
+        )
+    try:
+        nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    except OSError as error:
+        raise InputError(
+            f"results: {folder}: cannot be used ({error.strerror}). Set other 'results'."
+        ) from error
+    if not nearest.is_dir():
+        raise InputError(
+            f"results: {nearest}: is a file where a folder is expected. Set other 'results'."
+        )
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise InputError(f"results: {nearest}: cannot be written. Set other 'results'.")
+
+
+def check_file(path: Path) -> None:
+    """Refuse a file that is missing, a folder, unreadable or empty."""
+    try:
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder where a file is expected. Name the file.")
+        if not path.exists():
+            raise InputError(
+                f"{path}: no such file. Check the path; in a config, relative ones start at 'data'."
+            )
+        if path.is_fifo():  # what is read of it is gone
+            return
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise InputError(f"{path}: is empty. Give the right file.")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+
+
+STANDARD_INPUT = Path("-")
+"""What :func:`open_text` takes for standard input."""
+
+
+_OTHERS = {
+    rb"\xff\xfe|\xfe\xff": "is UTF-16 text. Save it as UTF-8 and give it again.",
+    rb"BZh[1-9]1AY": "is packed with bzip2. Unpack it, or pack it with gzip.",
+    rb"\xfd7zXZ": "is packed with xz. Unpack it, or pack it with gzip.",
+    rb"\x28\xb5\x2f\xfd": "is packed with zstd. Unpack it, or pack it with gzip.",
+    rb"PK\x03\x04": "is a zip archive, as spreadsheets are. Give text, plain or packed with gzip.",
+}
+"""Other formats by their first bytes."""
+
+
+def shown_name(path: Path) -> str:
+    """Return what messages call a file, or standard input."""
+    return "standard input" if path == STANDARD_INPUT else str(path)
+
+
+@contextmanager
+def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
+    """Open a text file, plain or gzip (told by its first bytes), as UTF-8 with any line ends.
+
+    A byte order mark is skipped. :data:`STANDARD_INPUT` is read once and to its end. ``errors`` is
+    as in :func:`open`.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, empty, a truncated gzip file, or not UTF-8 text.
+    """
+    name = shown_name(path)
+    if path != STANDARD_INPUT:
+        check_file(path)
+    elif sys.stdin is None:
+        raise InputError("standard input: is closed. Name a file.")
+    try:
+        standard = path == STANDARD_INPUT
+        with open(sys.stdin.fileno() if standard else path, "rb", closefd=not standard) as raw:
+            begin = raw.peek(8)
+            for other, fault in _OTHERS.items():
+                if re.match(other, begin):
+                    raise InputError(f"{name}: {fault}")
+            packed = begin.startswith(b"\x1f\x8b")
+            binary: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
+            with io.TextIOWrapper(binary, encoding="utf-8-sig", errors=errors) as text:
+                yield text
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(
+            f"{name}: truncated or damaged gzip file ({error}). Copy or download it again."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{name}: not UTF-8 text (byte {error.object[error.start]:#04x}). "
+            "Save it as UTF-8 and give it again."
+        ) from error
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read ({error.strerror or error}).") from error
+
+
+LONGEST_LINE = 1 << 20
+"""Characters of a line that are held, where nothing else is said."""
+
+LONGEST_ROW = 1 << 25
+"""Characters of a row of a table, which may have many columns."""
+
+
+DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon"}
+"""What may separate the columns of a table, in words."""
+
+
+def bounded_lines(file: TextIO, place: str, longest: int = LONGEST_LINE) -> Iterator[str]:
+    """Yield the lines of an open file, which messages call ``place``; refuse a longer one."""
+    for number, line in enumerate(iter(partial(file.readline, longest + 1), ""), start=1):
+        if len(line) > longest:
+            raise too_long(f"{place}, line {number}", longest)
+        yield line
+
+
+def too_long(place: str, longest: int) -> InputError:
+    """Return what to raise for a line, or an entry, that has too many characters."""
+    return InputError(
+        f"{place}: has more than {longest:,} characters, which no such file has. "
+        "Is this the right file, and is it whole?"
+    )
+
+
+def table_rows(
+    file: TextIO, place: str, delimiter: str
+) -> tuple[str, Iterator[tuple[int, list[str]]]]:
+    """Return the delimiter of a table, and an iterator over its rows.
+
+    Each row is the number of its (last) line and its fields. It has at most :data:`LONGEST_ROW`
+    characters, in several lines if a field is quoted. The delimiter given is that of the file's
+    ending. A comma becomes a semicolon if the first line has semicolons and no comma outside
+    quotation marks: spreadsheets write such a CSV in many countries.
+
+    Raises
+    ------
+    InputError
+        If it is not a table, or a row is longer.
+    """
+    held = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal held
+        for number, line in enumerate(bounded_lines(file, place, LONGEST_ROW), start=1):
+            held += len(line)
+            if held > LONGEST_ROW:
+                raise too_long(f"{place}, line {number}", LONGEST_ROW)
+            yield line
+
+    def rows() -> Iterator[tuple[int, list[str]]]:
+        nonlocal held
+        try:
+            for fields in reader:
+                held = 0
+                yield reader.line_num, fields
+        except csv.Error as error:
+            raise InputError(
+                f"{place}, line {reader.line_num}: not a table ({error}). Is a quotation mark "
+                "opened and not closed, or the file damaged?"
+            ) from error
+
+    rest = lines()
+    head = next(rest, "")
+    if delimiter == "," and ";" in head and "," not in re.sub('"[^"]*("|$)', "", head):
+        delimiter = ";"
+    reader = csv.reader(chain([head] if head else [], rest), delimiter=delimiter, strict=True)
+    return delimiter, rows()
+
+
+def name_endings(path: Path) -> tuple[str, str]:
+    """Return the name without endings, and the ending without ``.gz``, in lower case.
+
+    Examples
+    --------
+    >>> name_endings(Path("folder/Globins.fasta.gz"))
+    ('Globins', '.fasta')
+    """
+    inner = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return inner.stem, inner.suffix.lower()
