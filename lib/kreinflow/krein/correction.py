@@ -26,7 +26,7 @@ ASYMMETRIC_FORMS = ("none", "landmark_basis")
 
 
 def correct(values: FloatArray, method: Correction) -> FloatArray:
-    r"""Return the corrected eigenvalues a*.
+    """Return the corrected eigenvalues a*.
 
     ======  ==================================================================
     none    a
@@ -36,25 +36,8 @@ def correct(values: FloatArray, method: Correction) -> FloatArray:
     shift   a + max(0, -min a), a *shift on the span* of the factor (gisbrecht2015 eq. 8)
     ======  ==================================================================
 
-    The shift leaves the N - rank eigenvalues zero that the factor does not see. To raise these
-    too would add d I to the kernel, which has no factor of low rank and adds nothing for a new
-    object.
-
-    Parameters
-    ----------
-    values : ndarray of shape (k,)
-        The eigenvalues a of the factor other than zero.
-    method : {"none", "flip", "clip", "square", "shift"}
-
-    Raises
-    ------
-    ValueError
-        If the method is unknown.
-
-    References
-    ----------
-    .. [1] Gisbrecht, A., Schleif, F.-M.: Metric and non-metric proximity transformations at
-       linear costs. Neurocomputing 167, 643-657 (2015). doi:10.1016/j.neucom.2015.04.017
+    The shift leaves the N - rank eigenvalues zero that the factor does not see: to raise these too
+    would add d I to the kernel, which has no factor of low rank and adds nothing for a new object.
 
     Examples
     --------
@@ -81,13 +64,11 @@ class CorrectedFactor(Embedding):
 
     .. math:: z^*(x) = z(x) \, T \, |a^*|^{1/2}, \qquad s^* = sign(a^*)
 
-    so that Z* diag(s*) Z*' = C_e diag(a*) C_e'. Its signs are all +1 but for "none". See
-    :func:`embed`, which makes it, and makes the :data:`LANDMARK_COORDINATES` too.
+    so that Z* diag(s*) Z*' = C_e diag(a*) C_e'. Its signs are all +1 but for "none". The map
+    starts at the landmark scores. See :func:`embed`.
 
     Parameters
     ----------
-    matrix, offset, signs, dual
-        See :class:`~kreinflow.krein.factor.Embedding`; the map starts at the landmark scores.
     values : ndarray of shape (k,)
         The eigenvalues other than zero of the kernel Z* diag(s*) Z*'; the singular values of an
         asymmetric one.
@@ -108,7 +89,7 @@ class CorrectedFactor(Embedding):
 def embed(
     factor: Embedding, pairs: Eigenpairs, method: Correction | LandmarkCoordinates
 ) -> CorrectedFactor:
-    r"""Return the embedding that a recipe names: a corrected factor, or the landmarks' own.
+    """Return the embedding that a recipe names: a corrected factor, or the landmarks' own.
 
     With the rows Z of the landmark factor and its signs s, :data:`LANDMARK_COORDINATES` are
 
@@ -118,13 +99,13 @@ def embed(
     landmark_mds          columns of Z with s = +1, +1  Landmark MDS, of dissimilarities [1]_
     ====================  ============================  =========================================
 
+    The kernel of flip_landmark_matrix is ``C |W|^(-1) C'``. It is *not* the flipped kernel, and
+    depends on the landmarks even where K~ = K. All other names are those of :func:`correct`.
+
     An asymmetric kernel has no real eigenvalues to correct. Of it ``none`` is the singular value
     decomposition U diag(a) V' of K~ = Z Y', that is ``U a^(1/2)`` for the rows of objects and
     ``V a^(1/2)`` for those of basis functions; ``landmark_basis`` is Z and Y themselves, the
     generalised Nyström form. See :data:`ASYMMETRIC_FORMS`.
-
-    The kernel of flip_landmark_matrix is ``C |W|^(-1) C'``. It is *not* the flipped kernel, and
-    depends on the landmarks even where K~ = K. All other names are those of :func:`correct`.
 
     Parameters
     ----------
@@ -138,8 +119,6 @@ def embed(
     ------
     DegenerateKernelError
         If nothing is left: no eigenvalue, or no sign, is positive.
-    ValueError
-        If the method is unknown, or not for asymmetric kernels.
 
     References
     ----------

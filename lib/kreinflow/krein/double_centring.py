@@ -26,7 +26,6 @@ class LandmarkCentring:
     landmark_means : ndarray of shape (n_landmarks,)
         The mean squared dissimilarity of each landmark to all landmarks, itself included.
     grand_mean : float
-        The mean over all pairs of landmarks.
     """
 
     landmark_means: FloatArray
@@ -34,17 +33,7 @@ class LandmarkCentring:
 
     @classmethod
     def fit(cls, D_SS: NDArray[np.floating]) -> "LandmarkCentring":
-        """Take the means of the squared dissimilarities among landmarks.
-
-        Parameters
-        ----------
-        D_SS : ndarray of shape (n_landmarks, n_landmarks)
-
-        Raises
-        ------
-        ValueError
-            If it is not square.
-        """
+        """Take the means of the squared dissimilarities among landmarks, a square matrix."""
         if D_SS.ndim != 2 or D_SS.shape[0] != D_SS.shape[1]:
             raise ValueError(f"dissimilarities among landmarks are square, not {D_SS.shape}.")
         D = np.ascontiguousarray(D_SS, dtype=np.float64)
@@ -73,23 +62,9 @@ def double_centre_factor(factor: KreinFactor) -> Embedding:
     .. math:: \tilde D = Z diag(s) Z' \;\Rightarrow\;
               -J \tilde D J / 2 = (J Z / \sqrt 2) \, diag(-s) \, (J Z / \sqrt 2)'
 
-    The way of gisbrecht2015, eq. 6. :class:`LandmarkCentring` is better conditioned and exact
-    from one landmark fewer; here D of signature (p, q) has rank p + q + 2.
-
-    Parameters
-    ----------
-    factor : KreinFactor
-        Of D itself, fitted with ``centre=True`` and self-scores zero.
-
-    Raises
-    ------
-    ValueError
-        If the factor is not centred.
-
-    References
-    ----------
-    .. [1] Gisbrecht, A., Schleif, F.-M.: Metric and non-metric proximity transformations at
-       linear costs. Neurocomputing 167, 643-657 (2015). doi:10.1016/j.neucom.2015.04.017
+    The way of gisbrecht2015, eq. 6, for a factor fitted with ``centre=True`` and self-scores zero.
+    :class:`LandmarkCentring` is better conditioned and exact from one landmark fewer; here D of
+    signature (p, q) has rank p + q + 2.
     """
     if not factor.centred:
         raise ValueError("double centring needs a factor fitted with centre=True.")

@@ -20,8 +20,8 @@ class Eigenpairs:
     Parameters
     ----------
     values : ndarray of shape (k,)
-        The eigenvalues a of K~ other than zero, the largest first and the most negative last; its
-        singular values, if it is asymmetric.
+        The eigenvalues a of K~ other than zero, the largest first; its singular values, if it is
+        asymmetric.
     map : ndarray of shape (rank, k)
         T: the columns of C_e = Z T are orthonormal eigenvectors, and z(x) T is their extension
         to a new object. Left singular vectors, if K~ is asymmetric.
@@ -61,22 +61,7 @@ def eigenpairs(Z: MatrixLike, signs: FloatArray) -> Eigenpairs:
     which is the same matrix for a regular R, needs no inverse of a singular one (centred factors,
     fewer rows than rank), and keeps the scores of new with training objects exact. Unlike the
     eigenvectors of the squared matrix (schleif2018 3.2, gisbrecht2015 5.2), those of a and -a
-    do not mix.
-
-    Parameters
-    ----------
-    Z : ndarray or TiledMatrix of shape (n, rank)
-    signs : ndarray of shape (rank,)
-
-    Raises
-    ------
-    DegenerateKernelError
-        If Z is zero.
-
-    References
-    ----------
-    .. [1] Oglic, D., Gärtner, T.: Scalable learning in reproducing kernel Krein spaces.
-       ICML 2019, PMLR 97, section 2.2.
+    do not mix (oglic2019, section 2.2). A DegenerateKernelError if Z, of shape (n, rank), is zero.
     """
     with single_threaded():
         R = triangular_factor(Z)
@@ -99,23 +84,9 @@ def singular_triplets(Z: MatrixLike, Y: MatrixLike) -> Eigenpairs:
               \tilde K = (Q V) \, diag(a) \, (Q_2 V_2)'
 
     with Q V = Z T and Q_2 V_2 = Y T_2, T = R_2' V_2 diag(1/a) and T_2 = R' V diag(1/a), or as in
-    :func:`eigenpairs`. This is the exact decomposition of K~. The paper takes the eigenvectors of
-    K~ K~' and K~' K~, each approximated by the same landmarks. If W is regular these are the same
-    but for the digits that squares cost.
-
-    Parameters
-    ----------
-    Z, Y : ndarray or TiledMatrix of shape (n, rank)
-
-    Raises
-    ------
-    DegenerateKernelError
-        If K~ is zero.
-
-    References
-    ----------
-    .. [1] Schleif, F.-M., Chen, H., Tino, P.: Incremental probabilistic classification vector
-       machine with linear costs. IJCNN 2015, section II-E.
+    :func:`eigenpairs`. This is the exact decomposition of K~. Schleif, Chen & Tino (IJCNN 2015,
+    section II-E) take the eigenvectors of K~ K~' and K~' K~, each approximated by the same
+    landmarks; if W is regular these are the same but for the digits that squares cost.
     """
     with single_threaded():
         R, R2 = triangular_factor(Z), triangular_factor(Y)
@@ -142,23 +113,11 @@ def _zero(Z: MatrixLike) -> DegenerateKernelError:
 
 
 def triangular_factor(Z: MatrixLike) -> FloatArray:
-    """Return R of Z = Q R, in memory of one tile; Q is never formed.
+    """Return R of Z = Q R, (min(n, rank), rank), in memory of one tile; Q is never formed.
 
-    CholeskyQR2 if Z is well conditioned, else Householder QR over tiles of rows.
-
-    Parameters
-    ----------
-    Z : ndarray or TiledMatrix of shape (n, rank)
-
-    Returns
-    -------
-    ndarray of shape (min(n, rank), rank)
-        Upper triangular (trapezoidal if n < rank); the signs of its rows are those of the method.
-
-    References
-    ----------
-    .. [1] Yamamoto, Y. et al.: Roundoff error analysis of the CholeskyQR2 algorithm.
-       Electron. Trans. Numer. Anal. 44, 306-326 (2015).
+    CholeskyQR2 (Yamamoto et al., Electron. Trans. Numer. Anal. 44, 306-326, 2015) if Z is well
+    conditioned, else Householder QR over tiles of rows. The signs of the rows are those of the
+    method.
     """
     with single_threaded():
         R = _cholesky_qr2(Z) if Z.shape[0] >= Z.shape[1] else None

@@ -9,9 +9,20 @@ import scipy
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tiled_product
+from kreinflow.base.numerics import (
+    RANK_TOLERANCE,
+    FloatArray,
+    single_threaded,
+    tile_map,
+    tiled_product,
+)
 from kreinflow.base.tiled_matrix import MatrixLike, TiledMatrix
-from kreinflow.krein.misfit import MISFIT_WARNING, RANK_FRACTIONS, misfits_of_ranks
+
+RANK_FRACTIONS = (1.0, 0.9, 2 / 3, 1 / 2, 1 / 3)
+"""Shares of the numerical rank of W among which the misfit chooses."""
+
+MISFIT_WARNING = 0.5
+"""Relative misfit above which the factor says that it is a poor one."""
 
 Rank = Literal["misfit"] | int | float
 
@@ -54,19 +65,7 @@ class Embedding:
     def transform(self, C: NDArray[np.floating]) -> FloatArray:
         """Return Z = C M - o; each row depends on its own row of C alone, bit for bit.
 
-        Parameters
-        ----------
-        C : ndarray of shape (n, n_landmarks)
-            Scores against the landmarks, of training or of new objects.
-
-        Returns
-        -------
-        ndarray of shape (n, rank)
-
-        Raises
-        ------
-        ValueError
-            If C has not one column for each landmark.
+        C, of shape (n, n_landmarks), are scores with the landmarks, of training or of new objects.
         """
         m = self.matrix.shape[0]
         if C.ndim != 2 or C.shape[1] != m:
@@ -76,35 +75,14 @@ class Embedding:
         return Z
 
     def rows(self, C: MatrixLike) -> MatrixLike:
-        """Return the same as :meth:`transform`, never whole in memory if that is too large.
-
-        Parameters
-        ----------
-        C : ndarray or TiledMatrix of shape (n, n_landmarks)
-
-        Returns
-        -------
-        ndarray or TiledMatrix of shape (n, rank)
-        """
+        """Return :meth:`transform` of C, never whole in memory if that is too large."""
         shape = (C.shape[0], self.rank)
         return TiledMatrix(shape, lambda places: self.transform(C[places])).stored()
 
     def functions(self, reverse: MatrixLike) -> TiledMatrix:
-        """Return Y = R' D of an asymmetric kernel, so that K~ = Z Y'; made when asked for.
+        """Return Y = R' D of an asymmetric kernel, so that K~ = Z Y'; made when it is read.
 
-        Parameters
-        ----------
-        reverse : ndarray or TiledMatrix of shape (n, n_landmarks)
-            R': the scores of the landmarks with objects.
-
-        Returns
-        -------
-        TiledMatrix of shape (n, rank)
-
-        Raises
-        ------
-        ValueError
-            If the kernel is symmetric: Y is Z diag(s) then.
+        R', of shape (n, n_landmarks), are the scores of the landmarks with objects.
         """
         if (D := self.dual) is None:
             raise ValueError("a symmetric kernel has no rows of another direction.")
@@ -122,8 +100,8 @@ class KreinFactor(Embedding):
               \tilde K = Z \, diag(s) \, Z' = C W^+ C',
 
     over the ``rank`` largest ``|l|``. An indefinite W has tiny ``|l|`` in the middle of its
-    spectrum, where the untruncated form blows up; so the rank is chosen by the smallest misfit
-    of the self-scores, which are known (:mod:`kreinflow.krein.misfit`). Make one by :meth:`fit`.
+    spectrum, where the untruncated form blows up [2]_; so the rank is chosen by the smallest misfit
+    of the self-scores, which are known (:func:`misfits_of_ranks`). Make one by :meth:`fit`.
 
     An asymmetric kernel has the rows R = K[S, :] too, and the singular values of W,
     W = A diag(l) B'. It gets the generalised Nyström approximation [3]_,
@@ -135,8 +113,6 @@ class KreinFactor(Embedding):
 
     Parameters
     ----------
-    matrix, offset, signs, dual
-        See :class:`Embedding`; the matrix is P.
     landmark_eigenvalues : ndarray of shape (n_landmarks,)
         All l, by falling magnitude; the singular values of an asymmetric W.
     misfit : float
@@ -171,7 +147,7 @@ class KreinFactor(Embedding):
         centre: bool = False,
         reverse: MatrixLike | None = None,
     ) -> "KreinFactor":
-        r"""Factor the kernel from its landmark columns.
+        """Factor the kernel from its landmark columns.
 
         Parameters
         ----------
@@ -182,11 +158,8 @@ class KreinFactor(Embedding):
         self_similarities : ndarray of shape (n,)
             k_ii of the training rows.
         rank : "misfit", int or float
-            A whole number, or a fraction of the numerical rank of W; never more than the
-            number of ``|l|`` above :data:`~kreinflow.base.numerics.RANK_TOLERANCE` times the
-            largest.
-            The default takes that of :data:`~kreinflow.krein.misfit.RANK_FRACTIONS` with the
-            smallest misfit.
+            A whole number, or a fraction of the numerical rank of W, which no rank exceeds. The
+            default takes that of :data:`RANK_FRACTIONS` with the smallest misfit.
         centre : bool
             Subtract the mean of the training rows from Z, as dissimilarities want.
         reverse : ndarray or TiledMatrix of shape (n, n_landmarks), optional
@@ -199,13 +172,11 @@ class KreinFactor(Embedding):
             If W is zero.
         InputError
             If a score is not finite.
-        ValueError
-            If shapes disagree or the rank is out of range.
 
         Warns
         -----
         UserWarning
-            If the misfit is above :data:`~kreinflow.krein.misfit.MISFIT_WARNING`.
+            If the misfit is above :data:`MISFIT_WARNING`.
         """
         _check_shapes(C, W, self_similarities)
         if reverse is not None and reverse.shape != C.shape:
@@ -256,10 +227,7 @@ def _check_shapes(
 
 
 def _decomposed(W: FloatArray, symmetric: bool) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Eigenpairs of the symmetric part of W, by falling magnitude; or l, B and A of A diag(l) B'.
-
-    Of a symmetric W there is no A.
-    """
+    """Return l, B, A of W = A diag(l) B', by falling magnitude; l, U, None if it is symmetric."""
     if not np.isfinite(W).all():
         i, j = np.argwhere(~np.isfinite(W))[0]
         raise InputError(
@@ -294,3 +262,52 @@ def _candidate_ranks(rank: Rank, numerical_rank: int) -> list[int]:
     raise ValueError(
         f"rank {rank!r}: give 'misfit', a whole number of at least 1, or a fraction in (0, 1]."
     )
+
+
+def misfits_of_ranks(
+    C: MatrixLike,
+    P: FloatArray,
+    signs: FloatArray,
+    self_similarities: NDArray[np.floating],
+    ranks: list[int],
+    other: tuple[MatrixLike, FloatArray] | None = None,
+) -> tuple[dict[int, float], FloatArray]:
+    r"""Return the relative misfit of each rank r, and the mean of the rows of Z, in one pass.
+
+    .. math:: Z = C P, \qquad
+              \sum_i | \sum_{j \le r} s_j z_{ij}^2 - k_{ii} | \, / \sum_i |k_{ii}|
+
+    Of an asymmetric kernel :math:`z_{ij} y_{ij}` with Y = R' D stands for :math:`s_j z_{ij}^2`;
+    ``other`` is the pair of R' and D. The divisor is n mean ``|C|`` where all k_ii are zero, as in
+    a matrix of dissimilarities. An InputError names the first row with a score that is not finite.
+    """
+    n = C.shape[0]
+    last = np.array(ranks) - 1
+
+    def functions(rows: slice, Z: FloatArray) -> FloatArray:
+        if other is None:
+            return Z * signs
+        return tiled_product(np.asarray(other[0][rows], dtype=np.float64), other[1])
+
+    def sums(rows: slice) -> tuple[FloatArray, float, FloatArray]:
+        block, own = np.asarray(C[rows], dtype=np.float64), np.asarray(self_similarities[rows])
+        finite = np.isfinite(block).all(axis=1) & np.isfinite(own)
+        if not finite.all():
+            raise InputError(
+                f"training row {rows.start + int(np.argmin(finite))} has a score or self-score "
+                "that is not finite: look for missing or overflowing values in the scores, or "
+                "take another score transform."
+            )
+        Z = tiled_product(block, P)
+        # One cumulative sum over the columns gives the self-scores of every rank at once.
+        scores = np.cumsum(Z * functions(rows, Z), axis=1)[:, last]
+        missed: FloatArray = np.abs(scores - own[:, None]).sum(axis=0)
+        return Z.sum(axis=0), float(np.abs(block).mean(axis=1).sum()), missed
+
+    total, magnitude, misses = np.zeros(P.shape[1]), 0.0, np.zeros(len(ranks))
+    for part, size, missed in tile_map(sums, n):
+        total += part
+        magnitude += size
+        misses += missed
+    scale = float(np.abs(self_similarities).sum()) or magnitude
+    return dict(zip(ranks, (misses / scale).tolist(), strict=True)), total / n

@@ -1,7 +1,4 @@
-"""One fold, one set of landmarks: the Krein factors that its recipes share.
-
-Nothing here looks at a record outside the training part of the fold.
-"""
+"""The landmarks of a fold, and the Krein factor of its training records that recipes share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -28,14 +25,11 @@ class Landmarks:
     scores : ndarray or TiledMatrix of shape (n_distinct, n_landmarks)
         As aligned or measured, not transformed.
     self_scores, lengths : ndarray of shape (n_distinct,)
-    rows : ndarray of shape (n_landmarks,)
-        Distinct rows of the landmarks; landmarks that are alike have one.
-    classes : ndarray of shape (n_landmarks,)
-        Codes of their classes.
+    rows, classes : ndarray of shape (n_landmarks,)
+        Distinct rows of the landmarks (landmarks that are alike have one), and codes of classes.
     kind : {"sequences", "similarity", "asymmetric", "squared_dissimilarity"}
     reverse : TiledMatrix of shape (n_distinct, n_landmarks), optional
-        The scores of the landmarks with all distinct rows, if they are not the same: of an
-        asymmetric matrix.
+        Of an asymmetric matrix: the scores of the landmarks with all distinct rows.
     """
 
     scores: NDArray[Any] | TiledMatrix
@@ -47,7 +41,6 @@ class Landmarks:
     reverse: TiledMatrix | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an asymmetric kernel with one direction, and a symmetric one with two."""
         if (self.kind == "asymmetric") != (self.reverse is not None):
             raise ValueError(f"landmarks of kind {self.kind!r}: the other direction does not fit.")
 
@@ -76,12 +69,9 @@ class TrainingPart:
 
     Parameters
     ----------
-    rows : ndarray of shape (n,)
-        The distinct row of each record.
-    labels : ndarray of shape (n,)
-        Codes of the classes.
-    groups : ndarray of shape (n,)
-        Records of one group share an inner fold.
+    rows, labels, groups : ndarray of shape (n,)
+        The distinct row of each record, the code of its class, and its group; records of one
+        group share an inner fold.
     classes : tuple of str
     memberships : ndarray of shape (n, n_classes), bool, optional
         Of records with several labels: which each record has. ``labels`` is the rarest of them.
@@ -103,9 +93,9 @@ class TrainingPart:
 class LandmarkKernel:
     """Transformed scores with the landmarks: C of the training records, W, k_ii.
 
-    ``negative_dissimilarities`` are those to the landmarks, squared, which few learners ask for;
-    None for similarities. ``reverse`` has the scores of the landmarks with the training records,
-    in the shape of C; None if the kernel is symmetric.
+    ``negative_dissimilarities`` are those to the landmarks, squared, for the few learners that need
+    them; None for similarities. ``reverse`` has the scores of the landmarks with the training
+    records, in the shape of C; None if the kernel is symmetric.
     """
 
     transform: ScoreTransform
