@@ -19,11 +19,9 @@ class BallKernel(Dissimilarity):
     .. math:: D(x, y) = \max(0, \lVert c_x - c_y \rVert - r_x - r_y)^2
 
     A vector is a centre c followed by the radius r. Balls that overlap are at distance 0. The
-    distances are not Euclidean, and the difference of radii is seen in the negative part of the
-    embedding alone: :math:`(r_x + r_y)^2` contributes :math:`-r_x r_y` to the inner products.
+    distances are not Euclidean: :math:`(r_x + r_y)^2` contributes :math:`-r_x r_y` to the inner
+    products, so the difference of radii is in the negative part of the embedding alone.
 
-    References
-    ----------
     Duin & Pekalska (2010), SSPR & SPR, LNCS 6218:324-333, doi 10.1007/978-3-642-14980-1_31;
     used by schleif2018 (4.3), gisbrecht2015 (5.4, 7) and oglic2019 (balls3D).
     """
@@ -41,7 +39,7 @@ class BallKernel(Dissimilarity):
         return out
 
     def first_fault(self, X: Objects) -> str | None:
-        """Return where the first radius is negative, or that there is no centre; else None."""
+        """See :meth:`Kernel.first_fault`."""
         if X.shape[1] < 2:
             return "row 1: has 1 column. A ball is its centre, then its radius."
         radii = np.column_stack([np.zeros_like(X[:, :-1]), X[:, -1]])
@@ -55,12 +53,8 @@ class SpectralInformationDivergence(Dissimilarity):
               p = x / {\textstyle\sum} x, \quad q = y / {\textstyle\sum} y
 
     It counts as a squared dissimilarity as it is: of near spectra it is quadratic in their
-    difference. Shares below :data:`SMALLEST_SHARE` are raised to it.
-
-    References
-    ----------
-    Chang (2000), IEEE Trans. Inf. Theory 46:1927-1932, doi 10.1109/18.857802; used by
-    gisbrecht2015 (7) for the data sets Pavia and Salinas.
+    difference. Shares below :data:`SMALLEST_SHARE` are raised to it. Chang (2000), IEEE Trans. Inf.
+    Theory 46:1927-1932, doi 10.1109/18.857802; used by gisbrecht2015 (7) for Pavia and Salinas.
     """
 
     name = "spectral_information_divergence"
@@ -80,7 +74,7 @@ class SpectralInformationDivergence(Dissimilarity):
         return out
 
     def first_fault(self, X: Objects) -> str | None:
-        """Return where a spectrum has its first negative entry or no positive one; else None."""
+        """See :meth:`Kernel.first_fault`."""
         negative = first_negative(X, "A spectrum has no negative entries.")
         if negative is not None:
             return negative
@@ -97,8 +91,6 @@ def _shares(X: FloatArray) -> FloatArray:
 class EditDistance(Dissimilarity):
     """The squared Levenshtein distance of strings: insertions, deletions, substitutions cost 1.
 
-    References
-    ----------
     Levenshtein (1966), Soviet Physics Doklady 10:707-710. Computed by rapidfuzz.
     """
 
@@ -122,12 +114,8 @@ class DynamicTimeWarping(Dissimilarity):
     .. math:: D(x, y) = \min_\pi \sum_{(i, j) \in \pi} (x_i - y_j)^2
 
     over the warping paths :math:`\pi` from (1, 1) to the ends, which step on in x, in y or in
-    both, and with a window w have :math:`|i - j| < w`.
-
-    References
-    ----------
-    Sakoe & Chiba (1978), IEEE Trans. ASSP 26:43-49, doi 10.1109/TASSP.1978.1163055. Computed by
-    dtaidistance.
+    both, and with a window w have :math:`|i - j| < w`. Sakoe & Chiba (1978), IEEE Trans. ASSP
+    26:43-49, doi 10.1109/TASSP.1978.1163055. Computed by dtaidistance.
     """
 
     name = "dynamic_time_warping"

@@ -1,9 +1,9 @@
 """The artificial data of the papers, as far as they say what it was.
 
-Where a paper leaves something open, the value chosen here is a constant with the reason beside
-it. They were fixed before any method was run on the data, except in :class:`ThreeGaussians`, which
-says so. Two settings were added after a look at results, for what moves these most: ``gap`` of
-:class:`Checkerboard` and ``centre`` of :class:`ThreeGaussians`. Their default is the first choice.
+Where a paper leaves something open, the value is a constant with the reason beside it, fixed
+before any method was run on the data, except in :class:`ThreeGaussians`. Two settings were added
+after results, for what moves these most: ``gap`` of :class:`Checkerboard` and ``centre`` of
+:class:`ThreeGaussians`. Their default is the first choice.
 """
 
 from abc import abstractmethod
@@ -34,12 +34,8 @@ def _objects(default: int) -> dict[str, Any]:
 class Generator(Named):
     """A way to draw vectors of two classes: one subclass, and its line in :data:`GENERATORS`.
 
-    Attributes
-    ----------
-    classes : tuple of str
-        Those of the codes 0 and 1.
-    turns : tuple of int
-        Codes that are repeated over all vectors: the first ones are those of a smaller number.
+    ``classes`` are those of the codes 0 and 1; ``turns`` are codes that are repeated over all
+    vectors, so that the first ones are those of a smaller number.
     """
 
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(200)}
@@ -52,21 +48,18 @@ class Generator(Named):
 
 
 class Ball(Generator):
-    r"""Balls of two sizes at random places; with the kernel ``ball``.
+    """Balls of two sizes at random places; with the kernel ``ball``.
 
     Centres are uniform in the box :math:`[0, 100]^3`; balls of the class ``small`` have the
-    radius 1, those of ``large`` 2. The classes alternate, and each ball has its own draw: the
-    first 200 of 600 balls are the 200 balls of the same seed.
+    radius 1, those of ``large`` 2. The classes alternate, and each ball has its own draw.
 
-    What is published: Duin & Pekalska (2010) proposed the data; schleif2018 (4.3) and
-    gisbrecht2015 (5.4, 7) say "randomly positioned balls of two classes having a slightly
-    different radius" and give 2 x 100, 2 x 300 and 30,000 balls, but neither dimension, box nor
-    radii; oglic2019 uses 200 balls in 3 dimensions. The box and the radii here are the defaults
-    of the function ``genballd`` of Duin and Pekalska's toolbox DisTools (100; 1 and 2), which
-    moves balls until none overlap. That has no solution for 30,000 such balls in 3 dimensions, so
-    here balls may overlap and are then at distance 0: of 200, two or three pairs of 19,900 do.
-    The negative eigen-fraction is about 3.5 % at every size. oglic2019 gives 0.07 % for its
-    balls, so theirs were smaller in relation to the box.
+    Duin & Pekalska (2010) proposed the data; schleif2018 (4.3) and gisbrecht2015 (5.4, 7) give 2 x
+    100, 2 x 300 and 30,000 balls "of two classes having a slightly different radius", but neither
+    dimension, box nor radii; oglic2019 uses 200 balls in 3 dimensions. Box and radii are the
+    defaults of ``genballd`` of the toolbox DisTools, which moves balls until none overlap. That has
+    no solution for 30,000 such balls, so here balls may overlap and are then at distance 0: of 200,
+    two or three pairs of 19,900 do. The negative eigen-fraction is about 3.5 % at every size;
+    oglic2019 gives 0.07 %, so theirs were smaller in relation to the box.
     """
 
     name = "ball"
@@ -88,13 +81,10 @@ class Checkerboard(Generator):
 
     Vector i is uniform in the square i modulo 9; the middle and the corners are ``black``, the
     other four squares ``white``. The middles of neighbouring squares are 1 apart. ``gap`` is the
-    width of the empty stripe between them, so that a square has the side 1 - gap: at 0 the squares
-    touch, and no classifier can be sure at their common edges. The points of a board with a gap
-    are those without, moved towards the middle of their square.
-
-    schleif2018 (4.3) gives the 3 x 3 squares, the alternating labels and the kernel, and says
-    nothing of a gap. All its accuracies are multiples of 1/900, so there were 900 points: 100 a
-    square.
+    width of the empty stripe between them: at 0 the squares touch, and no classifier can be sure at
+    their common edges. The points of a board with a gap are those without, moved towards the middle
+    of their square. schleif2018 (4.3) gives the squares, the labels and the kernel. All its
+    accuracies are multiples of 1/900, so there were 900 points.
     """
 
     name = "checkerboard"
@@ -124,9 +114,9 @@ class Checkerboard(Generator):
 class Gaussians(Generator):
     """Two round Gaussians in the plane that overlap substantially; with the kernel ``elm``.
 
-    Standard deviation 1, means (-1.4, 0) and (1.4, 0). schleif2018 (4.3) gives no parameters; all
-    its accuracies are multiples of 1/200, so there were 200 points. At this distance no
-    classifier can be right more often than in 91.9 %, a little above the paper's best, 90 %.
+    Standard deviation 1, means (-1.4, 0) and (1.4, 0). schleif2018 (4.3) gives no parameters; its
+    accuracies are multiples of 1/200. At this distance no classifier can be right more often than
+    in 91.9 %, a little above the paper's best, 90 %.
     """
 
     name = "gaussians"
@@ -147,8 +137,7 @@ class Bananas(Generator):
 
     The upper one is (cos a, sin a), the lower one (1 - cos a, 1/2 - sin a), a uniform in
     [0, pi]. ``overlap`` is the standard deviation of the Gaussian: at 0.1 the bananas are
-    apart, at 0.5 they are one cloud. schleif2018 (figure 5) varies the overlap of two bananas
-    without giving formula or sizes.
+    apart, at 0.5 they are one cloud. schleif2018 (figure 5) gives neither formula nor sizes.
     """
 
     name = "bananas"
@@ -183,21 +172,19 @@ class ThreeGaussians(Generator):
     the origin, moved by ``centre`` standard deviations in each of the first two dimensions.
 
     Without landmarks in the small Gaussians the approximated kernel puts all their points at the
-    origin. Fisher's discriminant between them and a large one at distance c, in standard
-    deviations in each of its two wide dimensions, is then right in a share of
+    origin. Fisher's discriminant between them and a large one at distance c, in standard deviations
+    in each of its two wide dimensions, is then right in a share of
 
     .. math:: \frac{40 + 500 \, \Phi(c / \sqrt 2)}{540}
 
-    of all points: 53.7 % for c = 0, where the large one is all around the small ones, and 78.0 %
-    for c = 1.
+    of all points: 53.7 % for c = 0, and 78.0 % for c = 1.
 
-    schleif2018 (4.3) gives the numbers of points, the dimensions that each Gaussian lives in, the
-    classes and that all are perfectly separated, but no means, deviations or kernel. Its figure 4
-    shows the block of the small Gaussians almost gone from the kernel approximated with k-means
-    landmarks: so they have hardly any similarity with the large one, which a linear kernel and a
-    third dimension of their own explain, and they are no large part of the spread. This is the
-    second choice of parameters: with the first (the kernel ``elm``, a large Gaussian nearly as
-    small as the others) k-means and entropy found the small classes, against the paper.
+    schleif2018 (4.3) gives the numbers of points, the dimensions of each Gaussian, the classes and
+    that all are perfectly separated. Its figure 4 shows the block of the small Gaussians almost
+    gone from the kernel of k-means landmarks: so they have hardly any similarity with the large
+    one, and are no large part of the spread. This is the second choice of parameters: with the
+    first (the kernel ``elm``, a smaller large Gaussian) k-means and entropy found the small
+    classes, against the paper.
     """
 
     name = "three_gaussians"
@@ -235,10 +222,9 @@ class ThreeGaussians(Generator):
 class PseudoEuclideanGaussians(Gaussians):
     """Two Gaussians in the plane R^(1,1); with the kernel ``pseudo_euclidean``, ``positive: 1``.
 
-    Standard deviation 1 in both coordinates, means (-1.5, -0.75) and (1.5, 0.75): they differ in
-    the positive and in the negative direction. schleif2018 (section 7) says "slightly
-    overlapping"; its accuracies (93.5 and 88.5 %) are multiples of 1/200, so there were 200
-    points. At this distance no classifier can be right more often than in 95.3 %.
+    Standard deviation 1, means (-1.5, -0.75) and (1.5, 0.75): they differ in the positive and in
+    the negative direction. schleif2018 (section 7) says "slightly overlapping"; its accuracies are
+    multiples of 1/200. At this distance no classifier can be right more often than in 95.3 %.
     """
 
     name = "pseudo_euclidean_gaussians"
@@ -252,12 +238,8 @@ class Twonorm(Generator):
 
     Means (a, ..., a) and (-a, ..., -a) with :math:`a = 2/\sqrt{20}`, unit covariances; then
     divided by the standard deviation of the mixture, :math:`\sqrt{1 + a^2}`, as schleif2015epcvm
-    normalises its data. No classifier can be right more often than in 97.7 %.
-
-    References
-    ----------
-    Breiman (1996), Bias, variance, and arcing classifiers, Technical Report 460, University of
-    California, Berkeley; 7,400 points in the benchmark that schleif2015epcvm takes.
+    normalises its data; 7,400 points there. No classifier can be right more often than in 97.7 %.
+    Breiman (1996), Technical Report 460, University of California, Berkeley.
     """
 
     name = "twonorm"
@@ -281,13 +263,8 @@ class Ringnorm(Generator):
 
     The wide one has mean 0 and covariance 4 I, the narrow one mean (a, ..., a) and unit
     covariance, :math:`a = 2/\sqrt{20}` as in the data of the DELVE archive. Mean and standard
-    deviation of the mixture are taken out as in :class:`Twonorm`. No classifier can be right more
-    often than in 98.8 %.
-
-    References
-    ----------
-    Breiman (1996), Bias, variance, and arcing classifiers, Technical Report 460, University of
-    California, Berkeley; 7,400 points in the benchmark that schleif2015epcvm takes.
+    deviation of the mixture are taken out. No classifier can be right more often than in 98.8 %.
+    Source and number of points are those of :class:`Twonorm`.
     """
 
     name = "ringnorm"
@@ -319,13 +296,8 @@ class Waveform(Generator):
     with noise of variance 1. Class ``first`` mixes h_1 and h_2; ``others`` are h_1 and h_3, and
     h_2 and h_3, a third of all points each. Coordinates are centred and scaled by mean and
     standard deviation of the mixture. No classifier can be right more often than in 92 %.
-
-    schleif2015epcvm has two classes, as the benchmark that it takes; which of the three are one
-    is not said, and the first against the others is the choice here.
-
-    References
-    ----------
-    Breiman, Friedman, Olshen, Stone (1984), Classification and Regression Trees, section 2.6.2.
+    schleif2015epcvm has two classes without saying which of the three are one. Breiman, Friedman,
+    Olshen, Stone (1984), Classification and Regression Trees, section 2.6.2.
     """
 
     name = "waveform"

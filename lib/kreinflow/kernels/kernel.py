@@ -1,4 +1,4 @@
-"""What a kernel of vectors or strings promises to everything after it."""
+"""The interface of kernels of vectors or strings."""
 
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
@@ -16,17 +16,8 @@ Objects = NDArray[Any]
 class Named(Configured, ABC):
     """A kernel or a generator, which the config names by ``name``.
 
-    Parameters
-    ----------
-    settings : mapping
-        As in the config, checked: other keys than ``name`` that are missing have their default.
-
-    Attributes
-    ----------
-    name : str
-        Its name in the config.
-    phrase : str
-        What :meth:`describe` says, a format string of the settings.
+    ``settings`` are those of the config, checked: keys that are missing have their default.
+    ``phrase`` is what :meth:`describe` returns, a format string of the settings.
     """
 
     named_by = "name"
@@ -34,7 +25,7 @@ class Named(Configured, ABC):
     phrase: ClassVar[str]
 
     def describe(self) -> str:
-        """Return what the methods paragraph says of it, without reference and full stop."""
+        """Return it in words, without reference and full stop, for the methods text."""
         return self.phrase.format(**self.settings)
 
 
@@ -58,40 +49,19 @@ class Kernel(Named):
 
     @abstractmethod
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
-        """Return the kernel of each object of one list with each of another.
+        """Return the kernel of each object of X with each of Y, of shape (n, m).
 
         Each entry depends on its two objects alone, bit for bit, and not on their order.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, n_features) or (n,)
-        Y : ndarray of shape (m, n_features) or (m,)
-
-        Returns
-        -------
-        ndarray of shape (n, m)
         """
 
     @abstractmethod
     def diagonal(self, X: Objects) -> FloatArray:
-        """Return the kernel of each object with itself: the bits of :meth:`columns`.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, n_features) or (n,)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """Return the kernel of each object with itself: the bits of :meth:`columns`."""
 
     def first_fault(self, X: Objects) -> str | None:
         """Return where and why an object cannot be compared, such as ``row 2: ...``; else None.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n, n_features) or (n,)
-            Finite.
+        X is finite.
         """
         return None
 

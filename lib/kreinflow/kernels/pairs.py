@@ -1,4 +1,4 @@
-"""Sums over the features of two vectors, such that no pair knows of another.
+"""Sums over the features of two vectors, such that no pair depends on another.
 
 A matrix product rounds differently with another height or width, so features are added one after
 the other, in their order: slower, and the same for every block, batch and order of the rows.
@@ -24,18 +24,9 @@ def row_blocks(n: int, m: int) -> Iterator[slice]:
 
 
 def feature_sums(X: FloatArray, Y: FloatArray, term: Term) -> FloatArray:
-    """Return the sum over features f of term(x_f, y_f) for each pair of rows.
+    """Return the sum over features f of term(x_f, y_f) for each pair of rows, of shape (n, m).
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, n_features)
-    Y : ndarray of shape (m, n_features)
-    term : callable
-        Elementwise, of arrays of shape (rows, 1) and (m,).
-
-    Returns
-    -------
-    ndarray of shape (n, m)
+    ``term`` is elementwise, of arrays of shape (rows, 1) and (m,).
     """
     if X.shape[1] != Y.shape[1]:
         raise ValueError(f"{X.shape[1]} and {Y.shape[1]} features")

@@ -60,10 +60,7 @@ class PolynomialKernel(ProductKernel):
 
 
 class SigmoidKernel(ProductKernel):
-    r""":math:`k(x, y) = \tanh(a\, x'y + b)`; indefinite, strongly so for b < 0.
-
-    One of the usual indefinite kernels of vectors.
-    """
+    r""":math:`k(x, y) = \tanh(a\, x'y + b)`; indefinite, strongly so for b < 0."""
 
     name = "sigmoid"
     phrase = "the sigmoid kernel (slope {slope:g}, offset {offset:g})"
@@ -90,13 +87,9 @@ class ELMKernel(ProductKernel):
               \left(\frac{1}{2 \sigma^2} + 1 + y'y\right)}}
 
     Positive semidefinite. It hardly changes with a large :math:`\sigma`, the standard deviation
-    of the random weights; the papers take it as free of parameters, and so does the default,
-    which leaves the angle between (1, x) and (1, y) alone to count.
-
-    References
-    ----------
-    Frénay & Verleysen (2011), Neurocomputing 74:2526-2531, doi 10.1016/j.neucom.2010.11.037;
-    used by schleif2018 (4.3), schleif2015epcvm (III-A), schleif2015pcvm (4), gisbrecht2015 (6).
+    of the random weights; the papers (schleif2018 4.3, schleif2015epcvm III-A, schleif2015pcvm 4,
+    gisbrecht2015 6) take it as free of parameters, and so does the default, which leaves the angle
+    between (1, x) and (1, y). Frénay & Verleysen, Neurocomputing 74:2526-2531 (2011).
     """
 
     name = "elm"
@@ -130,16 +123,8 @@ def elm_kernel(X: FloatArray, Y: FloatArray) -> FloatArray:
 def elm_expansion(X: FloatArray, support: FloatArray, coefficients: FloatArray) -> FloatArray:
     """Return the sum over j of k(x, u_j) a_jc for rows x, in the memory of a few tiles.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, n_landmarks)
-    support : ndarray of shape (n_support, n_landmarks)
-        The u_j; all training rows may be among them.
-    coefficients : ndarray of shape (n_support, n_classes)
-
-    Returns
-    -------
-    ndarray of shape (n, n_classes)
+    ``support`` holds the u_j, which may be all training rows, and ``coefficients`` the a_jc, of
+    shape (n_support, n_classes).
     """
     out = np.zeros((len(X), coefficients.shape[1]))
     for rows in tiles(len(X)):
@@ -153,8 +138,6 @@ class PseudoEuclideanKernel(Kernel):
 
     .. math:: k(x, y) = \sum_{f \le p} x_f y_f - \sum_{f > p} x_f y_f
 
-    References
-    ----------
     schleif2018, section 2.1 and figure 7 (p = q = 1).
     """
 

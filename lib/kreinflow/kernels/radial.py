@@ -33,13 +33,7 @@ class RadialKernel(Kernel):
 
 
 class GaussianSumKernel(RadialKernel):
-    """Gaussians of several widths, added or subtracted.
-
-    Attributes
-    ----------
-    signs : mapping of str to int
-        1 or -1 for the setting of each width.
-    """
+    """Gaussians of several widths, added or subtracted: ``signs`` has 1 or -1 for each setting."""
 
     signs: ClassVar[Mapping[str, int]]
 
@@ -106,7 +100,7 @@ class GaussianCombinationKernel(GaussianSumKernel):
 class EpanechnikovKernel(RadialKernel):
     r""":math:`k(x, y) = \max(0, 1 - r^2 / \sigma^2)^p`; indefinite in any dimension.
 
-    (Its Fourier transform is a Bessel function over a power, which changes its sign.)
+    Its Fourier transform is a Bessel function over a power, which changes its sign.
     """
 
     name = "epanechnikov"

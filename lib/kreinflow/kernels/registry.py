@@ -31,13 +31,7 @@ KERNELS: dict[str, type[Kernel]] = {
 
 
 def known_kernel(settings: Mapping[str, Any]) -> Kernel:
-    """Return the kernel of settings that nobody has checked yet, such as those of a file.
-
-    Raises
-    ------
-    ValueError
-        If the name or a key is unknown, a key is missing, or a value is not allowed.
-    """
+    """Return the kernel of unchecked settings, such as those of a file; else a ValueError."""
     name = settings["name"]
     if name not in KERNELS:
         raise ValueError(f"its kernel {name!r} is unknown")
