@@ -19,22 +19,11 @@ _TELLING = 50
 
 
 class ResidueAlphabet:
-    """The residues that a substitution matrix can score.
+    """The residues that a substitution matrix can score, of a "protein" or a "nucleotide".
 
     Lower case is upper case. U, O and J become C, K and X in proteins, U becomes T in
     nucleotides, each only if the matrix lacks the letter. Stop (``*``) and gap signs (``-``,
     ``.``) at the end are stripped; elsewhere they are as illegal as any other unknown letter.
-
-    Parameters
-    ----------
-    letters : str
-        Letters of the substitution matrix, for example ``"ARNDCQEGHILKMFPSTWYVBZX*"``.
-    molecule : {"protein", "nucleotide"}
-
-    Raises
-    ------
-    InputError
-        If the molecule is unknown or the matrix has no letters.
 
     Examples
     --------

@@ -19,14 +19,7 @@ Progress = Callable[[int, int], None]
 
 
 class ProgressPrinter:
-    """Prints what :meth:`ScoreStore.fill` reports, a line every few seconds at most.
-
-    Parameters
-    ----------
-    stream : text stream
-    label : str
-        What a line starts with, for example ``"alignment demo block 1/4"``.
-    """
+    """Prints what :meth:`ScoreStore.fill` reports, a line every few seconds at most."""
 
     def __init__(self, stream: TextIO, label: str) -> None:
         self._stream = stream
@@ -34,7 +27,7 @@ class ProgressPrinter:
         self._start = self._last = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
-        """Take note that ``done`` of ``total`` cells are filled."""
+        """Print that ``done`` of ``total`` cells are filled."""
         now = time.monotonic()
         if LISTENS in os.environ or (now - self._last < _SECONDS_PER_LINE and done < total):
             return

@@ -47,20 +47,10 @@ def by_parasail(backend: str, mode: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class SubstitutionMatrix:
-    """A symmetric table of integer scores for pairs of letters.
+    """A symmetric table of integer scores for pairs of letters, upper case, in the order of rows.
 
-    Attributes
-    ----------
-    name : str
-    alphabet : str
-        The letters, upper case, in the order of the rows.
-    scores : ndarray of shape (n_letters, n_letters), int32
-
-    Raises
-    ------
-    InputError
-        If the table is not square, not symmetric, not of integers of a sensible size, or a letter
-        is not one ASCII character, is in lower case, or stands twice.
+    An InputError says why a table is none: not square, not symmetric, not of integers of a sensible
+    size, or a letter is not one ASCII character, is in lower case, or stands twice.
     """
 
     name: str
@@ -183,7 +173,7 @@ def load_substitution_matrix(
         A name such as ``blosum62`` in any case, or a file in the NCBI format (comments after
         ``#``, a line of letters, then a row for each letter).
     data_folder : path
-        Where a relative path starts.
+        The folder where a relative path starts.
 
     Raises
     ------
@@ -214,21 +204,11 @@ def load_substitution_matrix(
 class ScoringScheme:
     """All that determines the score of a pair.
 
-    A gap of n residues costs ``gap_open + (n - 1) * gap_extend``. What aligned the pair does not
-    belong to it: the scores of all backends are those of this version of parasail.
-
-    Attributes
-    ----------
-    matrix : SubstitutionMatrix
-    gap_open, gap_extend : int
-        Cost of the first and of each further residue of a gap, 0 <= gap_extend <= gap_open.
-    mode : {"local", "global", "semiglobal"}
-        Smith-Waterman, Needleman-Wunsch, or global with the gaps at all four ends free.
-
-    Raises
-    ------
-    InputError
-        If a penalty or the mode is not one of these.
+    A gap of n residues costs ``gap_open + (n - 1) * gap_extend``, 0 <= gap_extend <= gap_open. The
+    mode is "local" (Smith-Waterman), "global" (Needleman-Wunsch), or "semiglobal": global with the
+    gaps at all four ends free. What aligned the pair does not belong to it: the scores of all
+    backends are those of this version of parasail. An InputError names a penalty or mode that is
+    out of range.
     """
 
     matrix: SubstitutionMatrix
@@ -278,10 +258,7 @@ class ScoringScheme:
     def from_dict(cls, content: Mapping[str, Any]) -> "ScoringScheme":
         """Return the scheme that :meth:`to_dict` wrote, under whatever parasail is installed.
 
-        Raises
-        ------
-        InputError
-            If a part is missing or wrong, or another version of this package's alignment wrote it.
+        An InputError if a part is missing or wrong, or another alignment version wrote it.
         """
         try:
             version, table = content["alignment_version"], content["matrix"]
@@ -306,12 +283,7 @@ class ScoringScheme:
 
         A pair scores at most what the lesser of the two would gain if each of its letters met its
         best partner. In the global modes it scores at least minus the cost of two gaps that hold
-        all letters, because that alignment is among those that compete.
-
-        Raises
-        ------
-        InputError
-            If the bound exceeds 32 bits.
+        all letters. An InputError if the bound exceeds 32 bits.
         """
         best = self.matrix.by_character(np.maximum(self.matrix.scores.max(axis=1), 0))
         gain = int(sums_over_letters(sequences, best).max(initial=0))
@@ -327,13 +299,7 @@ class ScoringScheme:
 
 
 def sums_over_letters(sequences: Sequence[bytes], values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each sequence the sum of what its letters are worth.
-
-    Parameters
-    ----------
-    sequences : sequence of bytes
-    values : ndarray of shape (256,), int64
-        Of each byte.
+    """Return for each sequence the sum of the values of its letters, given for each byte.
 
     Examples
     --------

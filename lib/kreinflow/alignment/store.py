@@ -89,7 +89,7 @@ class ScoreStore:
         self.refresh()
 
     def refresh(self) -> None:
-        """Take in the segments that other processes have written since."""
+        """Read the segments that other processes have written since."""
         for path in sorted(self.folder.glob("block_*/segment_*.safetensors")):
             if path not in self._seen:
                 self._take_in(path)
@@ -238,7 +238,6 @@ class ScoreStore:
             Numbers of sequences; rectangles may overlap. All blocks of a call get the same list.
         block, blocks : int
             Fill block number ``block``, from 0, of ``blocks``.
-        threads : int
         memory_mb : int
             Bounds the pieces that are aligned and written, and the threads by what they work with.
         progress : callable, optional

@@ -14,15 +14,8 @@ from kreinflow.alignment.scoring import MODES, ScoringScheme
 class Alignment:
     """Two sequences, column by column; gaps are ``-``. Free end gaps are left out.
 
-    Attributes
-    ----------
-    first, second : str
-        Of equal length.
-    marks : str
-        ``|`` where the residues are equal, ``+`` where they score above 0, else a space.
-    first_start, second_start : int
-        Position of the first residue shown, from 1.
-    score : int
+    ``marks`` are ``|`` where the residues are equal, ``+`` where they score above 0, else a space.
+    ``first_start`` and ``second_start`` are the positions of the first residues shown, from 1.
     """
 
     first: str
@@ -65,17 +58,10 @@ class Alignment:
 
 
 def trace(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment:
-    """Align two sequences and trace the alignment back.
+    """Align two sequences, of letters of the matrix, and trace the alignment back.
 
-    Where several alignments have the same score this is one of them. The score is that of
-    :func:`~kreinflow.alignment.engine.align_pairs`.
-
-    Parameters
-    ----------
-    first, second : bytes
-        Letters of the matrix, nothing else.
-    scheme : ScoringScheme
-        The memory is in proportion to the product of the lengths.
+    Where several alignments have the same score this is one of them. The memory is in proportion to
+    the product of the lengths.
     """
     codes = letter_codes(pack([first, second]), scheme.matrix)
     native = NativeMatrix(scheme.matrix, codes)

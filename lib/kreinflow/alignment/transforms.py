@@ -36,18 +36,9 @@ _Numbers = tuple[NDArray[np.integer], NDArray[np.integer]]
 class ScoreTransform:
     """A score transform with its constants; see the table of this module.
 
-    Attributes
-    ----------
-    name : str
-    takes_negative : bool
-        Whether scores below 0 can be transformed.
-    constants : mapping
-        ``a`` of ``log``; ``lambda``, ``K`` and their ``source`` of ``evalue``.
-
-    Raises
-    ------
-    InputError
-        If a constant is missing, unknown or out of range.
+    ``takes_negative`` says whether scores below 0 can be transformed. ``constants`` are ``a`` of
+    ``log``; ``lambda``, ``K`` and their ``source`` of ``evalue``. An InputError names a constant
+    that is missing, unknown or out of range.
     """
 
     name: ClassVar[str]
@@ -85,7 +76,7 @@ class ScoreTransform:
         column_lengths: ArrayLike,
         numbers: _Numbers | None = None,
     ) -> FloatArray:
-        """Return the similarities of a block of scores.
+        """Return the similarities of a block of scores, of shape (n, m).
 
         Parameters
         ----------
@@ -96,10 +87,6 @@ class ScoreTransform:
             Residues of each sequence.
         numbers : tuple of ndarray of shape (n,) and (m,), optional
             Rows of the data set that these rows and columns are, for messages.
-
-        Returns
-        -------
-        ndarray of shape (n, m)
 
         Raises
         ------
@@ -126,7 +113,7 @@ class ScoreTransform:
         row_lengths: FloatArray,
         column_lengths: FloatArray,
     ) -> FloatArray:
-        """Return what single pairs say of a relation: the similarity, of evalue log(1 + e).
+        """Return the evidence of a relation of single pairs: the similarity, of evalue log(1 + e).
 
         All arrays have the shape of the pairs, or one that broadcasts to it. Where a score is NaN,
         nothing is known, and the evidence is 0; so it is where a self-score cannot be divided by.
@@ -136,7 +123,7 @@ class ScoreTransform:
         return self._evidence_of(self._gain(s, row_lengths, column_lengths), scale)
 
     def _evidence_of(self, gain: FloatArray, scale: FloatArray) -> FloatArray:
-        """Return the evidence of pairs from their gains and the products of their divisors."""
+        """Return the evidence from gains and the products of the divisors."""
         gain, scale = np.broadcast_arrays(gain, scale)
         quotients = np.zeros(gain.shape)
         np.divide(gain, np.sqrt(np.maximum(scale, 0.0)), out=quotients, where=scale > 0)
@@ -151,7 +138,7 @@ class ScoreTransform:
         return np.full(np.shape(scores), np.nan)
 
     def _gain(self, s: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
-        """Return what is divided, and divided by: of scores of sequences of these lengths."""
+        """Return what is divided, and divided by, for scores of sequences of these lengths."""
         return s
 
     def _of_quotients(self, s: FloatArray) -> FloatArray:
@@ -199,13 +186,7 @@ class ScoreTransform:
         return self._divisors(self_scores, lengths)
 
     def self_similarity(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
-        """Return the similarity of each sequence with itself: one, except for ``raw``.
-
-        Raises
-        ------
-        InputError
-            If a self-score does not allow to normalise by it.
-        """
+        """Return the similarity of each sequence with itself: one, except for ``raw``."""
         return np.ones_like(self._scale(self_scores, lengths, "row"))
 
     def to_dict(self) -> dict[str, Any]:
@@ -214,13 +195,7 @@ class ScoreTransform:
 
     @staticmethod
     def from_dict(content: Mapping[str, Any]) -> "ScoreTransform":
-        """Return the transform that :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        InputError
-            If the name or a constant is missing, unknown or out of range.
-        """
+        """Return the transform that :meth:`to_dict` wrote; an InputError if it is damaged."""
         try:
             name, constants = content["name"], dict(content["constants"])
         except (KeyError, TypeError, ValueError) as error:
@@ -327,15 +302,9 @@ def make_transform(
     ----------
     name : {"raw", "normalised", "sqrt", "log", "evalue"}
     scheme : ScoringScheme, optional
-        Where ``evalue`` takes lambda and K from: the published gapped values if its matrix and
-        gaps have some, otherwise the computed ungapped ones. The constants say which.
+        Gives ``evalue`` lambda and K, see :func:`~kreinflow.alignment.statistics.local_statistics`.
     **constants : float
         ``a`` of ``log`` (20 unless told), ``lambda`` and ``K`` of ``evalue``.
-
-    Raises
-    ------
-    InputError
-        If the name or a constant is wrong, or lambda and K can be had from nowhere.
 
     Examples
     --------
