@@ -3,8 +3,6 @@
 import hashlib
 import itertools
 import re
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +22,6 @@ from sequence_pairs import (
     rectangle,
     related_pair,
     scheme_of,
-    too_large,
 )
 
 each_backend = pytest.mark.parametrize("name", backends.BACKENDS)
@@ -236,29 +233,3 @@ def test_a_fill_with_a_wrong_score_ends_and_the_store_can_be_read(tmp_path, monk
     expected = rectangle(SEQUENCES, EVERYONE, rectangles[0][1], SCHEME)
     assert np.array_equal(stored(store_of(folder), *rectangles[0]), expected)
     assert set(before) <= {path.read_bytes() for path in home.glob("segment_*")}
-
-
-def test_what_the_message_says_to_delete_is_what_a_wrong_backend_wrote(tmp_path, monkeypatch):
-    monkeypatch.setattr(segments, "_SECONDS_PER_SEGMENT", 0.0)
-    monkeypatch.setattr(filling, "_CELLS_PER_CALL", 10_000)
-    monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
-    monkeypatch.setattr(backends, "SAMPLE", 3)
-    rectangles = [(EVERYONE, np.arange(40))]
-    folder, expected = tmp_path / "small" / "scores", rectangle(SEQUENCES, *rectangles[0], SCHEME)
-    before = store_of(folder).fill(rectangles, 0, 2).aligned
-    for seed in range(20):  # until some are written before the first of the sample
-        with pytest.raises(KreinflowError, match="Delete the folders ") as caught:
-            store_of(folder, too_large).fill(rectangles, 1, 2, seed=seed)
-        home = re.search(r"folders (\S+) and", str(caught.value))[1]
-        if wrong := stored_pairs(home) > before:
-            break
-    assert wrong
-    shutil.rmtree(home)
-    for block in range(2):  # scores of the other may be wrong too, and nobody noticed
-        assert store_of(folder).fill(rectangles, block, 2).aligned > 0
-    assert np.array_equal(stored(store_of(folder), *rectangles[0]), expected)
-
-
-def stored_pairs(home):
-    paths = Path(home).glob("block_*/segment_*")
-    return sum(segments.read_segment(path, SCHEME.digest)["scores"].size for path in paths)

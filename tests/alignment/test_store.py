@@ -22,7 +22,6 @@ from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.segments import block_of
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.base.errors import InputError, KreinflowError
-from kreinflow.files import checksums
 from kreinflow.files.arrays import read_arrays, write_arrays
 from sequence_pairs import AMINO_ACIDS, Counting, drawn, rectangle, scheme_of
 
@@ -343,12 +342,6 @@ def segment(filled):
     return path
 
 
-def test_truncated_segment_is_named_and_refused(tmp_path, segment):
-    segment.write_bytes(segment.read_bytes()[:-10])
-    with pytest.raises(InputError, match=re.escape(str(segment)) + ".*truncated"):
-        open_store(tmp_path)
-
-
 def test_a_flipped_bit_of_a_segment_is_refused_and_what_to_delete_is_named(tmp_path):
     store = open_store(tmp_path / "small" / "scores")
     store.fill([(np.arange(4), np.arange(2))])
@@ -383,23 +376,6 @@ def test_after_a_damaged_segment_is_deleted_only_its_pairs_are_aligned_again(tmp
     for rectangle_ in rectangles:
         assert_gathered(store, *rectangle_)
     assert all(path.read_bytes() == whole[path] for path in paths[::2])
-
-
-def test_a_large_segment_is_checked_once_though_it_is_read_for_each_panel(tmp_path, monkeypatch):
-    monkeypatch.setattr(checksums, "_BLOCK", 100)
-    open_store(tmp_path).fill(OVERLAPPING)
-    monkeypatch.setattr(checksums, "_sound", set())
-    checked, crc = [], checksums._crc
-
-    def counted(file, place):
-        checked.append(file.name)
-        return crc(file, place)
-
-    monkeypatch.setattr(checksums, "_crc", counted)
-    store = open_store(tmp_path)
-    for _ in range(3):
-        assert_gathered(store, *OVERLAPPING[0])
-    assert len(checked) == len(set(checked)) == len(list(tmp_path.rglob("segment_*")))
 
 
 def test_segment_of_another_scheme_is_refused(tmp_path, segment):
@@ -483,8 +459,3 @@ def test_progress_printer(monkeypatch):
         "alignment demo block 1/4: 50 %, 5.0 GCUPS, 6 s left",
         "alignment demo block 1/4: 100 %, 8.6 GCUPS, 0 s left",
     ]
-
-
-def test_sentinels_are_outside_of_all_scores():
-    assert not_aligned(np.int16) == -(2**15)
-    assert not_aligned(np.int32) == -(2**31)

@@ -34,24 +34,11 @@ class Backend(Protocol):
         threads: int,
         mask: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.int32]:
-        """Return the scores of rows with columns, which are numbers of sequences.
+        """Return the scores of rows with columns, numbers of sequences, as int32.
 
-        Parameters
-        ----------
-        sequences : PackedSequences
-            Of letters of the matrix, else an InputError.
-        mask : ndarray of shape (n_rows, n_columns), bool, optional
-            The pairs that are wanted, all if it is left out.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns), int32
-            :data:`~kreinflow.alignment.engine.NOT_ALIGNED` for pairs that are not wanted.
-
-        Raises
-        ------
-        KreinflowError
-            If a score exceeds even 32 bits.
+        ``mask`` has the pairs that are wanted, all if it is left out; others are
+        :data:`~kreinflow.alignment.engine.NOT_ALIGNED`. An InputError names a letter that the
+        matrix does not know, a KreinflowError tells of a score that exceeds even 32 bits.
         """
 
 
@@ -108,21 +95,9 @@ def _shown(sequences: PackedSequences, number: int) -> str:
 class CheckedBackend:
     """A backend some of whose scores are compared with those of parasail.
 
-    Parameters
-    ----------
-    backend : Backend
-    share : float
-        Of the pairs of each call, but one at least and 1,000 at most.
-    total : int, optional
-        Pairs of all calls together: then 1,000 of them all are compared, or all, and not a share.
-    seed : int
-    advice : str
-        What to do if one differs, a sentence.
-
-    Attributes
-    ----------
-    agreed : int
-        Pairs that have been compared so far.
+    A ``share`` of the pairs of each call is compared, but one at least and 1,000 at most; or, if
+    the ``total`` of the pairs of all calls is given, 1,000 of them or all. ``advice`` is what to do
+    if one differs, a sentence; ``agreed`` counts the pairs compared so far.
     """
 
     def __init__(

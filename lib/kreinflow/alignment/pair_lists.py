@@ -32,27 +32,18 @@ def align_pair_lists(
     threads: int,
     backend: Backend,
 ) -> NDArray[np.int32]:
-    """Return the scores of sequences with the partners of each.
+    """Return the scores of sequences with the partners of each, of shape (n, q), int32.
 
     Every distinct pair is aligned once. A pair is the same whichever of its two sequences is the
-    row. Memory grows with the pairs.
+    row. Memory grows with the pairs. The backend is called for rectangles of 512 rows at most.
 
     Parameters
     ----------
-    sequences : PackedSequences
     rows : ndarray of shape (n,)
         Numbers of sequences.
     partners : ndarray of shape (n, q)
-        Numbers of the sequences that each is aligned with; -1 for none.
-    scheme : ScoringScheme
-    threads : int
-    backend : Backend
-        It is called for rectangles of 512 rows at most.
-
-    Returns
-    -------
-    ndarray of shape (n, q), int32
-        :data:`~kreinflow.alignment.engine.NOT_ALIGNED` where ``partners`` is -1.
+        Numbers of the sequences that each is aligned with; -1 for none, which scores
+        :data:`~kreinflow.alignment.engine.NOT_ALIGNED`.
     """
     scores = np.full(partners.shape, NOT_ALIGNED, dtype=np.int32)
     r, c = np.nonzero(partners >= 0)

@@ -47,22 +47,17 @@ FEWEST_LANES = 16
 
 @dataclass(frozen=True, eq=False)
 class VectorCode:
-    """The addresses of the two compiled functions.
+    """The addresses of the two compiled functions, for vectors of so many lanes and bits a score.
 
-    Attributes
-    ----------
-    lanes, bits : int
-        Sequences of a batch, and bits of a score.
-    profile : int
-        (codes, columns, matrix, profile, chunks): makes the profile of a batch. ``codes`` holds for
-        each column a byte for each lane; ``columns`` is a multiple of :data:`COLUMNS`; a row of the
-        matrix has :data:`LETTERS` entries; ``chunks`` of 16 bytes of it are used. The vector of a
-        column and a letter is number ``(column // 4 * letters + letter) * 4 + column % 4``.
-    align : int
-        (profile, groups of columns, bytes of a group, letters, number of letters, states, z, z + o,
-        o, e, scores): aligns a landmark with the batch. ``letters`` are 32-bit offsets in a group,
-        ``states`` has room for two vectors for each of them, ``scores`` takes 32-bit integers: the
-        best H of each lane. Vectors lie at multiples of 64 bytes.
+    ``profile`` (codes, columns, matrix, profile, chunks) makes the profile of a batch. ``codes``
+    holds for each column a byte for each lane; ``columns`` is a multiple of :data:`COLUMNS`; a row
+    of the matrix has :data:`LETTERS` entries; ``chunks`` of 16 bytes of it are used. The vector of
+    a column and a letter is number ``(column // 4 * letters + letter) * 4 + column % 4``.
+
+    ``align`` (profile, groups of columns, bytes of a group, letters, number of letters, states, z,
+    z + o, o, e, scores) aligns a landmark with the batch. ``letters`` are 32-bit offsets in a
+    group, ``states`` has room for two vectors for each of them, ``scores`` takes 32-bit integers:
+    the best H of each lane. Vectors lie at multiples of 64 bytes.
     """
 
     lanes: int

@@ -28,7 +28,7 @@ Positions = NDArray[np.intp]
 def fit_budget(
     features: Sequence[FloatArray], balls: Sequence[Ball], budget: int
 ) -> list[Positions]:
-    r"""Choose a given number of points by the need of the classes.
+    r"""Choose a given number of points by the need of the classes; positions in each class.
 
     The classes compete for the budget with their points, in this order:
 
@@ -43,19 +43,8 @@ def fit_budget(
 
     All of the first kind come before any of the second, and so on: a budget equal to the number
     that the balls find changes nothing, and larger budgets contain smaller ones. But the first
-    point of each class comes before all second ones, and these before all others.
-
-    Parameters
-    ----------
-    features : sequence of ndarray of shape (n_j, d_j)
-    balls : sequence of Ball
-    budget : int
-        From the number of classes to that of all points.
-
-    Returns
-    -------
-    list of ndarray of int
-        Positions in each class.
+    point of each class comes before all second ones, and these before all others. ``features`` are
+    of shape (n_j, d_j), and the budget is at least the number of classes.
     """
     pairs = list(zip(features, balls, strict=True))
     queues = [_queue(F, ball, rest=False) for F, ball in pairs]

@@ -53,21 +53,12 @@ def landmarks_wanted(
 ) -> int | None:
     """Return the number of landmarks that a budget of the config means in a fold.
 
-    Parameters
-    ----------
-    budget : int, str, mapping or None
-        A number; the name of another selector; a mapping, of which the smallest number counts,
-        but one of each class: ``rank``, the K ln n landmarks from which the one-shot Nyström
-        method makes an approximation of rank K (oglic2019, section 3); ``share`` of n; ``most``.
-        They are never more than ``alignments`` pay for, see :func:`paid_landmarks`, nor than n.
-        None leaves it to the selector.
-    n : int
-        Distinct rows that the fold trains on.
-    matched : int, optional
-        Landmarks of the selector that is named.
-    classes : int
-    objects, parts : int
-        Distinct rows of the whole data set, and its training parts.
+    A budget is a number; the name of another selector, which has ``matched`` landmarks; or a
+    mapping, of which the smallest number counts, but one of each class: ``rank``, the K ln n
+    landmarks from which the one-shot Nyström method makes an approximation of rank K (oglic2019,
+    section 3); ``share`` of the n distinct rows that the fold trains on; ``most``. They are never
+    more than ``alignments`` pay for, see :func:`paid_landmarks`, nor than n. None leaves it to the
+    selector.
 
     Examples
     --------

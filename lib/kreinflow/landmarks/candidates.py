@@ -24,14 +24,7 @@ def first_candidates(
 ) -> dict[str, IntArray]:
     """Return the candidates of one fold: of each class, the first rows that it trains on.
 
-    Parameters
-    ----------
-    order : ndarray of shape (n,)
-        See :func:`candidate_order`; ``labels`` are the class of each row, in their own order.
-    training_rows : ndarray of int
-        No other row is used.
-    count : int or None
-        Candidates a class; None takes all members (the exact mode).
+    ``order`` is that of :func:`candidate_order`; ``count`` None takes all members.
 
     Examples
     --------

@@ -26,20 +26,10 @@ def swap_for_entropy(
 
     The search starts at the first rows. One after the other the rows outside are tried in the
     place of a random member, and a swap that raises the entropy is kept, until a pass over all
-    rows keeps none, or :data:`PASSES` are done. De Brabanter et al., Computational Statistics &
-    Data Analysis 54, 1484-1504 (2010), doi:10.1016/j.csda.2010.01.024.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Positive semi-definite, or no sum would bound the entropy.
-
-    Returns
-    -------
-    ndarray of shape (count,)
-        Distinct row numbers.
-    list of float
-        The entropy of the start, and after each swap.
+    rows keeps none, or :data:`PASSES` are done. K, of shape (n, n), is positive semi-definite, or
+    no sum would bound the entropy. Returns the rows, and the entropies of the start and after each
+    swap. De Brabanter et al., Computational Statistics & Data Analysis 54, 1484-1504 (2010),
+    doi:10.1016/j.csda.2010.01.024.
     """
     members = np.arange(count)
     outside = np.ones(len(K), dtype=bool)

@@ -31,9 +31,7 @@ class Ball:
         two points (where all coincide, the second has weight 0).
     radius : float
         R, the radius of the core set's own ball, which no enclosing ball can go below.
-    reached : bool
-        Whether all points lie within R (1 + epsilon).
-    core, excess : ndarray of shape (n_core,)
+    reached, core, excess
         See :class:`CoreSet`.
     """
 
@@ -52,28 +50,14 @@ class CoreSet:
     The ball of the core set has the centre :math:`c = \sum_i a_i x_i` and
     :math:`R^2 = \sum_i a_i \ell_i - \|c\|^2`. Where :math:`\ell_i = \|x_i\|^2`, the
     :math:`x_i` lie in it; a larger :math:`\ell_i` gives point i a coordinate of its own that the
-    centre does not have (the centre-constrained ball of [1]_). The farthest points join until all
-    lie within R (1 + epsilon). Who calls :meth:`grow` then finds the weights a of the larger set.
+    centre does not have (the centre-constrained ball of Tsang, Kwok & Zurada, IEEE Transactions on
+    Neural Networks 17, 1126-1140, 2006). The farthest points join until all lie within
+    R (1 + epsilon). The caller of :meth:`grow` finds the weights a of the larger set.
 
-    Attributes
-    ----------
-    lengths : ndarray of shape (n,)
-        l.
-    members : list of int
-        The core set, in the order of joining.
-    excess : list of float
-        By what fraction of the radius each lay outside the ball that it joined; infinite where
-        that ball was a point, and for those to begin with.
-    epsilon, limit, slack
-        By what fraction of the radius a point may lie outside, points at which the core set stops
-        to grow, and the squared distance that counts as rounding.
-    squared_radius, reached
-        R^2 of the ball that was measured last, and whether it, widened by epsilon, covered all.
-
-    References
-    ----------
-    .. [1] Tsang, I. W., Kwok, J. T., Zurada, J. M.: Generalized core vector machines.
-       IEEE Transactions on Neural Networks 17, 1126-1140 (2006).
+    ``members`` are in the order of joining; ``excess`` is by what fraction of the radius each lay
+    outside the ball that it joined, infinite where that ball was a point; ``limit`` is the largest
+    number of points, and ``slack`` the squared distance that counts as rounding. ``reached`` says
+    whether the ball that was measured last, widened by epsilon, covered all points.
     """
 
     def __init__(
@@ -130,17 +114,6 @@ def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01) -> Ball:
               K = F F'.
 
     (schleif2018 prints K_ii^2; its centre covers with 4 R^2.)
-
-    Parameters
-    ----------
-    F : ndarray of shape (n, d)
-        The points, as rows.
-    epsilon : float
-
-    Raises
-    ------
-    ValueError
-        If there is no point, or epsilon is negative.
 
     Examples
     --------

@@ -26,19 +26,9 @@ Kind = Literal["similarity", "squared_dissimilarity"]
 class SampledScores:
     """The scores of rows with some of them, and the similarities that they are or become.
 
-    Dissimilarities are centred on the mean of the sample.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n,)
-        Distinct rows that the fold trains on, all or of one class.
-    order : ndarray of int
-        Positions among the rows; the first c are the sample.
-    scores : ndarray of shape (n, c)
-        Transformed.
-    self_similarities : ndarray of shape (n,)
-        Not used for dissimilarities.
-    kind : {"similarity", "squared_dissimilarity"}
+    ``rows`` are distinct rows that the fold trains on; ``order`` has positions among them, of which
+    the first c are the sample; ``scores``, of shape (n, c), are transformed. Dissimilarities are
+    centred on the mean of the sample, and need no self-similarities.
     """
 
     rows: IntArray

@@ -59,21 +59,10 @@ def describe_landmarks(table: "pd.DataFrame") -> str:
 class SelectionProblem:
     """What a selector may use: the training rows of one fold, and no other.
 
-    Parameters
-    ----------
-    classes : sequence of ClassScores
-        The members of each class, with scores if the selector needs class scores.
-    digests : sequence of str
-        One for each distinct row of the data set. All random numbers follow from them and the
-        seed, none from the fold, so that the landmarks of folds overlap.
-    seed : int
-    fold : str
-        Named in messages.
-    budget : int, optional
-        Landmarks in all.
-    sketch : Sketch, optional
-    given : ndarray of int, optional
-        Rows of the data set that the user names.
+    ``classes`` are the members of each class, with scores if the selector needs class scores;
+    ``budget`` is the number of landmarks in all; ``given`` are rows that the user names. All random
+    numbers follow from the ``digests`` of the distinct rows and the seed, none from the fold, so
+    that the landmarks of folds overlap.
     """
 
     classes: Sequence[ClassScores]
@@ -135,16 +124,9 @@ class SelectionProblem:
 class Selector(Configured, ABC):
     """A way to choose landmarks that the config can name: one subclass, one line in the registry.
 
-    Attributes
-    ----------
-    method : str
-        Its name in the config.
-    needs : {"nothing", "class_scores", "sketch", "table"}
-        No score; those inside each class with the candidates of the setting ``candidates``; those
-        of all rows with the ``sketch`` first ones of a random order; or no score, but the rows
-        that the table of the setting ``table`` names.
-    references : tuple of str
-        Keys of :data:`kreinflow.base.references.REFERENCES`.
+    ``needs`` says which scores it takes: none; those inside each class with the candidates of the
+    setting ``candidates``; those of all rows with the ``sketch`` first ones of a random order; or
+    none, but the rows that the table of the setting ``table`` names.
     """
 
     method: ClassVar[str]
@@ -162,21 +144,11 @@ class Selector(Configured, ABC):
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
         """Choose the landmarks of one fold.
 
-        Returns
-        -------
-        DataFrame
-            One line a landmark, sorted by row, with the columns
-
-            * ``row``: the number of the distinct row;
-            * ``class``: its label;
-            * ``weight``: its weight in the dual of the ball (empty if it is not of its support);
-            * ``radius``: the radius of the ball of its class (empty if the selector has no ball);
-            * ``reached``: false if that ball did not come to cover all members, else true.
-
-        Raises
-        ------
-        InputError
-            If the budget does not fit the training rows.
+        Returns a table with a line for each, sorted by row: ``row``, the number of the distinct
+        row; ``class``, its label; ``weight``, its weight in the dual of the ball (empty if it is
+        not of its support); ``radius`` of the ball of its class (empty without one); ``reached``,
+        false if that ball did not come to cover all members. An InputError if the budget does not
+        fit.
         """
 
 

@@ -101,19 +101,9 @@ def read_union(paths: Iterable[Path], dataset: Dataset) -> IntArray:
 class LandmarkStage:
     """One fold, for which selectors choose landmarks. They see its training records alone.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    scores : Scores
-    transforms : mapping of str to ScoreTransform
-        Those that the settings of the selectors name.
-    seed : int
-    training : ndarray of shape (n_records,), bool, optional
-        The records that the fold trains on; all of them, if it is not given.
-    fold : str
-        Named in messages.
-    parts : int
-        Training parts that a budget of alignments has to suffice for; see :func:`training_parts`.
+    ``transforms`` are those that the settings of the selectors name, ``training`` is a mask of the
+    records that the fold trains on (all, if it is not given), and ``parts`` are the training parts
+    that a budget of alignments has to suffice for.
 
     Examples
     --------

@@ -9,23 +9,11 @@ from kreinflow.base.numerics import IntArray
 def inducing_places(
     rows: IntArray, labels: IntArray, count: int, keys: NDArray[np.uint64]
 ) -> IntArray:
-    """Return the places of ``count`` records of distinct rows, shared by classes.
+    """Return the sorted places of ``count`` records of distinct rows, shared by classes.
 
     All distinct rows if they are no more than ``count``. Else each class has as many as the square
-    root of its size asks for, those of the smallest keys.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n,)
-        The distinct row of each record; ``labels`` are their classes.
-    count : int
-    keys : ndarray of shape (n,), uint64
-        Random numbers, from the digests of the rows.
-
-    Returns
-    -------
-    ndarray of int
-        Sorted.
+    root of its size asks for, those of the smallest ``keys``: random numbers, from the digests of
+    the rows.
     """
     order = np.lexsort((labels, rows))  # what is in two classes has one of them, in any order
     first = order[np.unique(rows[order], return_index=True)[1]]

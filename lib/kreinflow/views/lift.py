@@ -38,18 +38,12 @@ def by_rows(n: int, p: int, rows: Callable[[slice], FloatArray]) -> FloatArray:
 def combined(
     form: Form, rates: Mapping[str, float], part_of: Callable[[str], FloatArray]
 ) -> FloatArray:
-    r"""Return the kernel of views that are compared one by one.
+    r"""Return the kernel of views that are compared one by one, by :func:`compared`.
 
     .. math:: k(x, y) = \exp\Bigl(-\sum_v r_v \|x_v - y_v\|^2\Bigr) \quad\text{or}\quad
               \sum_v r_v\, x_v'y_v .
 
-    Parameters
-    ----------
-    form : {"gaussian", "linear"}
-    rates : mapping of str to float
-        r of each view, in the order in which they are added.
-    part_of : callable
-        Returns an ndarray of shape (n, p) of its own for each view; see :func:`compared`.
+    The views are added in the order of ``rates``; ``part_of`` returns an array of its own for each.
     """
     total: FloatArray | None = None
     for view, rate in rates.items():
@@ -94,15 +88,13 @@ class Lift(State):
     r"""The kernel of objects with the inducing points, which are training records.
 
     For the landmark scores u(x) and the views of an object it gives
-    :math:`k(x, x_j), j = 1 \ldots p`; see :func:`combined`. Only u asks for alignments.
+    :math:`k(x, x_j), j = 1 \ldots p`; see :func:`combined`. Only u needs alignments.
 
     Parameters
     ----------
-    form : {"gaussian", "linear"}
     rates : mapping of str to float
-        r of each view, above 0; a view without a rate is not looked at.
+        r of each view, above 0; a view without a rate is not used.
     words : Words or None
-        What makes the view "words".
     scores : ndarray of shape (p, n_landmarks), float32
         u of the inducing points. The model file has room for single precision, so all u are
         rounded to it.
@@ -135,12 +127,8 @@ class Lift(State):
     def columns(self, U: FloatArray, objects: Viewed | None) -> FloatArray:
         """Return the kernel of objects with the inducing points, of shape (n, p).
 
-        Parameters
-        ----------
-        U : ndarray of shape (n, n_landmarks)
-            Their transformed scores with the landmarks.
-        objects : Viewed or None
-            What the views see of them; None if there is no view but the scores.
+        ``U`` are their transformed scores with the landmarks, of shape (n, n_landmarks);
+        ``objects`` is None if there is no view but the scores.
         """
 
         def rows(places: slice) -> FloatArray:
@@ -162,16 +150,7 @@ class Lift(State):
     def nearest(self, U: FloatArray, objects: Viewed | None, q: int) -> IntArray:
         """Return the places of the q nearest inducing points of each object, (n, min(q, p)).
 
-        Parameters
-        ----------
-        U, objects
-            See :meth:`columns`.
-        q : int
-            At least 1.
-
-        See Also
-        --------
-        kreinflow.views.nearest.Search : Which are the nearest, and how they are found.
+        See :class:`~kreinflow.views.nearest.Search`.
         """
         return self._search.nearest(U.astype(np.float32), objects, q)
 

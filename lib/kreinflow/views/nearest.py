@@ -72,22 +72,11 @@ class Search:
 
     The squared distance of two objects is
 
-    .. math:: d(x, y) = \sum_v r_v \|x_v - y_v\|^2 .
+    .. math:: d(x, y) = \sum_v r_v \|x_v - y_v\|^2
 
-    It is computed in single precision: of points whose distances differ by less than that tells,
-    relative to the spread of all points, any may come first. A result depends on nothing but the
-    object and the points, and not on other objects or threads.
-
-    Parameters
-    ----------
-    rates : mapping of str to float
-        r of each view.
-    words : Words or None
-        What makes the view "words".
-    scores : ndarray of shape (p, n_landmarks)
-        The view "scores" of the points.
-    objects : Viewed
-        The points as other views see them.
+    for the rates r of the views. It is computed in single precision: of points whose distances
+    differ by less than that tells, relative to the spread of all points, any may come first. A
+    result depends on nothing but the object and the points, and not on other objects or threads.
     """
 
     def __init__(
@@ -112,19 +101,9 @@ class Search:
     def nearest(
         self, scores: NDArray[np.floating], objects: Viewed | None, q: int
     ) -> NDArray[np.int64]:
-        """Return the places of the q nearest points of each object, the nearest first.
+        """Return the places of the q nearest points of each object, (n, min(q, p)), nearest first.
 
-        Parameters
-        ----------
-        scores : ndarray of shape (n, n_landmarks)
-        objects : Viewed or None
-            None if there is no view but the scores.
-        q : int
-            At least 1.
-
-        Returns
-        -------
-        ndarray of shape (n, min(q, p))
+        ``objects`` may be None if there is no view but the scores.
         """
         n, objects = len(scores), objects or Viewed()
         q = min(q, len(self._scores))
