@@ -1,1 +1,1 @@
-"""What all rooms share: errors, numbers, random streams, settings, the tree of labels."""
+"""The base of all rooms: errors, numbers, random streams, settings, the tree of labels."""

@@ -21,8 +21,8 @@ _COPIED = 64 << 20
 def release(array: NDArray[Any]) -> None:
     """Give the pages of a memory map back: else all that was touched counts as our memory.
 
-    What was written to a shared map stays in the file. Arrays that are not mapped are left alone,
-    and so are copy-on-write maps, which would lose what was written to them.
+    What was written to a shared map stays in the file. Copy-on-write maps, which would lose it, and
+    arrays that are not mapped are left alone.
     """
     if (pages := _pages(array)) is not None:
         pages.madvise(mmap.MADV_DONTNEED)
@@ -36,18 +36,11 @@ def _pages(array: NDArray[Any]) -> mmap.mmap | None:
 
 
 class TiledMatrix:
-    """A matrix whose rows are made, or read from a file, when they are asked for.
+    """A matrix whose rows are made, or read from a file, when they are needed.
 
-    It can be sliced by rows like an ndarray; each row must depend on its place alone. What needs
-    all of it at once takes ``np.asarray``.
-
-    Parameters
-    ----------
-    shape : tuple of int
-    read : callable
-        Returns the rows at the places that it is given, an ndarray of int.
-    dtype : dtype, optional
-        Of these rows.
+    It can be sliced by rows like an ndarray; each row must depend on its place alone.
+    ``np.asarray`` makes all of it at once. ``read`` returns the rows at some places, an ndarray of
+    int, as ``dtype``.
 
     Examples
     --------
@@ -123,20 +116,10 @@ class TiledMatrix:
         return np.asarray(self) if 4 * self._bytes <= current_limits().memory else self
 
     def stored(self, share: int = 2) -> "MatrixLike":
-        """Return it in memory, if half of what is allowed suffices; else from a scratch file.
+        """Return it in memory if 1/``share`` of what is allowed suffices, else as a scratch file.
 
-        For rows that cost more to make than to read. The file has no name, is in the folder of
-        temporary files (TMPDIR), and ends with the process.
-
-        Parameters
-        ----------
-        share : int
-            2 for a half, 4 for a quarter, of the memory that is allowed.
-
-        Raises
-        ------
-        InputError
-            If the scratch file does not fit.
+        It is for rows that cost more to make than to read. The file has no name, is in the folder
+        of temporary files (TMPDIR), and ends with the process. InputError if it does not fit.
         """
         if share * self._bytes <= current_limits().memory:
             return np.asarray(self)
@@ -173,11 +156,6 @@ def new_rows(shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
     """Return an array to be filled: in memory, if a quarter of what is allowed suffices.
 
     Else it is the map of a scratch file, as that of :meth:`TiledMatrix.stored`.
-
-    Raises
-    ------
-    InputError
-        If the scratch file does not fit.
     """
     size = np.dtype(dtype).itemsize * shape[0] * shape[1]
     if 4 * size <= current_limits().memory:
@@ -188,11 +166,11 @@ def new_rows(shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
 
 
 MatrixLike: TypeAlias = FloatArray | TiledMatrix
-"""What the passes over tiles of rows take: both kinds can be sliced."""
+"""A matrix for passes over tiles of rows: both kinds can be sliced."""
 
 
 def select(matrix: MatrixLike, places: IntArray) -> MatrixLike:
-    """Return some rows of a matrix: a copy if it is small, else looked up when asked for."""
+    """Return some rows of a matrix: a copy if it is small, else looked up when needed."""
     if isinstance(matrix, TiledMatrix):
         return matrix.take(places)
     if 8 * len(places) * matrix.shape[1] <= _COPIED:

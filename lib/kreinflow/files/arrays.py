@@ -141,7 +141,7 @@ def write_arrays(
 
 
 _TYPES = ("u8", "i8", "f8", "f4", "u4", "i4", "f2", "u2", "i2", "i1", "u1", "b1")
-"""Of arrays, as numpy calls them, in the order in which safetensors writes them."""
+"""The types of arrays, as numpy calls them, in the order in which safetensors writes them."""
 
 _TENSOR_TYPE = {
     name: "BOOL" if name == "b1" else f"{name[0].upper()}{8 * int(name[1])}" for name in _TYPES
@@ -170,7 +170,7 @@ def _map_tensor(path: str | os.PathLike[str], name: str) -> NDArray[Any]:
 
 
 Sizes = Mapping[str, tuple[str, tuple[int, ...]]]
-"""Of arrays by name: the kind of the numbers, as in ``dtype.kind``, and the largest shape."""
+"""The kind of numbers, as in ``dtype.kind``, and the largest shape of each array by name."""
 
 
 def read_arrays(

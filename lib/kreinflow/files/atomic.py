@@ -13,7 +13,7 @@ from pathlib import Path
 from kreinflow.base.errors import InputError, unwritable
 
 AGAIN = "Delete it and run again, or give the right file."
-"""What a message about a damaged file says last."""
+"""The end of messages about damaged files."""
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from io import FileIO
 from kreinflow.base.errors import InputError
 
 UNSET = "crc32:00000000"
-"""What a writer puts where :func:`seal` shall put the checksum."""
+"""The place that a writer leaves for the checksum of :func:`seal`."""
 
 _SEAL = re.compile(rb"crc32:([0-9a-f]{8})")
 _HEAD, _DIGITS = 256, 8

@@ -1,4 +1,4 @@
-"""Where the workflow is: the root of a clone, or a folder inside the installed package."""
+"""The folder of the workflow: the root of a clone, or inside the installed package."""
 
 from pathlib import Path
 

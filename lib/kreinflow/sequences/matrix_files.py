@@ -33,16 +33,16 @@ MATRIX_KINDS = {
     "dissimilarity": "squared_dissimilarity",
     "squared_dissimilarity": "squared_dissimilarity",
 }
-"""What the entries of a matrix can be in a config, and the kind of data set that they make."""
+"""The kinds of entries of a matrix in a config, and the kind of data set that they make."""
 
 DISSIMILARITIES = ("dissimilarity", "squared_dissimilarity")
 """The kinds of matrices whose entries grow as objects differ."""
 
 LARGEST_ENTRY = 1e60
-"""Of scores that are learned from: fourth powers of larger ones, and sums of these, overflow."""
+"""Largest score that is learned from: fourth powers of larger ones, and their sums, overflow."""
 
 SMALLEST_ENTRY = 1 / LARGEST_ENTRY
-"""That the largest of scores may have: fourth powers of smaller ones are rounded, then zero."""
+"""Least size of the largest score: fourth powers of smaller ones are rounded, then zero."""
 
 _INTEGERS = (f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 _NUMBERS = ("double", "single", "logical", *_INTEGERS)  # what MATLAB calls them

@@ -11,7 +11,7 @@ MOST_COMPARED = 200
 """Members of a class that each is compared with."""
 
 MORE = 2
-"""How many times as many words a sequence must have in common once it is turned."""
+"""Times as many words that a sequence must have in common once it is turned."""
 
 _CHANCE = 1 / 64
 """Words in common with all members together, for each word, by chance at most."""

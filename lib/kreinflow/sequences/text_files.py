@@ -92,7 +92,7 @@ def check_file(path: Path) -> None:
 
 
 STANDARD_INPUT = Path("-")
-"""What :func:`open_text` takes for standard input."""
+"""Standard input, for :func:`open_text`."""
 
 
 _OTHERS = {
@@ -159,7 +159,7 @@ LONGEST_ROW = 1 << 25
 
 
 DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon"}
-"""What may separate the columns of a table, in words."""
+"""The names of the signs that separate the columns of a table."""
 
 
 def bounded_lines(file: TextIO, place: str, longest: int = LONGEST_LINE) -> Iterator[str]:

@@ -1,1 +1,1 @@
-"""Where data come from: each source is a file here and a line in the registry."""
+"""Sources of data: each is a file here and a line in the registry."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from kreinflow.alignment.scoring import load_substitution_matrix
 from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import paths_of
 from kreinflow.base.settings import Configured, SettingsSchema
@@ -202,8 +203,6 @@ class Source(Configured, ABC):
         """Return the letters that sequences may have, by the settings of their scoring."""
         if not self.aligned:
             return None
-        from kreinflow.alignment.scoring import load_substitution_matrix  # loads parasail
-
         return load_substitution_matrix(scoring["matrix"], self.data_folder).alphabet
 
     @abstractmethod
