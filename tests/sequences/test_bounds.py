@@ -15,7 +15,8 @@ MIB = 1 << 20
 SOURCES = "from kreinflow.sequences.sources.registry import make_source"
 READERS = """
 from kreinflow.sequences.fasta import read_any_fasta, read_fasta, check_begin
-from kreinflow.sequences.labels import check_columns, read_lines, read_pairs
+from kreinflow.sequences.labels import read_lines, read_pairs
+from kreinflow.sequences.user_tables import check_columns
 from kreinflow.sequences.matrix_files import read_matrix
 from kreinflow.sequences.swissprot import read_swissprot
 from kreinflow.alignment.scoring import load_substitution_matrix

@@ -46,9 +46,10 @@ from kreinflow.classify.new_objects import score_new
 from kreinflow.config.configuration import load_configuration
 from kreinflow.sequences.collapse import Records, collapse
 from kreinflow.sequences.folds import assign_folds
-from kreinflow.sequences.labels import check_columns, read_pairs
+from kreinflow.sequences.labels import read_pairs
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.sources.registry import make_source
+from kreinflow.sequences.user_tables import check_columns
 from small_inputs import configuration, families, model_of, write_fasta
 
 LETTERS = "ARNDCQEGHILKMFPSTWYVBZX"

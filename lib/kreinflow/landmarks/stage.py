@@ -23,9 +23,9 @@ from kreinflow.landmarks.candidates import (
 from kreinflow.landmarks.sampled_scores import ClassScores, Kind, Sketch
 from kreinflow.landmarks.selector import SelectionProblem, Selector
 from kreinflow.sequences.dataset import Dataset, read_rows
-from kreinflow.sequences.labels import read_columns
 from kreinflow.sequences.partition import ALL, Partition
 from kreinflow.sequences.scores import Scores
+from kreinflow.sequences.user_tables import read_columns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,10 +19,11 @@ from kreinflow.base.random_streams import hash_keys
 from kreinflow.base.wording import abridged
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.headers import known_by
-from kreinflow.sequences.labels import check_columns, differ_in_case, read_columns, read_pairs
+from kreinflow.sequences.labels import differ_in_case, read_pairs
 from kreinflow.sequences.mmseqs import find_mmseqs, mmseqs_clusters, mmseqs_version
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.stratification import iterative_stratification, spread
+from kreinflow.sequences.user_tables import check_columns, read_columns
 
 TRAIN = "train"
 """Fold of the user's table that is never tested."""

@@ -2,133 +2,16 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from difflib import get_close_matches
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.wording import abridged, plural
-from kreinflow.sequences.text_files import (
-    DELIMITERS,
-    bounded_lines,
-    has_control,
-    name_endings,
-    open_text,
-    refuse_control,
-    table_rows,
-)
+from kreinflow.base.wording import abridged
+from kreinflow.sequences.text_files import bounded_lines, open_text
+from kreinflow.sequences.user_tables import read_columns
 
 SEPARATOR = ";"
 """Between the labels of a record, where it may have several."""
-
-_ENDINGS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
-
-
-def read_columns(
-    path: Path, columns: Sequence[str], skip_empty: bool = False, separator: str = ""
-) -> Iterator[tuple[int, str, str]]:
-    """Yield line number and text of two named columns of a TSV or CSV file, as the texts they are.
-
-    With ``skip_empty`` a line whose second column is empty is left out. More columns than two are
-    the levels of a path, which stands for the second one: their texts with the separator between
-    them. Empty ones at the end of a path are left out.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a column is missing, or a line has fewer fields than the header,
-        more (empty ones at its end are harmless), an empty one, characters that are not shown, or a
-        separator in a part of a path.
-    """
-    with _table(path) as (delimiter, names, rows):
-        places = [_find(path, names, column, delimiter) for column in columns]
-        for line, fields in rows:
-            first, *parts = (fields[number].strip() for number in places)
-            if skip_empty and not any(parts):
-                continue
-            while len(parts) > 1 and not parts[-1]:
-                parts.pop()
-            for column, value in zip(columns, (first, *parts), strict=False):
-                if not value:
-                    raise InputError(
-                        f"{path}, line {line}: the {column!r} is empty. "
-                        "Fill it in or remove the line."
-                    )
-                if has_control(value):
-                    refuse_control(column, [value], [f"{path}, line {line}"])
-            if len(places) > 2 and (inside := [part for part in parts if separator in part]):
-                raise InputError(
-                    f"{path}, line {line}: {inside[0]!r} has {separator!r} in it, which separates "
-                    "the levels. Give 'levels.separator' a text that is in no label."
-                )
-            yield line, first, separator.join(parts)
-
-
-def read_table(path: Path) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Return the names of all columns of a TSV or CSV file, and its rows, as the texts they are."""
-    with _table(path) as (_, names, rows):
-        width = len(names)
-        return names, [tuple(map(str.strip, fields[:width])) for _, fields in rows]
-
-
-@contextmanager
-def _table(path: Path) -> Iterator[tuple[str, list[str], Iterator[tuple[int, list[str]]]]]:
-    """Open a table: its delimiter, its names, and an iterator over line numbers and fields."""
-    ending = name_endings(path)[1]
-    if ending not in _ENDINGS:
-        raise InputError(
-            f"{path}: the ending {ending!r} is not one of a table. "
-            f"Name it {', '.join(_ENDINGS)} (or these with .gz)."
-        )
-    with open_text(path) as file:
-        delimiter, rows = table_rows(file, str(path), _ENDINGS[ending])
-        names = [name.strip() for name in next(rows, (1, []))[1]]
-        while names and not names[-1]:
-            names.pop()
-        yield delimiter, names, _whole_rows(path, rows, len(names), DELIMITERS[delimiter])
-
-
-def _whole_rows(
-    path: Path, rows: Iterable[tuple[int, list[str]]], width: int, delimiter: str
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not empty; refuse more or fewer fields than the header has."""
-    for line, fields in rows:
-        if not any(field.strip() for field in fields):
-            continue
-        if len(fields) < width:
-            advice = f"Put a {delimiter} for each field that is empty, and check that none is lost."
-        elif any(field.strip() for field in fields[width:]):
-            advice = (
-                f"Put a text that holds a {delimiter} into quotation marks, or name all columns."
-            )
-        else:
-            yield line, fields
-            continue
-        has = plural(len(fields), "field")
-        raise InputError(f"{path}, line {line}: has {has}, the header {width}. {advice}")
-
-
-def check_columns(path: Path, *columns: str) -> None:
-    """Refuse a table that cannot be read or lacks a column, by its first line alone."""
-    with _table(path) as (delimiter, names, _):
-        pass
-    for column in columns:
-        _find(path, names, column, delimiter)
-
-
-def _find(path: Path, names: list[str], column: str, delimiter: str) -> int:
-    if names.count(column) == 1:
-        return names.index(column)
-    if column in names:
-        raise InputError(f"{path}: column {column!r} stands twice. Rename one of them.")
-    close = [name for name in names if name.lower() == column.lower()]
-    close += get_close_matches(column, names, n=1)
-    shown = [" ".join(name.split()) for name in names]  # a quoted one may have a line end
-    hint = f"did you mean {close[0]!r}?" if close else f"it has {abridged(shown)}."
-    if len(names) == 1 and not close:
-        hint += f" Are its fields separated by a {DELIMITERS[delimiter]}?"
-    raise InputError(f"{path}: column {column!r} is missing; {hint}")
 
 
 def refuse_lookalikes(labels: Iterable[str]) -> None:

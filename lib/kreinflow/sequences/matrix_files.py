@@ -15,14 +15,8 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, tiles
 from kreinflow.base.wording import abridged, plural, shortened
 from kreinflow.files.arrays import map_array
-from kreinflow.sequences.text_files import (
-    DELIMITERS,
-    check_file,
-    name_endings,
-    open_text,
-    refuse_control,
-    table_rows,
-)
+from kreinflow.sequences.text_files import check_file, name_endings, open_text, refuse_control
+from kreinflow.sequences.user_tables import DELIMITERS, table_rows
 
 MATRIX_ENDINGS = (".npy", ".csv", ".tsv", ".mat")
 
@@ -98,7 +92,7 @@ def read_matrix(
         If the file cannot be read, is not a matrix of numbers, has too many rows, or the ids of a
         square matrix disagree. The shape is checked before the numbers are read: no more of a text
         is held than its numbers and one row of
-        :data:`~kreinflow.sequences.text_files.LONGEST_ROW` characters at most.
+        :data:`~kreinflow.sequences.user_tables.LONGEST_ROW` characters at most.
     """
     ending = check_ending(path)
     check_file(path)

@@ -1,6 +1,5 @@
 """Opening of the user's text files: plain or gzip, each fault with one clear message."""
 
-import csv
 import gzip
 import io
 import os
@@ -10,7 +9,6 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import IO, TextIO
 
@@ -154,13 +152,6 @@ def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
 LONGEST_LINE = 1 << 20
 """Characters of a line that are held, where nothing else is said."""
 
-LONGEST_ROW = 1 << 25
-"""Characters of a row of a table, which may have many columns."""
-
-
-DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon"}
-"""The names of the signs that separate the columns of a table."""
-
 
 def bounded_lines(file: TextIO, place: str, longest: int = LONGEST_LINE) -> Iterator[str]:
     """Yield the lines of an open file, which messages call ``place``; refuse a longer one."""
@@ -176,51 +167,6 @@ def too_long(place: str, longest: int) -> InputError:
         f"{place}: has more than {longest:,} characters, which no such file has. "
         "Is this the right file, and is it whole?"
     )
-
-
-def table_rows(
-    file: TextIO, place: str, delimiter: str
-) -> tuple[str, Iterator[tuple[int, list[str]]]]:
-    """Return the delimiter of a table, and an iterator over its rows.
-
-    Each row is the number of its (last) line and its fields. It has at most :data:`LONGEST_ROW`
-    characters, in several lines if a field is quoted. The delimiter given is that of the file's
-    ending. A comma becomes a semicolon if the first line has semicolons and no comma outside
-    quotation marks: spreadsheets write such a CSV in many countries.
-
-    Raises
-    ------
-    InputError
-        If it is not a table, or a row is longer.
-    """
-    held = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal held
-        for number, line in enumerate(bounded_lines(file, place, LONGEST_ROW), start=1):
-            held += len(line)
-            if held > LONGEST_ROW:
-                raise too_long(f"{place}, line {number}", LONGEST_ROW)
-            yield line
-
-    def rows() -> Iterator[tuple[int, list[str]]]:
-        nonlocal held
-        try:
-            for fields in reader:
-                held = 0
-                yield reader.line_num, fields
-        except csv.Error as error:
-            raise InputError(
-                f"{place}, line {reader.line_num}: not a table ({error}). Is a quotation mark "
-                "opened and not closed, or the file damaged?"
-            ) from error
-
-    rest = lines()
-    head = next(rest, "")
-    if delimiter == "," and ";" in head and "," not in re.sub('"[^"]*("|$)', "", head):
-        delimiter = ";"
-    reader = csv.reader(chain([head] if head else [], rest), delimiter=delimiter, strict=True)
-    return delimiter, rows()
 
 
 def name_endings(path: Path) -> tuple[str, str]:

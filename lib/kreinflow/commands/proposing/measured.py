@@ -12,7 +12,7 @@ from kreinflow.commands.proposing.labels import Candidate
 from kreinflow.commands.proposing.source import SourceFound, labels_of_table, tell_of_labels
 from kreinflow.commands.proposing.tables import is_called_id, look_at_table
 from kreinflow.commands.proposing.writing import Noted
-from kreinflow.sequences.labels import read_lines, read_table
+from kreinflow.sequences.labels import read_lines
 from kreinflow.sequences.matrix_files import (
     MATRIX_ENDINGS,
     ReadMatrix,
@@ -20,6 +20,7 @@ from kreinflow.sequences.matrix_files import (
     read_matrix,
 )
 from kreinflow.sequences.text_files import name_endings
+from kreinflow.sequences.user_tables import read_user_table
 
 _TOLERANCE = 1e-6
 _ROUNDING = 1e-3
@@ -112,7 +113,7 @@ def _labels(path: Path, name: str, read: ReadMatrix, source: SourceFound) -> dic
 
 def _ids(path: Path) -> list[str]:
     """Return the ids in a table: a column that has no text twice, one that is called so if any."""
-    names, rows = read_table(path)
+    names, rows = read_user_table(path)
     columns = [(name, [row[i] for row in rows]) for i, name in enumerate(names)]
     own = [(name, column) for name, column in columns if len(set(column)) == len(rows)]
     if not own:

@@ -8,7 +8,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged, plural, shortened
 from kreinflow.commands.proposing.labels import Candidate
 from kreinflow.sequences.headers import short_forms
-from kreinflow.sequences.labels import read_table
+from kreinflow.sequences.user_tables import read_user_table
 
 _NAMED = ("id", "ids", "accession", "entry", "name", "identifier")
 
@@ -61,7 +61,7 @@ def look_at_table(path: Path, ids: Sequence[str]) -> LabelsTable:
     InputError
         If it is no table, a column stands twice, none has ids, or none could be labels.
     """
-    names, rows = read_table(path)
+    names, rows = read_user_table(path)
     if not rows:
         raise InputError(f"{path}: has no line below its header. Give the right file.")
     records = dict(zip(ids, ids, strict=True))

@@ -14,12 +14,7 @@ from kreinflow.sequences.collapse import examples
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import FASTA_ENDINGS, check_begin, read_fasta
 from kreinflow.sequences.headers import known_by, organism
-from kreinflow.sequences.labels import (
-    HeaderPattern,
-    check_matched,
-    join_labels,
-    several_labels,
-)
+from kreinflow.sequences.labels import HeaderPattern, check_matched, join_labels, several_labels
 from kreinflow.sequences.simulation import LETTERS
 from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, CleanRecords
 from kreinflow.sequences.sources.source import (

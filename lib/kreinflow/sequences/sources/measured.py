@@ -6,12 +6,7 @@ from typing import Any
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import plural
-from kreinflow.sequences.labels import (
-    check_matched,
-    join_labels,
-    read_lines,
-    several_labels,
-)
+from kreinflow.sequences.labels import check_matched, join_labels, read_lines, several_labels
 from kreinflow.sequences.sources.source import Source, labels_schema, optional_text
 from kreinflow.sequences.text_files import refuse_control
 

@@ -12,8 +12,9 @@ from kreinflow.base.hierarchy import paths_of
 from kreinflow.base.settings import Configured, SettingsSchema
 from kreinflow.sequences.collapse import Records, collapse, collapse_several
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.labels import check_columns, label_columns, read_pairs, read_several
+from kreinflow.sequences.labels import label_columns, read_pairs, read_several
 from kreinflow.sequences.text_files import check_file
+from kreinflow.sequences.user_tables import check_columns
 
 
 def text(description: str) -> dict[str, Any]:
