@@ -47,9 +47,9 @@ from aligned_folds import (
 )
 from cascades import figures_of_cascades, print_cascades
 from kinds import KINDS
-from kreinflow.compare.best_hit import Blast
+from kreinflow.compare.competitor import ComparedFold, quality, run_competitor
 from kreinflow.compare.kmers import KmerSvm
-from kreinflow.compare.run import quality, run_competitor
+from kreinflow.compare.search_tools import Blast
 from kreinflow.fitting.recipe_choice import choose_recipe
 from kreinflow.fitting.recipe_race import race_table
 
@@ -119,9 +119,8 @@ def figures_of_fold(fold: Fold) -> list[dict[str, Any]]:
     rows.append({"method": "nearest", "kind": "other", **found})
     for competitor in (Blast, KmerSvm):
         with tempfile.TemporaryDirectory() as folder:
-            row, _ = run_competitor(
-                competitor(scheme, molecule), dataset, partition, fold.name, Path(folder), 1
-            )
+            compared = ComparedFold(dataset, partition, fold.name)
+            row, _ = run_competitor(competitor(scheme, molecule), compared, Path(folder), 1)
         found = {key: row[key] for key in ("method", "accuracy", "macro_f1")}
         rows.append({"kind": "other", **found})
     rows += figures_of_cascades(fold, molecule)

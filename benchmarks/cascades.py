@@ -16,7 +16,7 @@ import pandas as pd
 from aligned_folds import WORDS, Fold, configuration
 from inducing import Placed
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.compare.run import quality
+from kreinflow.compare.competitor import quality
 from kreinflow.fitting.cascade_choice import THRESHOLDS
 from kreinflow.fitting.cascade_curve import CascadeCurve
 from kreinflow.fitting.predictions import FoldRecords

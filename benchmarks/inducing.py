@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from aligned_folds import Fold, aligned, configuration, folds_of
 from kinds import related, remote
 from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, IntArray, limited
-from kreinflow.compare.run import quality
+from kreinflow.compare.competitor import quality
 from kreinflow.fitting.fit_lift import Lifting, TriedWidths, Widths
 from kreinflow.fitting.predictions import FoldRecords
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, landmark_kernel

@@ -41,8 +41,8 @@ from auto import recipes_of
 from kinds import KINDS, Labelled
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.base.numerics import FloatArray, limited
+from kreinflow.compare.competitor import ComparedFold, quality
 from kreinflow.compare.kmers import KmerSvm
-from kreinflow.compare.run import quality, training_records
 from kreinflow.compare.words import WordsAlone
 from kreinflow.evaluation.metrics import probabilities_of
 from kreinflow.fitting.recipe_choice import choose_recipe
@@ -190,7 +190,7 @@ def by_words(
     competitor.load()
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
-        competitor.fit(training_records(dataset, partition, fold), Path(folder), 1)
+        competitor.fit(ComparedFold(dataset, partition, fold).training(), Path(folder), 1)
         predicted = [str(label) for label in competitor.predict(queries)]
         seconds = time.process_time() - start
     if isinstance(competitor, KmerSvm):

@@ -9,8 +9,7 @@
 #        compare/kinds.json (which kinds of folds are not run, and which stand for them),
 #        RESULTS/compare.html
 
-from kreinflow.compare.methods import OURS
-from kreinflow.compare.registry import COMPETITORS, version_or_reason
+from kreinflow.compare.methods import COMPETITORS, OURS, version_or_reason
 
 KINDS = {
     name: {twin: kind_of_folds(PLANS[twin].settings["folds"]) for twin in [name, *twins]}

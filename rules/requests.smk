@@ -11,7 +11,7 @@ import safetensors
 from kreinflow.config import costs
 from kreinflow.alignment.scoring import by_parasail
 from kreinflow.files.json_files import read_json
-from kreinflow.compare.words import INNER_FOLDS, LEARNER, LIFT, WordsAlone
+from kreinflow.compare.methods import INNER_FOLDS, LEARNER, LIFT, WORDS
 from kreinflow.config.costs import BASE_MB, Seconds
 from kreinflow.base.errors import InputError
 from kreinflow.landmarks.selector import count_landmarks
@@ -469,13 +469,13 @@ def word_recipe(statistics):
 
 def competitor_seconds(wildcards, input):
     statistics, tested = statistics_of(input), tested_share(wildcards)
-    if wildcards.competitor == WordsAlone.name:
+    if wildcards.competitor == WORDS:
         return costs.training_seconds(statistics, *word_recipe(statistics), INNER_FOLDS, tested)
     return costs.competitor_seconds(statistics, tested)
 
 
 def competitor_mb(wildcards, input):
-    if wildcards.competitor != WordsAlone.name:
+    if wildcards.competitor != WORDS:
         return 2 * BASE_MB + 100 * present_mb(input)
     statistics, tested = statistics_of(input), tested_share(wildcards)
     columns, learners = word_recipe(statistics)

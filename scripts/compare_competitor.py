@@ -6,8 +6,8 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from kreinflow.base.numerics import limited
+from kreinflow.compare.competitor import ComparedFold, run_competitor
 from kreinflow.compare.registry import COMPETITORS
-from kreinflow.compare.run import run_competitor
 from kreinflow.files.console import logged
 from kreinflow.files.tables import write_table
 from kreinflow.sequences.dataset import read_dataset
@@ -22,15 +22,9 @@ with (
     dataset = read_dataset(Path(files.records).parent)
     scheme = read_scheme(dataset, params.scoring, params.data)
     competitor = COMPETITORS[wildcards.competitor](scheme, params.molecule)
+    fold = ComparedFold(dataset, read_partition(files.folds, dataset), wildcards.fold)
     with TemporaryDirectory() as folder:
-        figures, predictions = run_competitor(
-            competitor,
-            dataset,
-            read_partition(files.folds, dataset),
-            wildcards.fold,
-            Path(folder),
-            snakemake.threads,
-        )
+        figures, predictions = run_competitor(competitor, fold, Path(folder), snakemake.threads)
     console.say(f"{figures}")
     write_table(snakemake.output.figures, pd.DataFrame([figures]))
     write_table(snakemake.output.predictions, predictions)

@@ -7,7 +7,8 @@ import pandas as pd
 
 from kreinflow.base.numerics import limited
 from kreinflow.classify.model_file import final_model
-from kreinflow.compare.ours import Ours, run_ours
+from kreinflow.compare.competitor import ComparedFold
+from kreinflow.compare.ours import Ours, TrainedFold, run_ours
 from kreinflow.files.console import logged
 from kreinflow.files.tables import read_table, write_table
 from kreinflow.fitting.fold_models import load_fold_model
@@ -50,18 +51,16 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
     vectors = None
     if dataset.vectors is not None:
         vectors = dict(zip(dataset.sequences, dataset.vectors, strict=True))
+    trained = TrainedFold(
+        dict(zip(own["id"], own["predicted"], strict=True)),
+        params.selectors[selector],
+        int(chosen["cascade_pairs"]),
+        seconds,
+    )
+    compared = ComparedFold(dataset, read_partition(files.folds, dataset), fold)
     with TemporaryDirectory() as folder:
         figures, predictions = run_ours(
-            Ours(model, vectors),
-            dataset,
-            read_partition(files.folds, dataset),
-            fold,
-            Path(folder),
-            snakemake.threads,
-            dict(zip(own["id"], own["predicted"], strict=True)),
-            params.selectors[selector],
-            int(chosen["cascade_pairs"]),
-            seconds,
+            Ours(model, vectors), compared, trained, Path(folder), snakemake.threads
         )
     console.say(f"{figures}")
     write_table(snakemake.output.figures, pd.DataFrame([figures]))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from kreinflow.compare.run import FOLD_COLUMNS, PREDICTION_COLUMNS
+from kreinflow.compare.competitor import FOLD_COLUMNS, PREDICTION_COLUMNS
 from kreinflow.compare.tables import budget_table, compare_table, fold_table
 from kreinflow.files.console import logged
 from kreinflow.files.tables import read_measures, read_table, write_table

@@ -9,8 +9,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 IMPORT = re.compile(r"^(?:from \S+ import (?:\([^)]*\)|[^\n(]*)|import [^\n]*)$", re.MULTILINE)
-OTHERS = ("compare_folds", "compare_page", "figures", "levels", "unknown_figure")
-"""These draw, or look for near-identical sequences; and so do those of the target paper."""
+OTHERS = {"compare_competitor", "compare_folds", "compare_page"}
+OTHERS |= {"figures", "levels", "unknown_figure"}
+"""These draw, train or look for near-identical sequences; and so do those of the target paper."""
 
 
 def imports(*paths):

@@ -5,7 +5,7 @@ import numpy as np
 from answering.cascades import cascade_model
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.new_objects import Options
-from kreinflow.compare.competitor import Records
+from kreinflow.compare.competitor import ComparedFold, LabelledSequences
 from kreinflow.compare.ours import Ours, training_alignments
 from kreinflow.sequences.partition import Partition
 from small_inputs import families, lifted_model, write_fasta
@@ -16,7 +16,7 @@ def test_a_model_that_looks_at_vectors_gets_those_of_its_queries(tmp_path):
     labels = [dataset.classes[code] for code in dataset.labels]
     vectors = dict(zip(dataset.sequences, dataset.vectors, strict=True))
     ours = Ours(model, vectors)
-    ours.fit(Records(dataset.sequences, labels), tmp_path, 1)
+    ours.fit(LabelledSequences(dataset.sequences, labels), tmp_path, 1)
     order = np.random.default_rng(1).permutation(len(dataset.sequences))
     found = ours.predict([dataset.sequences[row] for row in order])
     table = classify_file(model, tmp_path / "x.fasta", Options(vectors=tmp_path / "v.tsv"))
@@ -29,7 +29,7 @@ def test_the_alignments_are_those_of_the_queries(tmp_path):
     model, dataset = cascade_model(tmp_path)
     labels = [dataset.classes[code] for code in dataset.labels]
     ours = Ours(model)
-    ours.fit(Records(dataset.sequences, labels), tmp_path, 1)
+    ours.fit(LabelledSequences(dataset.sequences, labels), tmp_path, 1)
     new = families(7, each=20, changed=0.6)
     found = ours.predict([residues.encode() for *_, residues in new])
     table = classify_file(model, write_fasta(tmp_path / "new.fasta", new))
@@ -43,5 +43,5 @@ def test_what_a_cascade_was_fitted_on_counts_as_training(tmp_path):
     _, dataset = cascade_model(tmp_path)
     partition = Partition(dataset.rows, np.zeros((1, 30), dtype=np.int64))
     partition.folds[0, ::3] = 1
-    given = dataset, partition, "r0f0", {"method": "uniform"}, 7
+    given = ComparedFold(dataset, partition, "r0f0"), {"method": "uniform"}, 7
     assert training_alignments(*given, 100) == training_alignments(*given) + 100

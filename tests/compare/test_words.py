@@ -5,7 +5,7 @@ import pytest
 
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.answering.query import Query
-from kreinflow.compare.competitor import Records
+from kreinflow.compare.competitor import LabelledSequences
 from kreinflow.compare.words import LENGTHS, WordsAlone
 from kreinflow.sequences.simulation import simulate_families
 from kreinflow.views.objects import Viewed
@@ -18,7 +18,7 @@ SCHEME = ScoringScheme(load_substitution_matrix("BLOSUM62"))
 def drawn():
     simulated = simulate_families(5, 120, seed=2)
     sequences, labels = [s.residues for s in simulated], [s.label for s in simulated]
-    return Records(sequences[::2], labels[::2]), sequences[1::2], labels[1::2]
+    return LabelledSequences(sequences[::2], labels[::2]), sequences[1::2], labels[1::2]
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_labels_that_say_nothing_are_not_learned(drawn, tmp_path):
     for _ in range(3):
         shuffled = random.permutation(train.labels).tolist()
         competitor = WordsAlone(SCHEME, "protein")
-        competitor.fit(Records(train.sequences, shuffled), tmp_path, 1)
+        competitor.fit(LabelledSequences(train.sequences, shuffled), tmp_path, 1)
         found = competitor.predict(queries)
         right += [a == b for a, b in zip(found, labels, strict=True)]
     assert np.mean(right) < 0.2 + 4 * np.sqrt(0.2 * 0.8 / len(queries))

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from kreinflow.compare.methods import OURS
-from kreinflow.compare.registry import COMPETITORS
-from kreinflow.compare.run import TESTS_NOTHING
+from kreinflow.compare.competitor import TESTS_NOTHING
+from kreinflow.compare.methods import COMPETITORS, OURS
 from kreinflow.files.json_files import read_json
 from kreinflow.files.tables import read_table
 from small_inputs import configuration, families, fasta_source, write_fasta, write_labels

@@ -1,36 +1,77 @@
-"""What a competitor is: something that learns from labelled sequences and labels others."""
+"""What a competitor is, and what it predicts and costs on one fold."""
 
-import os
-import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import which
-from typing import ClassVar
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
 
 from kreinflow.alignment.scoring import ScoringScheme
+from kreinflow.base.numerics import IntArray
+from kreinflow.compare.methods import UnavailableError, version_of
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.partition import Partition, fold_numbers
 
 LARGEST_E_VALUE = 10
 """Hits of a larger E-value are none, for all tools that have one: the default of BLAST."""
 
+TESTS_NOTHING = "the fold tests nothing"
+"""Why the rows of a fold without test records are empty: see
+:func:`kreinflow.compare.homology.homology_folds`."""
 
-class UnavailableError(Exception):
-    """A competitor cannot run; the message says why, and stands in its row."""
+UNASSIGNED = ""
+"""The prediction of a record without a hit."""
+
+FIGURES = (
+    *("accuracy", "macro_f1", "unassigned"),
+    *("train_seconds", "query_seconds", "alignments_per_query", "model_bytes"),
+)
+"""What is measured in a fold. ``query_seconds`` are those of 1,000 queries, ``unassigned`` is the
+share of records without a hit, which counts as wrong."""
+
+FOLD_COLUMNS = ("method", "repeat", "fold", "records", *FIGURES, "version", "reason")
+"""Columns of the table of folds; ``reason`` says why a row is empty."""
+
+PREDICTION_COLUMNS = ("id", "true", "predicted")
 
 
 @dataclass(frozen=True)
-class Records:
-    """The distinct sequences that a fold learns from, with their classes."""
+class LabelledSequences:
+    """Distinct sequences with their classes."""
 
     sequences: Sequence[bytes]
     labels: Sequence[str]
 
 
+@dataclass(frozen=True)
+class ComparedFold:
+    """A fold of a data set's partition, by its name such as r0f1."""
+
+    dataset: Dataset
+    partition: Partition
+    name: str
+
+    @property
+    def training_rows(self) -> IntArray:
+        """The distinct rows that the fold learns from."""
+        return np.unique(self.dataset.rows[self.partition.training(self.name)])
+
+    def training(self) -> LabelledSequences:
+        """Return the distinct sequences that the fold learns from."""
+        labels, sequences = self.dataset.row_labels, self.dataset.sequences
+        rows = self.training_rows
+        return LabelledSequences([sequences[r] for r in rows], [labels[r] for r in rows])
+
+
 class Competitor(ABC):
     """One way to classify sequences. Its settings are fixed: nothing is tuned on a test part.
 
-    Whatever it does raises :class:`UnavailableError` if a tool fails or is not installed.
+    Methods raise :class:`~kreinflow.compare.methods.UnavailableError` if a tool fails or is not
+    installed.
 
     Parameters
     ----------
@@ -40,32 +81,26 @@ class Competitor(ABC):
     """
 
     name: ClassVar[str]
-    """What people call it."""
+    """A key of :data:`kreinflow.compare.methods.METHODS`."""
     proteins_only: ClassVar[bool] = False
 
     def __init__(self, scheme: ScoringScheme, molecule: str) -> None:
         self.scheme = scheme
         self.molecule = molecule
 
-    @classmethod
-    @abstractmethod
-    def version(cls) -> str:
+    def version(self) -> str:
         """Return the version of what it runs."""
+        return version_of(self.name)
 
     def load(self) -> None:  # noqa: B027, most have nothing to load
-        """Import what is slow to import: no second of it belongs to training or predicting."""
+        """Load what is slow to load: no second of it belongs to training or predicting."""
 
     @abstractmethod
-    def fit(self, train: Records, folder: Path, threads: int) -> None:
+    def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
         """Learn from a training part.
 
-        Parameters
-        ----------
-        train : Records
-        folder : Path
-            Exists and is empty; its files may be used until the last prediction.
-        threads : int
-            For this and for predictions, whose results do not depend on it.
+        The folder is empty; its files may be used until the last prediction. The threads are for
+        this and for predictions, whose results do not depend on them.
         """
 
     @abstractmethod
@@ -85,57 +120,6 @@ class Competitor(ABC):
         return float("nan")
 
 
-def program_version(program: str, *arguments: str) -> str:
-    """Return the first line that a program prints about its version.
-
-    Raises
-    ------
-    UnavailableError
-        If it is not on PATH, or fails.
-    """
-    if which(program) is None:
-        raise UnavailableError(f"{program} is not on PATH")
-    lines = run_program(Path.cwd(), program, *arguments).strip().splitlines()
-    return lines[0].strip() if lines else "of unknown version"
-
-
-def run_program(folder: Path, *command: str) -> str:
-    """Run a program in a folder, and return what it printed.
-
-    Raises
-    ------
-    UnavailableError
-        If it cannot be started, or ends with a code other than 0.
-    """
-    # BLAST reports its use over the network unless it is told not to.
-    environment = {**os.environ, "BLAST_USAGE_REPORT": "false"}
-    try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, env=environment)
-    except OSError as error:
-        raise UnavailableError(f"{command[0]} cannot be started ({error.strerror})") from error
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").split("\n")
-        last = next((line.strip() for line in reversed(said) if line.strip()), "no message")
-        raise UnavailableError(f"{command[0]} ended with code {done.returncode}: {last}")
-    return done.stdout.decode(errors="replace")
-
-
-def package_version(package: str) -> str:
-    """Return the version of a Python package.
-
-    Raises
-    ------
-    UnavailableError
-        If it is not installed.
-    """
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return f"{package} {version(package)}"
-    except PackageNotFoundError:
-        raise UnavailableError(f"the Python package {package} is not installed") from None
-
-
 def write_fasta(path: Path, sequences: Sequence[bytes]) -> None:
     """Write sequences, named by their numbers: no tool has to understand the user's ids."""
     with path.open("wb") as file:
@@ -143,6 +127,68 @@ def write_fasta(path: Path, sequences: Sequence[bytes]) -> None:
             file.write(b">s%d\n%b\n" % (number, sequence))
 
 
-def size_of(paths: Sequence[Path]) -> int:
-    """Return the bytes of files together."""
-    return sum(path.stat().st_size for path in paths)
+def quality(true: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
+    """Return accuracy, macro F1 and the share of records that are unassigned.
+
+    Macro F1 is the mean over the classes that occur or are predicted, as in the evaluation; having
+    no hit is no class.
+    """
+    truth, found = (np.array(labels, dtype=object) for labels in (true, predicted))
+    classes = sorted({*true, *predicted} - {UNASSIGNED})
+    hits = np.array([np.sum((truth == c) & (found == c)) for c in classes])
+    sizes = np.array([np.sum(truth == c) + np.sum(found == c) for c in classes])
+    return {
+        "accuracy": float((truth == found).mean()),
+        "macro_f1": float((2 * hits / sizes).mean()),
+        "unassigned": float((found == UNASSIGNED).mean()),
+    }
+
+
+def run_competitor(
+    competitor: Competitor,
+    fold: ComparedFold,
+    folder: Path,
+    threads: int,
+    clock: Callable[[], float] = perf_counter,
+) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Train and test a competitor on a fold; the folder is empty, for its files.
+
+    Returns
+    -------
+    dict
+        :data:`FOLD_COLUMNS`.
+    DataFrame
+        :data:`PREDICTION_COLUMNS`; empty if the competitor could not run, or the fold tests
+        nothing.
+    """
+    dataset, (repeat, number) = fold.dataset, fold_numbers(fold.name)
+    tested = np.flatnonzero(fold.partition.testing(fold.name))
+    rows, place = np.unique(dataset.rows[tested], return_inverse=True)
+    figures: dict[str, Any] = dict.fromkeys(FOLD_COLUMNS, float("nan"))
+    figures |= {"method": competitor.name, "repeat": repeat, "fold": number}
+    figures |= {"records": len(tested), "version": "", "reason": ""}
+    try:
+        if not len(tested):
+            raise UnavailableError(TESTS_NOTHING)
+        if competitor.proteins_only and competitor.molecule != "protein":
+            raise UnavailableError("for proteins only")
+        figures["version"] = competitor.version()
+        competitor.load()
+        training = fold.training()
+        start = clock()
+        competitor.fit(training, folder, threads)
+        trained = clock()
+        found = competitor.predict([dataset.sequences[row] for row in rows])
+        done = clock()
+    except UnavailableError as reason:
+        return figures | {"reason": str(reason)}, pd.DataFrame(columns=list(PREDICTION_COLUMNS))
+    true = [dataset.classes[label] for label in dataset.labels[tested]]
+    predicted = [found[i] or UNASSIGNED for i in place]
+    columns = ([dataset.ids[record] for record in tested], true, predicted)
+    return figures | {
+        **quality(true, predicted),
+        "train_seconds": trained - start,
+        "query_seconds": 1000 * (done - trained) / len(rows),
+        "alignments_per_query": competitor.alignments_per_query(),
+        "model_bytes": competitor.model_bytes(),
+    }, pd.DataFrame(dict(zip(PREDICTION_COLUMNS, columns, strict=True)))

@@ -21,31 +21,14 @@ def homology_folds(dataset: Dataset, k: int, repeats: int, seed: int) -> pd.Data
 
     Unlike :func:`kreinflow.sequences.folds.assign_folds` nothing is refused: a class of one
     cluster, or of which all clusters came into one fold, is trained on in all folds and never
-    tested.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Of sequences.
-    k, repeats, seed : int
-
-    Returns
-    -------
-    DataFrame
-        Columns id, group, repeat and fold, as those of ``assign_folds``.
+    tested. The columns are the same: id, group, repeat and fold.
     """
     clusters = identity_clusters(dataset.sequences, IDENTITY, COVERAGE, dataset.row_labels)
     groups = clusters[dataset.rows]
+    about = {"id": dataset.ids, "group": groups}
     tables = [
-        pd.DataFrame(
-            {
-                "id": dataset.ids,
-                "group": groups,
-                "repeat": repeat,
-                "fold": _spread(dataset, groups, k, seed, repeat),
-            }
-        )
-        for repeat in range(repeats)
+        pd.DataFrame({**about, "repeat": r, "fold": _spread(dataset, groups, k, seed, r)})
+        for r in range(repeats)
     ]
     return pd.concat(tables, ignore_index=True)
 
@@ -73,5 +56,5 @@ def _spread(
         own = folds[dataset.labels == code]
         if len(np.unique(own)) == 1:  # no other fold would know the class
             unit_fold[np.unique(unit_of[dataset.labels == code])] = NEVER_TESTED
-    folds = unit_fold[unit_of]
-    return folds
+    spread: NDArray[np.intp] = unit_fold[unit_of]
+    return spread

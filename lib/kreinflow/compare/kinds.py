@@ -37,14 +37,9 @@ def same_folds(kinds: Mapping[str, str], grouped: Collection[str]) -> dict[str, 
     """Return the twins that need no run, and for each the name of the one that stands for it.
 
     Where no two different records share a group, folds put single records apart, as random ones do.
-    So of such runs the first is enough. A table of the user's own may have other reasons.
-
-    Parameters
-    ----------
-    kinds : mapping
-        How the folds are made: of the data set first, then of its twins, by their names.
-    grouped : collection of str
-        The names of those in whose folds different records share a group.
+    So of such runs the first is enough. A table of the user's own may have other reasons. ``kinds``
+    has the data set first, then its twins, by their names; different records share a group in the
+    folds of those in ``grouped``.
 
     Examples
     --------
@@ -59,17 +54,8 @@ def same_folds(kinds: Mapping[str, str], grouped: Collection[str]) -> dict[str, 
 def twins_of(datasets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
     """Return, for each data set of sequences, itself once more with each kind of folds it lacks.
 
-    The competitors give one label, so data sets whose records may have several are left out.
-
-    Parameters
-    ----------
-    datasets : mapping
-        That part of a complete configuration.
-
-    Returns
-    -------
-    dict
-        By the names of the data sets, then of the twins, which end in ``+`` and the kind.
+    Keys are the names of the data sets, then of the twins, which end in ``+`` and the kind. The
+    competitors give one label, so data sets whose records may have several are left out.
 
     Raises
     ------
@@ -82,12 +68,11 @@ def twins_of(datasets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, d
         if not source.aligned or source.several:
             continue
         folds = {**part["folds"], "column": None, "table": None}
-        kinds = {
-            RANDOM: folds | {"method": "stratified"},
-            HOMOLOGY: folds | {"method": HOMOLOGY},
+        found[name] = {
+            f"{name}+{kind}": {**part, "folds": folds | {"method": method}}
+            for kind, method in ((RANDOM, "stratified"), (HOMOLOGY, HOMOLOGY))
+            if kind != kind_of_folds(part["folds"])
         }
-        kinds.pop(kind_of_folds(part["folds"]), None)
-        found[name] = {f"{name}+{kind}": {**part, "folds": own} for kind, own in kinds.items()}
         for twin in found[name]:
             if taken := next((n for n in datasets if n.casefold() == twin.casefold()), None):
                 raise InputError(

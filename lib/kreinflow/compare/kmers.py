@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
 
 from kreinflow.base.numerics import FloatArray
-from kreinflow.compare.competitor import Competitor, Records, package_version
+from kreinflow.compare.competitor import Competitor, LabelledSequences
 
 
 class KmerSvm(Competitor):
@@ -18,31 +20,20 @@ class KmerSvm(Competitor):
 
     name = "kmer_svm"
 
-    @classmethod
-    def version(cls) -> str:
-        """Return the version of scikit-learn."""
-        return package_version("scikit-learn")
-
-    def load(self) -> None:
-        """Import scikit-learn."""
-        from sklearn import feature_extraction, preprocessing, svm  # noqa: F401
-
-    def fit(self, train: Records, folder: Path, threads: int) -> None:
+    def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
         """Count the words of the training sequences, and fit one class against the rest."""
-        from sklearn.feature_extraction.text import CountVectorizer
-        from sklearn.svm import LinearSVC
-
         k = 3 if self.molecule == "protein" else 6
         self._words = CountVectorizer(
             analyzer="char", ngram_range=(k, k), lowercase=False, dtype=np.float64
         )
         counts = self._words.fit_transform([s.decode() for s in train.sequences])
-        self._classifier = LinearSVC(C=1.0, random_state=0).fit(_unit(counts), list(train.labels))
+        machine = LinearSVC(C=1.0, random_state=0)
+        self._classifier = machine.fit(normalize(counts), list(train.labels))
 
     def decisions(self, queries: Sequence[bytes]) -> FloatArray:
         """Return the decision value of each class; of two classes one, that of the second."""
         counts = self._words.transform([query.decode() for query in queries])
-        return np.asarray(self._classifier.decision_function(_unit(counts)))
+        return np.asarray(self._classifier.decision_function(normalize(counts)))
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
         """Return the class of the largest decision value: each query has one."""
@@ -58,9 +49,3 @@ class KmerSvm(Competitor):
     def alignments_per_query(self) -> float:
         """Return 0."""
         return 0.0
-
-
-def _unit(counts: Any) -> Any:
-    from sklearn.preprocessing import normalize
-
-    return normalize(counts)

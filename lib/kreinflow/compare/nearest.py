@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kreinflow.alignment.scoring import PARASAIL_VERSION
-from kreinflow.compare.competitor import Competitor, Records
+from kreinflow.alignment.backends import backend_named, checked
+from kreinflow.alignment.engine import pack
+from kreinflow.compare.competitor import Competitor, LabelledSequences
 
 _PAIRS = 1 << 22  # of a call of the engine
 
@@ -21,29 +22,18 @@ class SmithWaterman(Competitor):
 
     name = "smith_waterman"
 
-    @classmethod
-    def version(cls) -> str:
-        """Return the version of parasail."""
-        return f"parasail {PARASAIL_VERSION}"
-
     def load(self) -> None:
         """Load the compiled engine."""
-        from kreinflow.alignment.backends import backend_named
-        from kreinflow.alignment.engine import pack
-
         some = np.zeros(64, dtype=np.int64)  # fewer would not need all of it
         scheme = replace(self.scheme, mode="local")
         backend_named("auto")(pack([b"A" * 200]), some, some, scheme, 1)
 
-    def fit(self, train: Records, folder: Path, threads: int) -> None:
+    def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
         """Keep the training sequences: there is nothing to learn."""
         self._train, self._threads = train, threads
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
         """Align each query with all training sequences."""
-        from kreinflow.alignment.backends import backend_named, checked
-        from kreinflow.alignment.engine import pack  # slow; not to know a version
-
         align = checked(backend_named("auto"), share=0.02)
         scheme = replace(self.scheme, mode="local")
         n = len(self._train.sequences)
@@ -51,13 +41,9 @@ class SmithWaterman(Competitor):
         found: list[str | None] = []
         for start in range(0, len(queries), height):
             some = queries[start : start + height]
-            scores = align(
-                pack([*some, *self._train.sequences]),
-                np.arange(len(some)),
-                np.arange(len(some), len(some) + n),
-                scheme,
-                self._threads,
-            )
+            packed = pack([*some, *self._train.sequences])
+            columns = np.arange(len(some), len(some) + n)
+            scores = align(packed, np.arange(len(some)), columns, scheme, self._threads)
             found += [self._train.labels[place] for place in scores.argmax(axis=1)]
         return found
 

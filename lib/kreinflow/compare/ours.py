@@ -1,34 +1,32 @@
 """The run's own row: the recipe that the inner folds of a fold prefer, as `classify` uses it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from kreinflow import __version__
 from kreinflow.base.errors import KreinflowError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options
-from kreinflow.compare.competitor import Competitor, Records, size_of, write_fasta
+from kreinflow.compare.competitor import (
+    ComparedFold,
+    Competitor,
+    LabelledSequences,
+    run_competitor,
+    write_fasta,
+)
 from kreinflow.compare.methods import OURS
-from kreinflow.compare.run import run_competitor
-from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.partition import Partition
 
 
 class Ours(Competitor):
     """A fold's own classifier as a competitor: what it learned is in its model file.
 
-    Parameters
-    ----------
-    model : Model
-        Of the recipe that was chosen for the fold.
-    vectors : mapping of bytes to ndarray, optional
-        The user's vector of each sequence, for a model that looks at them.
+    ``vectors`` has the user's vector of each sequence, for a model that looks at them.
     """
 
     name = OURS
@@ -38,12 +36,7 @@ class Ours(Competitor):
         self.alignments = float("nan")
         self.vectors = vectors or {}
 
-    @classmethod
-    def version(cls) -> str:
-        """Return the version of kreinflow."""
-        return __version__
-
-    def fit(self, train: Records, folder: Path, threads: int) -> None:
+    def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
         """Write the model file, and load the engine, which a first query would be charged for."""
         self._folder, self._threads = folder, threads
         self._path = folder / "model.safetensors"
@@ -63,42 +56,59 @@ class Ours(Competitor):
     def _write_vectors(self, queries: Sequence[bytes]) -> Path:
         """Write the vectors of the queries, by the ids of :func:`write_fasta`."""
         path = self._folder / "query.tsv"
-        rows = ("\t".join(map(repr, self.vectors[query].tolist())) for query in queries)
-        lines = (f"s{number}\t{row}\n" for number, row in enumerate(rows))
-        width = len(self.vectors[queries[0]])
-        path.write_text("\t".join(["id", *(f"x{i}" for i in range(width))]) + "\n" + "".join(lines))
+        vectors = [self.vectors[query].tolist() for query in queries]
+        lines = [["id", *(f"x{i}" for i in range(len(vectors[0])))]]
+        lines += [[f"s{i}", *map(repr, vector)] for i, vector in enumerate(vectors)]
+        path.write_text("".join("\t".join(line) + "\n" for line in lines))
         return path
 
     def model_bytes(self) -> int:
         """Return the size of the model file, with the records that a cascade asks."""
-        return size_of([self._path])
+        return self._path.stat().st_size
 
     def alignments_per_query(self) -> float:
         """Return the mean number that the queries took, those with landmarks among them."""
         return self.alignments
 
 
+@dataclass(frozen=True)
+class TrainedFold:
+    """What the run did for a fold with the chosen recipe.
+
+    Parameters
+    ----------
+    predicted : mapping of str to str
+        The label of each tested record.
+    selector : mapping
+        The settings of the recipe's landmark selector.
+    cascade_pairs : int
+        Pairs that were aligned to fit its cascade.
+    seconds : float
+        The time of the jobs that chose the landmarks and trained.
+    """
+
+    predicted: Mapping[str, str]
+    selector: Mapping[str, Any]
+    cascade_pairs: int
+    seconds: float
+
+
 def training_alignments(
-    dataset: Dataset,
-    partition: Partition,
-    fold: str,
-    selector: Mapping[str, Any],
-    landmarks: int,
-    asked: int = 0,
+    fold: ComparedFold, selector: Mapping[str, Any], landmarks: int, cascade_pairs: int = 0
 ) -> int:
     """Return how many pairs a fold has to align to be trained with one selector.
 
     All with the landmarks; for selectors that look at scores also the members of each class with
-    its candidates, or all with the sketch; and ``asked``, those that a cascade was fitted on.
-    Pairs that are asked for twice count twice.
+    its candidates, or all with the sketch; and those that a cascade was fitted on. Pairs that are
+    taken twice count twice.
     """
-    rows = np.unique(dataset.rows[partition.training(fold)])
-    pairs = len(rows) * landmarks + asked
+    rows = fold.training_rows
+    pairs = len(rows) * landmarks + cascade_pairs
     if "candidates" in selector:
-        labels = np.array(dataset.row_labels)[rows]
-        for size in np.unique(labels, return_counts=True)[1].tolist():
-            asked = size if selector["candidates"] is None else min(selector["candidates"], size)
-            pairs += size * asked
+        labels = np.array(fold.dataset.row_labels)[rows]
+        sizes = np.unique(labels, return_counts=True)[1]
+        most = sizes.max() if selector["candidates"] is None else selector["candidates"]
+        pairs += int((sizes * np.minimum(sizes, most)).sum())
     if "sketch" in selector:
         sketch = len(rows) if selector["sketch"] is None else min(selector["sketch"], len(rows))
         pairs += len(rows) * sketch
@@ -106,55 +116,35 @@ def training_alignments(
 
 
 def run_ours(
-    ours: Ours,
-    dataset: Dataset,
-    partition: Partition,
-    fold: str,
-    folder: Path,
-    threads: int,
-    predicted: Mapping[str, str],
-    selector: Mapping[str, Any],
-    asked: int,
-    learning_seconds: float,
+    ours: Ours, fold: ComparedFold, trained: TrainedFold, folder: Path, threads: int
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Measure the run's classifier of a fold, by classifying the tested sequences once more.
-
-    Parameters
-    ----------
-    ours : Ours
-    dataset, partition, fold, folder, threads
-        See :func:`~kreinflow.compare.run.run_competitor`.
-    predicted : mapping of str to str
-        What the run predicted for each tested record. The same must come out again.
-    selector : mapping
-        The settings of the recipe's landmark selector.
-    asked : int
-        Pairs that were aligned to fit its cascade.
-    learning_seconds : float
-        Of the jobs that chose the landmarks and trained.
 
     Returns
     -------
     dict
-        :data:`~kreinflow.compare.run.FOLD_COLUMNS`. The seconds to train are the learning
-        seconds and those that the alignments of the training take, at the speed of the queries.
+        :data:`~kreinflow.compare.competitor.FOLD_COLUMNS`. The seconds to train are those of the
+        jobs, and those that the alignments of the training take at the speed of the queries.
     DataFrame
-        :data:`~kreinflow.compare.run.PREDICTION_COLUMNS`; empty if the fold tests nothing.
+        :data:`~kreinflow.compare.competitor.PREDICTION_COLUMNS`; empty if the fold tests nothing.
 
     Raises
     ------
     KreinflowError
         If the model file predicts otherwise than the run did.
     """
-    figures, predictions = run_competitor(ours, dataset, partition, fold, folder, threads)
+    figures, predictions = run_competitor(ours, fold, folder, threads)
     if predictions.empty:
         return figures, predictions
-    if dict(zip(predictions["id"], predictions["predicted"], strict=True)) != dict(predicted):
-        raise KreinflowError(f"fold {fold}: the model file predicts otherwise than the run did.")
+    found = dict(zip(predictions["id"], predictions["predicted"], strict=True))
+    if found != dict(trained.predicted):
+        raise KreinflowError(
+            f"fold {fold.name}: the model file predicts otherwise than the run did."
+        )
     landmarks = len(ours.model.landmark_ids)
-    pairs = training_alignments(dataset, partition, fold, selector, landmarks, asked)
+    pairs = training_alignments(fold, trained.selector, landmarks, trained.cascade_pairs)
     per_pair = figures["query_seconds"] / 1000 / max(ours.alignments, 1)
     return figures | {
-        "train_seconds": learning_seconds + per_pair * pairs,
+        "train_seconds": trained.seconds + per_pair * pairs,
         "version": f"recipe {ours.model.classifier.about['recipe']['name']}",
     }, predictions

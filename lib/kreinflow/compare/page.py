@@ -1,4 +1,4 @@
-"""The page of the comparison: one HTML file that needs nothing but itself."""
+"""The page of the comparison: one HTML file, with accuracy against what a query costs."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -6,12 +6,35 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from kreinflow.compare.figures import cost_figure
+from kreinflow.base.numerics import FloatArray
 from kreinflow.compare.methods import METHODS, OURS
-from kreinflow.report.figures import figure_svg
+from kreinflow.report.figures import (
+    BLACK,
+    BLUE,
+    MARKERS,
+    PALETTE,
+    canvas,
+    drawing_style,
+    figure_svg,
+    percent,
+)
 from kreinflow.report.html import image, page_environment
-from kreinflow.report.tables import Table, cells, intervals, p_values, pairs, table_of
+from kreinflow.report.tables import (
+    Table,
+    cells,
+    intervals,
+    numbers,
+    p_values,
+    pairs,
+    table_of,
+)
+
+_LEAST_ERROR = 1e-4
+"""The share of errors of a method without any, where it is drawn."""
 
 TEMPLATES = Path(__file__).parent / "data"
 """A folder of its own: what lies beside a module counts as part of all that import it."""
@@ -27,14 +50,13 @@ def render_page(
 
     Parameters
     ----------
-    tables : mapping of str to DataFrame
-        For each data set the table of :func:`~kreinflow.compare.tables.compare_table`.
-    budgets : mapping of str to DataFrame
-        For each that of :func:`~kreinflow.compare.tables.budget_table`.
+    tables, budgets : mapping of str to DataFrame
+        For each data set those of :func:`~kreinflow.compare.tables.compare_table` and
+        :func:`~kreinflow.compare.tables.budget_table`.
     left_out : mapping
         For each the kinds of folds that were not run, and the kind that stands for them.
     threads : int
-        That each method had.
+        The number that each method had.
     """
     environment = page_environment(TEMPLATES)
     return environment.get_template("page.html.j2").render(
@@ -92,3 +114,69 @@ def _table(summary: pd.DataFrame) -> Table:
     ours = set(np.flatnonzero(summary["method"] == OURS).tolist())
     last = len(columns) - 1
     return table_of(columns, {0, last}, ours, last)
+
+
+@drawing_style()
+def cost_figure(summary: pd.DataFrame, budgets: pd.DataFrame) -> Figure:
+    """Draw the accuracy of each method against the alignments that a query takes.
+
+    The axis of accuracy is logarithmic in the share of errors, so that 99 and 99.9 % are as far
+    apart as 90 and 99 %. Methods whose alignments are not counted stand beside it. Both tables are
+    those of one kind of folds.
+    """
+    figure = canvas(4.4)
+    counted, beside = figure.subplots(1, 2, sharey=True, width_ratios=[5, 1])
+    ours = budgets.assign(x=numbers(budgets["alignments_per_query_mean"])).sort_values("x")
+    label = "kreinflow, chosen on inner folds within each selector"
+    line: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 5, "linewidth": 1.4}
+    counted.plot(ours["x"], _errors(ours), **line, label=label)
+    colours = [colour for colour in PALETTE if colour not in (BLUE, BLACK)]
+    places, told = [], []
+    for row in summary.to_dict("records"):
+        rank = list(METHODS).index(row["method"])  # the same look in each figure
+        error = _errors(pd.DataFrame([row]))
+        if not np.isfinite(error).all():
+            continue
+        style: dict[str, Any] = {
+            "color": BLACK if row["method"] == OURS else colours[rank % len(colours)],
+            "marker": "*" if row["method"] == OURS else MARKERS[1 + rank % (len(MARKERS) - 2)],
+            "markersize": 11 if row["method"] == OURS else 7,
+            "linestyle": "none",
+            "label": METHODS[row["method"]],
+            "zorder": 3,
+        }
+        alignments = numbers(pd.Series([row["alignments_per_query_mean"]]))
+        told.append(f"{METHODS[row['method']]} {percent(float(row['accuracy_mean']))}")
+        if alignments[0] > 0:
+            counted.plot(alignments, error, **style)
+        else:
+            places.append(row["method"])
+            beside.plot([len(places)], error, **style)
+    counted.set_xscale("log")
+    counted.set_xlabel("alignments per query")
+    counted.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    counted.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    counted.xaxis.set_minor_formatter(NullFormatter())
+    counted.set_ylabel("accuracy, %")
+    beside.set_xlim(0, len(places) + 1)
+    beside.set_xticks([])
+    beside.set_xlabel("no count")
+    _scale_of_accuracy(counted)
+    figure.legend(loc="outside lower center", ncols=2)
+    figure.set_label(f"Accuracies: {', '.join(told)}." if told else "")
+    return figure
+
+
+def _errors(table: pd.DataFrame) -> FloatArray:
+    errors: FloatArray = np.maximum(1 - numbers(table["accuracy_mean"]), _LEAST_ERROR)
+    return errors
+
+
+def _scale_of_accuracy(axes: Axes) -> None:
+    axes.set_yscale("log")
+    lower, upper = axes.get_ylim()
+    lower = lower / 1.2 if lower > 0 else _LEAST_ERROR  # 0 where nothing is drawn
+    axes.set_ylim(min(1.0, upper * 1.2), lower)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * (1 - value):.6g}"))

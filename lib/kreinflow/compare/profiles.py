@@ -5,13 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kreinflow.compare.competitor import (
-    LARGEST_E_VALUE,
-    Competitor,
-    Records,
-    package_version,
-    size_of,
-)
+from kreinflow.compare.competitor import LARGEST_E_VALUE, Competitor, LabelledSequences
 
 
 class ProfileHmm(Competitor):
@@ -24,68 +18,46 @@ class ProfileHmm(Competitor):
     name = "profile_hmm"
     proteins_only = True  # so is FAMSA
 
-    @classmethod
-    def version(cls) -> str:
-        """Return the versions of both packages."""
-        return f"{package_version('pyhmmer')}, {package_version('pyfamsa')}"
-
     def load(self) -> None:
-        """Import both packages."""
-        for name in ("pyfamsa", "pyhmmer.easel", "pyhmmer.hmmer", "pyhmmer.plan7"):
-            import_module(name)
+        """Import both packages: they are no part of any environment of the workflow."""
+        names = ("pyfamsa", "pyhmmer.easel", "pyhmmer.hmmer", "pyhmmer.plan7")
+        self._famsa, self._easel, self._hmmer, self._plan7 = map(import_module, names)
 
-    def fit(self, train: Records, folder: Path, threads: int) -> None:
+    def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
         """Align the sequences of each class, and make its profile."""
-        # By name, for these packages are no part of any environment of the workflow.
-        easel, plan7 = import_module("pyhmmer.easel"), import_module("pyhmmer.plan7")
-        famsa = import_module("pyfamsa")
         self._threads = threads
-        self._alphabet = easel.Alphabet.amino()
-        background = plan7.Background(self._alphabet)
+        self._alphabet = self._easel.Alphabet.amino()
+        background = self._plan7.Background(self._alphabet)
         self._profiles: list[Any] = []
         self._classes = sorted(set(train.labels))
         self._path = folder / "profiles.hmm"
+        pairs = list(zip(train.sequences, train.labels, strict=True))
         with self._path.open("wb") as file:
             for number, label in enumerate(self._classes):
-                own = [
-                    sequence
-                    for sequence, other in zip(train.sequences, train.labels, strict=True)
-                    if other == label
-                ]
-                aligned = own
-                if len(own) > 1:
+                rows = [sequence for sequence, other in pairs if other == label]
+                if len(rows) > 1:
                     # Its refinement gives other alignments in other runs, with one thread too.
-                    aligner = famsa.Aligner(threads=threads, refine=False)
-                    given = [famsa.Sequence(b"s%d" % i, s) for i, s in enumerate(own)]
-                    aligned = [row.sequence for row in aligner.align(given)]
-                rows = [
-                    easel.TextSequence(name=b"s%d" % i, sequence=row.decode())
-                    for i, row in enumerate(aligned)
-                ]
-                alignment = easel.TextMSA(name=b"c%d" % number, sequences=rows)
-                builder = plan7.Builder(self._alphabet)
-                profile, _, _ = builder.build_msa(alignment.digitize(self._alphabet), background)
+                    aligner = self._famsa.Aligner(threads=threads, refine=False)
+                    given = [self._famsa.Sequence(b"s%d" % i, s) for i, s in enumerate(rows)]
+                    rows = [row.sequence for row in aligner.align(given)]
+                alignment = self._easel.TextMSA(name=b"c%d" % number, sequences=self._texts(rows))
+                digital = alignment.digitize(self._alphabet)
+                profile, _, _ = self._plan7.Builder(self._alphabet).build_msa(digital, background)
                 profile.write(file)
                 self._profiles.append(profile)
 
+    def _texts(self, sequences: Sequence[bytes]) -> list[Any]:
+        return [
+            self._easel.TextSequence(name=b"s%d" % i, sequence=sequence.decode())
+            for i, sequence in enumerate(sequences)
+        ]
+
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
         """Search the queries with each profile."""
-        easel, hmmer = import_module("pyhmmer.easel"), import_module("pyhmmer.hmmer")
-        block = easel.TextSequenceBlock(
-            [
-                easel.TextSequence(name=b"s%d" % i, sequence=query.decode())
-                for i, query in enumerate(queries)
-            ]
-        ).digitize(self._alphabet)
+        block = self._easel.TextSequenceBlock(self._texts(queries)).digitize(self._alphabet)
+        options = {"cpus": self._threads, "E": LARGEST_E_VALUE, "Z": len(self._profiles)}
         best: list[tuple[float, int] | None] = [None] * len(queries)
-        found = hmmer.hmmsearch(
-            self._profiles,
-            block,
-            cpus=self._threads,
-            E=LARGEST_E_VALUE,
-            Z=len(self._profiles),
-        )
-        for number, hits in enumerate(found):
+        for number, hits in enumerate(self._hmmer.hmmsearch(self._profiles, block, **options)):
             for hit in hits.reported:
                 name = hit.name.decode() if isinstance(hit.name, bytes) else str(hit.name)
                 query = int(name.removeprefix("s"))
@@ -96,7 +68,7 @@ class ProfileHmm(Competitor):
 
     def model_bytes(self) -> int:
         """Return the size of the file of profiles."""
-        return size_of([self._path])
+        return self._path.stat().st_size
 
     def alignments_per_query(self) -> float:
         """Return the number of profiles; HMMER's filters spare most of these alignments."""

@@ -5,18 +5,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from kreinflow.compare.competitor import FIGURES, FOLD_COLUMNS
 from kreinflow.compare.methods import METHODS, OURS
-from kreinflow.compare.run import FIGURES, FOLD_COLUMNS
 from kreinflow.evaluation.comparison import corrected_t_test, holm, paired_differences
 from kreinflow.evaluation.inner_choice import chosen_recipes
 
 AGAINST_OURS = (
-    "difference",
-    "p_folds_holm",
-    "difference_records",
-    "low",
-    "high",
-    "p_records_holm",
+    *("difference", "p_folds_holm"),
+    *("difference_records", "low", "high", "p_records_holm"),
 )
 """How a method stands to ours on the same folds; see
 :data:`~kreinflow.evaluation.comparison.COMPARISON_COLUMNS`, with ours in place of the best. Holm's
@@ -24,24 +20,15 @@ adjustment is over the other methods of one kind of folds. All are empty in our 
 method did not run on all folds; ``p_folds_holm`` is empty for a single fold."""
 
 COMPARE_COLUMNS = (
-    "folds",
-    "method",
-    "tested_folds",
-    "records",
+    *("folds", "method", "tested_folds", "records"),
     *(f"{figure}_{part}" for figure in FIGURES for part in ("mean", "sd")),
-    *AGAINST_OURS,
-    "version",
-    "reason",
+    *(*AGAINST_OURS, "version", "reason"),
 )
 """``folds`` is how the folds were made, ``tested_folds`` how many of them have figures."""
 
 BUDGET_COLUMNS = (
-    "folds",
-    "selector",
-    "alignments_per_query_mean",
-    "accuracy_mean",
-    "accuracy_sd",
-    "recipes",
+    *("folds", "selector", "alignments_per_query_mean"),
+    *("accuracy_mean", "accuracy_sd", "recipes"),
 )
 """What the inner folds choose when they may choose among the recipes of one selector alone;
 ``recipes`` are those that were chosen in some fold."""
@@ -50,11 +37,8 @@ BUDGET_COLUMNS = (
 def fold_table(parts: Mapping[str, Sequence[pd.DataFrame]]) -> pd.DataFrame:
     """Return the rows of all folds: by kind of folds, method, repeat and fold.
 
-    Parameters
-    ----------
-    parts : mapping of str to sequence of DataFrame
-        For each kind of folds tables with the columns
-        :data:`~kreinflow.compare.run.FOLD_COLUMNS`.
+    For each kind ``parts`` has tables with the columns
+    :data:`~kreinflow.compare.competitor.FOLD_COLUMNS`.
     """
     tables = []
     for kind, some in parts.items():
@@ -86,8 +70,7 @@ def compare_table(
     predictions : mapping of str to DataFrame
         By the kind of folds the predictions of all methods: method, repeat, id, true, predicted.
     groups : mapping of str to Series
-        By the kind of folds the group of each record of the data set, by its id. The records that
-        a fold does not test it learns from.
+        By the kind of folds the group of each record of the data set, by its id.
 
     Returns
     -------
@@ -153,11 +136,8 @@ def budget_table(
     ----------
     kind : str
         How the folds were made.
-    models : DataFrame
-        The evaluation's, with recipe, repeat, fold, selector, inner_accuracy, inner_log_loss,
-        alignments_per_query.
-    metrics : DataFrame
-        The evaluation's, with recipe, repeat, fold, accuracy.
+    models, metrics : DataFrame
+        The evaluation's tables.
     order : sequence of str
         The recipes as the config lists them.
 

@@ -1,53 +1,54 @@
-"""Words alone: what a recipe with views has left without a single landmark."""
+"""Words alone: a recipe with the view "words", without a single landmark."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from kreinflow import __version__
+from kreinflow.alignment.transforms import make_transform
+from kreinflow.answering.query import Query
+from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.numerics import FloatArray
-from kreinflow.compare.competitor import Competitor, Records
+from kreinflow.compare.competitor import Competitor, LabelledSequences
+from kreinflow.compare.methods import INNER_FOLDS, LEARNER, LIFT, WORDS
+from kreinflow.fitting.pipeline import LiftSource, Settings, training
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.sequences.payload import digest
+from kreinflow.views.objects import Viewed
 
 LENGTHS = {"protein": (1, 2, 3), "nucleotide": (1, 2, 3, 4)}
-"""Of the words."""
+"""Lengths of the words."""
 
-LIFT: Mapping[str, Any] = {"kernel": "gaussian", "width": "inner", "inducing": 4000}
-LEARNER: Mapping[str, Any] = {"method": "sf_lsm", "ridge": "inner", "weights": "classes"}
-INNER_FOLDS = 5
+SEED = 1
 
 
 class WordsAlone(Competitor):
     """The lift of a recipe with the view "words", and nothing else: no scores, no alignments.
 
-    See :func:`kreinflow.compare.word_recipe.train_on_words`.
+    The kernel is a Gaussian of the features of :class:`~kreinflow.views.words.Words`, at most
+    4,000 sequences are its inducing points, and SF-LSM with equal weights of the classes learns
+    from its columns. Width and ridge are chosen on inner folds of the training sequences.
     """
 
-    name = "words"
+    name = WORDS
 
-    @classmethod
-    def version(cls) -> str:
-        """Return the version of kreinflow."""
-        return __version__
-
-    def load(self) -> None:
-        """Import what trains recipes."""
-        import kreinflow.compare.word_recipe  # noqa: F401
-
-    def fit(self, train: Records, folder: Path, threads: int) -> None:
-        """Train a recipe without landmarks."""
-        from kreinflow.compare.word_recipe import train_on_words  # slow
-
-        self._classifier = train_on_words(
-            train.sequences, train.labels, LENGTHS[self.molecule], self.scheme.matrix.alphabet
-        )
+    def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
+        """Train the recipe by the code of all recipes."""
+        classes, codes = np.unique(train.labels, return_inverse=True)
+        n, none = len(codes), np.empty(0, dtype=np.int64)
+        digests = [digest(sequence) for sequence in train.sequences]
+        part = TrainingPart(np.arange(n), codes, np.array(digests), tuple(classes.tolist()))
+        landmarks = Landmarks(np.empty((n, 0)), np.ones(n), np.ones(n), none, none, "similarity")
+        views = {"words": LENGTHS[self.molecule]}
+        recipe = {"name": WORDS, "views": views, "lift": LIFT, "rank": "misfit"}
+        settings = Settings(WORDS, SEED, INNER_FOLDS, RejectRule(0.05))
+        source = LiftSource(Viewed(train.sequences), digests, self.scheme.matrix.alphabet)
+        learning = training(landmarks, part, settings, source)
+        kernel = landmark_kernel(landmarks, part, make_transform("raw"))
+        self._classifier = learning.train(recipe, LEARNER, None, kernel).classifier
 
     def probabilities(self, queries: Sequence[bytes]) -> FloatArray:
         """Return the probability of each class, in the order of their names."""
-        from kreinflow.answering.query import Query
-        from kreinflow.views.objects import Viewed
-
         n = len(queries)
         query = Query(np.empty((n, 0)), np.ones(n), np.ones(n), Viewed(queries))
         return self._classifier.predict_proba(query)

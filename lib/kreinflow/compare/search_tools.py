@@ -7,13 +7,10 @@ from pathlib import Path
 from kreinflow.compare.competitor import (
     LARGEST_E_VALUE,
     Competitor,
-    Records,
-    UnavailableError,
-    program_version,
-    run_program,
-    size_of,
+    LabelledSequences,
     write_fasta,
 )
+from kreinflow.compare.methods import UnavailableError, run_program
 
 
 class BestHit(Competitor):
@@ -23,46 +20,38 @@ class BestHit(Competitor):
     sequence that stands first in the data.
     """
 
-    def fit(self, train: Records, folder: Path, threads: int) -> None:
+    def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
         """Make the database."""
         self._labels = list(train.labels)
-        self._folder, self._threads = folder, threads
+        self._folder, self._threads = folder, str(threads)
         write_fasta(folder / "train.fasta", train.sequences)
-        self._build()
+        run_program(folder, *self._build())
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
         """Search the database with all queries at once."""
         write_fasta(self._folder / "query.fasta", queries)
-        self._search()
+        run_program(self._folder, *self._search())
         hits = best_hits(self._folder / "hits.tsv", len(queries), len(self._labels))
         return [None if hit is None else self._labels[hit] for hit in hits]
 
     def model_bytes(self) -> int:
         """Return the size of the database."""
-        return size_of([path for path in self._folder.glob("db*") if path.is_file()])
-
-    def _run(self, *command: str) -> None:
-        run_program(self._folder, *command)
+        return sum(path.stat().st_size for path in self._folder.glob("db*") if path.is_file())
 
     @abstractmethod
-    def _build(self) -> None:
-        """Make the database ``db*`` from ``train.fasta`` in the folder."""
+    def _build(self) -> list[str]:
+        """Return the command that makes the database ``db*`` from ``train.fasta``."""
 
     @abstractmethod
-    def _search(self) -> None:
-        """Write ``hits.tsv``: the numbers of query and target, E-value and bit score."""
+    def _search(self) -> list[str]:
+        """Return the command that writes ``hits.tsv``: query, target, E-value and bit score."""
 
 
 def best_hits(path: Path, queries: int, targets: int) -> list[int | None]:
     """Return the target of the best hit of each query; None without a hit.
 
-    Parameters
-    ----------
-    path : Path
-        A table without a head: query, target, E-value, bit score, named as by
-        :func:`~kreinflow.compare.competitor.write_fasta`.
-    queries, targets : int
-        How many there are.
+    The table has no head: query, target, E-value, bit score, named as by
+    :func:`~kreinflow.compare.competitor.write_fasta`.
 
     Raises
     ------
@@ -90,24 +79,18 @@ class Blast(BestHit):
 
     name = "blast"
 
-    @classmethod
-    def version(cls) -> str:
-        """Return what ``blastp -version`` says: all programs of BLAST+ have one version."""
-        program_version("makeblastdb", "-version")
-        return program_version("blastp", "-version").replace("blastp:", "BLAST+")
-
-    def _build(self) -> None:
+    def _build(self) -> list[str]:
         kind = "prot" if self.molecule == "protein" else "nucl"
-        self._run("makeblastdb", "-in", "train.fasta", "-dbtype", kind, "-out", "db")
+        return ["makeblastdb", "-in", "train.fasta", "-dbtype", kind, "-out", "db"]
 
-    def _search(self) -> None:
+    def _search(self) -> list[str]:
         protein = self.molecule == "protein"
-        self._run(
+        return [
             *(("blastp",) if protein else ("blastn", "-task", "blastn")),
             *("-query", "query.fasta", "-db", "db", "-out", "hits.tsv"),
             *("-outfmt", "6 qseqid sseqid evalue bitscore"),
-            *("-evalue", str(LARGEST_E_VALUE), "-num_threads", str(self._threads)),
-        )
+            *("-evalue", str(LARGEST_E_VALUE), "-num_threads", self._threads),
+        ]
 
 
 class Diamond(BestHit):
@@ -116,24 +99,17 @@ class Diamond(BestHit):
     name = "diamond"
     proteins_only = True
 
-    @classmethod
-    def version(cls) -> str:
-        """Return what ``diamond version`` says."""
-        return program_version("diamond", "version").replace(" version", "")
+    def _build(self) -> list[str]:
+        command = ["diamond", "makedb", "--in", "train.fasta", "--db", "db.dmnd"]
+        return [*command, "--threads", self._threads, "--quiet"]
 
-    def _build(self) -> None:
-        self._run(
-            *("diamond", "makedb", "--in", "train.fasta", "--db", "db.dmnd"),
-            *("--threads", str(self._threads), "--quiet"),
-        )
-
-    def _search(self) -> None:
-        self._run(
+    def _search(self) -> list[str]:
+        return [
             *("diamond", "blastp", "--ultra-sensitive", "--quiet"),
             *("--query", "query.fasta", "--db", "db.dmnd", "--out", "hits.tsv"),
             *("--outfmt", "6", "qseqid", "sseqid", "evalue", "bitscore"),
-            *("--evalue", str(LARGEST_E_VALUE), "--threads", str(self._threads)),
-        )
+            *("--evalue", str(LARGEST_E_VALUE), "--threads", self._threads),
+        ]
 
 
 class MMseqs2(BestHit):
@@ -142,17 +118,12 @@ class MMseqs2(BestHit):
     name = "mmseqs2"
     proteins_only = True
 
-    @classmethod
-    def version(cls) -> str:
-        """Return what ``mmseqs version`` says."""
-        return f"mmseqs {program_version('mmseqs', 'version')}"
+    def _build(self) -> list[str]:
+        return ["mmseqs", "createdb", "train.fasta", "db", "-v", "1"]
 
-    def _build(self) -> None:
-        self._run("mmseqs", "createdb", "train.fasta", "db", "-v", "1")
-
-    def _search(self) -> None:
-        self._run(
+    def _search(self) -> list[str]:
+        return [
             *("mmseqs", "easy-search", "query.fasta", "db", "hits.tsv", "tmp", "-v", "1"),
-            *("-s", "7.5", "-e", str(LARGEST_E_VALUE), "--threads", str(self._threads)),
+            *("-s", "7.5", "-e", str(LARGEST_E_VALUE), "--threads", self._threads),
             *("--format-output", "query,target,evalue,bits"),
-        )
+        ]

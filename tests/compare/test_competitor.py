@@ -6,23 +6,36 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import parasail
 import pytest
 
-from kreinflow.alignment import backends
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.base.errors import KreinflowError
-from kreinflow.compare.best_hit import Blast, best_hits
 from kreinflow.compare.competitor import (
-    Records,
+    FOLD_COLUMNS,
+    TESTS_NOTHING,
+    ComparedFold,
+    Competitor,
+    LabelledSequences,
+    quality,
+    run_competitor,
+)
+from kreinflow.compare.methods import COMPETITORS as NAMES
+from kreinflow.compare.methods import (
+    OURS,
     UnavailableError,
     package_version,
     program_version,
     run_program,
+    version_or_reason,
 )
-from kreinflow.compare.methods import METHODS, OURS
-from kreinflow.compare.registry import COMPETITORS, version_or_reason
+from kreinflow.compare.ours import Ours, TrainedFold, run_ours, training_alignments
+from kreinflow.compare.registry import COMPETITORS
+from kreinflow.compare.search_tools import Blast, best_hits
+from kreinflow.sequences.partition import partition_of
 from kreinflow.sequences.simulation import simulate_families
+from kreinflow.sequences.sources.registry import make_source
 from sequence_pairs import too_large
 
 SCHEME = ScoringScheme(load_substitution_matrix("BLOSUM62"))
@@ -38,7 +51,7 @@ def families():
         bytes(letter for place, letter in enumerate(sequence, start=1) if place % 9)
         for sequence in sequences[::2]
     ]
-    return Records(sequences, labels), queries, labels[::2]
+    return LabelledSequences(sequences, labels), queries, labels[::2]
 
 
 def made(name, folder, families, threads=1):
@@ -54,7 +67,7 @@ def made(name, folder, families, threads=1):
 
 
 def test_each_has_a_name_for_people_in_the_order_of_the_tables():
-    assert list(METHODS) == [OURS, *COMPETITORS]
+    assert list(NAMES) == list(COMPETITORS)
 
 
 @pytest.mark.parametrize("name", COMPETITORS)
@@ -89,7 +102,7 @@ def test_the_nearest_neighbour_has_the_highest_score_of_parasail(tmp_path, famil
 
 def test_scores_of_the_nearest_neighbour_are_held_against_parasail(tmp_path, families, monkeypatch):
     competitor = made("smith_waterman", tmp_path, families)
-    monkeypatch.setattr(backends, "backend_named", lambda name: too_large)
+    monkeypatch.setattr("kreinflow.compare.nearest.backend_named", lambda name: too_large)
     with pytest.raises(KreinflowError, match=r"score \d+, by parasail \d+. This is a fault"):
         competitor.predict(families[1][:2])
 
@@ -124,7 +137,7 @@ def test_profiles_are_the_same_each_time(tmp_path):
         folder.mkdir()
         competitor = COMPETITORS["profile_hmm"](SCHEME, "protein")
         competitor.load()
-        competitor.fit(Records(sequences, labels), folder, 1)
+        competitor.fit(LabelledSequences(sequences, labels), folder, 1)
         lines = (folder / "profiles.hmm").read_text().splitlines()
         files.add("\n".join(line for line in lines if not line.startswith("DATE")))
     assert len(files) == 1
@@ -135,14 +148,14 @@ def test_a_class_of_one_sequence_has_a_profile(tmp_path, families):
     first = train.labels.index(train.labels[-1])
     other = [i for i, label in enumerate(train.labels) if label != train.labels[-1]]
     few = [first, *other]
-    records = Records([train.sequences[i] for i in few], [train.labels[i] for i in few])
+    records = LabelledSequences([train.sequences[i] for i in few], [train.labels[i] for i in few])
     competitor = made("profile_hmm", tmp_path, (records,))
     assert competitor.predict([train.sequences[first]]) == [train.labels[-1]]
     assert competitor.alignments_per_query() == len(set(train.labels))
 
 
 def test_to_know_the_names_takes_no_slow_import():
-    said = "import sys, kreinflow.compare.registry; print(*sys.modules)"
+    said = "import sys, kreinflow.compare.methods; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
     assert not {"sklearn", "numba", "matplotlib", "pyhmmer"} & set(done.stdout.split())
 
@@ -189,7 +202,7 @@ def test_the_highest_bit_score_is_the_best_hit(fake_blast, tmp_path, monkeypatch
     assert blast.version() == "BLAST+ 9.9.9+"
     database = tmp_path / "database"
     database.mkdir()
-    blast.fit(Records([b"AAA", b"CCC", b"DDD"], ["a", "c", "d"]), database, 1)
+    blast.fit(LabelledSequences([b"AAA", b"CCC", b"DDD"], ["a", "c", "d"]), database, 1)
     assert (database / "train.fasta").read_text() == ">s0\nAAA\n>s1\nCCC\n>s2\nDDD\n"
     assert blast.predict([b"A", b"C", b"D", b"E"]) == ["c", None, "a", "c"]
     assert blast.model_bytes() == 5
@@ -215,3 +228,116 @@ def test_a_missing_or_failing_program_is_told(tmp_path, monkeypatch):
         program_version("nowhere")
     assert version_or_reason("blast") == "not available: makeblastdb is not on PATH"
     assert version_or_reason("smith_waterman").startswith("parasail ")
+
+
+class Constant(Competitor):
+    """Says the same of all but the shortest query, of which it says nothing."""
+
+    name = "blast"
+    proteins_only = True
+
+    def version(self):
+        return "1"
+
+    def fit(self, train, folder, threads):
+        self.label = train.labels[0]
+        self.train = train
+
+    def predict(self, queries):
+        self.queries = queries
+        shortest = min(map(len, queries))
+        return [None if len(query) == shortest else self.label for query in queries]
+
+    def model_bytes(self):
+        return 7
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    source = {"type": "simulated", "families": 3, "sequences": 30}
+    return make_source(source).load(SCHEME.matrix.alphabet, 1)
+
+
+@pytest.fixture(scope="module")
+def fold(dataset):
+    """The folds by number; the third tests nothing."""
+    folds = np.arange(len(dataset.ids)) % 2
+    table = pd.DataFrame({"id": dataset.ids, "group": dataset.rows, "repeat": 0, "fold": folds})
+    partition = partition_of(table, dataset)
+    return lambda number: ComparedFold(dataset, partition, f"r0f{number}")
+
+
+def test_unassigned_is_wrong_and_no_class():
+    found = quality(["a", "a", "b", "b"], ["a", "", "b", "a"])
+    assert found["accuracy"] == 0.5
+    assert found["unassigned"] == 0.25
+    # a: precision 1/2, recall 1/2; b: precision 1, recall 1/2
+    assert found["macro_f1"] == pytest.approx((0.5 + 2 / 3) / 2)
+
+
+def test_a_fold_learns_from_its_training_part_alone(fold, tmp_path):
+    competitor, dataset, partition = Constant(SCHEME, "protein"), fold(1).dataset, fold(1).partition
+    ticks = iter([10.0, 12.0, 15.0])
+    figures, predictions = run_competitor(competitor, fold(1), tmp_path, 1, lambda: next(ticks))
+    tested = {dataset.sequences[row] for row in dataset.rows[partition.testing("r0f1")]}
+    assert set(competitor.queries) == tested
+    assert tested.isdisjoint(competitor.train.sequences)
+    assert len({*tested, *competitor.train.sequences}) == len(dataset.sequences)
+    known = dict(zip(dataset.sequences, dataset.row_labels, strict=True))
+    assert [known[s] for s in competitor.train.sequences] == list(competitor.train.labels)
+    assert list(figures) == list(FOLD_COLUMNS)
+    assert figures["train_seconds"] == 2
+    assert figures["query_seconds"] == 3000 / len(tested)
+    assert figures["records"] == len(predictions) == partition.testing("r0f1").sum()
+    right = predictions["true"] == predictions["predicted"]
+    assert figures["accuracy"] == right.mean()
+
+
+class Missing(Constant):
+    def version(self):
+        raise UnavailableError("it is not on PATH")
+
+
+class Broken(Constant):
+    def predict(self, queries):
+        raise UnavailableError("it ended with code 1: no")
+
+
+@pytest.mark.parametrize(
+    ("kind", "molecule", "reason"),
+    [
+        (Missing, "protein", "it is not on PATH"),
+        (Broken, "protein", "it ended with code 1: no"),
+        (Constant, "nucleotide", "for proteins only"),
+    ],
+)
+def test_what_cannot_run_is_a_row_with_its_reason(fold, tmp_path, kind, molecule, reason):
+    figures, predictions = run_competitor(kind(SCHEME, molecule), fold(0), tmp_path, 1)
+    assert figures["reason"] == reason
+    assert np.isnan(figures["accuracy"])
+    assert predictions.empty
+
+
+def test_a_fold_that_tests_nothing_is_a_row_with_that_reason(fold, tmp_path):
+    # `count_folds` knows how many folds are wanted, not which clusters there are.
+    competitor = run_competitor(Constant(SCHEME, "protein"), fold(2), tmp_path, 1)
+    ours = run_ours(Ours(None), fold(2), TrainedFold({}, {}, 0, 1.0), tmp_path, 1)
+    for method, (figures, predictions) in {"blast": competitor, OURS: ours}.items():
+        assert list(figures) == list(FOLD_COLUMNS)
+        assert (figures["method"], figures["fold"], figures["records"]) == (method, 2, 0)
+        assert figures["reason"] == TESTS_NOTHING
+        assert np.isnan(figures["accuracy"])
+        assert predictions.empty
+
+
+def test_alignments_of_the_training_part_are_counted(dataset, fold):
+    training = fold(0).partition.training("r0f0")
+    n, sizes = int(training.sum()), np.bincount(dataset.labels[training])
+
+    def count(**selector):
+        return training_alignments(fold(0), selector, 4)
+
+    assert count() == 4 * n
+    assert count(candidates=None) == 4 * n + (sizes**2).sum()
+    assert count(candidates=2) == 4 * n + 2 * n
+    assert count(sketch=3) == 4 * n + 3 * n
