@@ -75,12 +75,12 @@ class Table:
 def open_table(path: Path) -> Iterator[Table]:
     """Open a table; the ending of its name tells the delimiter."""
     ending = name_endings(path)[1]
-    if ending not in _ENDINGS:
-        raise InputError(
-            f"{path}: the ending {ending!r} is not one of a table. "
-            f"Name it {', '.join(_ENDINGS)} (or these with .gz)."
-        )
     with open_text(path) as file:
+        if ending not in _ENDINGS:
+            raise InputError(
+                f"{path}: the ending {ending!r} is not one of a table. "
+                f"Name it {', '.join(_ENDINGS)} (or these with .gz)."
+            )
         yield Table(path, file, _ENDINGS[ending])
 
 
