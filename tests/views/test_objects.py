@@ -10,8 +10,8 @@ from kreinflow.views import objects as module
 from kreinflow.views.objects import (
     Points,
     Viewed,
-    cut,
-    joined,
+    residue_arrays,
+    split_residues,
     square_norms,
     squared_distances,
 )
@@ -80,8 +80,8 @@ def test_products_of_common_and_of_rare_words_are_those_of_dense_algebra(p, monk
 
 def test_sequences_come_back_from_arrays():
     sequences = drawn(20, "ACGT")
-    arrays = joined(sequences)
-    assert cut(arrays["residues"], arrays["ends"]) == tuple(sequences)
+    arrays = residue_arrays(sequences)
+    assert split_residues(arrays["residues"], arrays["ends"]) == tuple(sequences)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_ends_that_do_not_fit_are_refused(ends):
     if ends == [2.5]:
         ends = [[4]]
     with pytest.raises(ValueError, match="sequences"):
-        cut(np.frombuffer(b"ACGT", dtype=np.uint8), np.array(ends, dtype=np.int64))
+        split_residues(np.frombuffer(b"ACGT", dtype=np.uint8), np.array(ends, dtype=np.int64))
 
 
 def test_objects_are_taken_and_lack_what_they_lack():

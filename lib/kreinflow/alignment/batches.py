@@ -26,37 +26,27 @@ from kreinflow.alignment.vector_code import (
 )
 from kreinflow.base.numerics import FloatArray, IntArray
 
+# Residues of a sequence that lies in a lane, or is aligned with a batch. A profile takes 32 x 64
+# bytes for each, 10 MB for a thread, and so long sequences seldom fill the lanes.
 _LONGEST = 5_000
-"""Residues of a sequence that lies in a lane, or is aligned with a batch. A profile takes 32 x 64
-bytes for each, 10 MB for a thread, and so long sequences seldom fill the lanes."""
 
 _VECTOR_BYTES = 64
 
-_PROFILE_STEPS = 50.0
-"""Of the profile of a batch for each column. A step is what the vector code takes for a
-letter of a landmark and a column of the batch: 1.6 ns with 64 lanes."""
-
-_COLUMN_STEPS, _RESIDUE_STEPS = 10.0, 0.05
-"""Of parasail for each column of a pair, and for each letter of the landmark in it, in steps of 64
-bytes. Steps of half the bytes take two thirds of the time."""
-
+# Costs are in steps. The vector code takes one for a letter of a landmark and a column of the
+# batch, 1.6 ns with 64 lanes; with half the lanes, two thirds.
+_PROFILE_STEPS = 50.0  # for each column of the profile of a batch
 _OF_HALF = 2 / 3
-"""Of a step that half the lanes take. They align batches that do not fill more."""
-
+# Parasail takes these for each column of a pair, and for each letter of the landmark in it; steps
+# of half the bytes take two thirds of the time, and a score of 16 bits four times as long.
+_COLUMN_STEPS, _RESIDUE_STEPS = 10.0, 0.05
 _OF_WIDE = 4.0
-"""Times that a pair takes by parasail whose score needs 16 bits: it tries 8 before."""
+_FEWEST_STEPS = 1_000_000.0  # with fewer, parasail is done as soon as batches are laid out
+_LEAST_STEPS = 1_000_000  # of a piece of work, 1 or 2 ms: short against any run
 
-_FEWEST_STEPS = 1_000_000.0
-"""Of parasail for all pairs: with fewer it is done as soon as batches are laid out."""
-
-_LEAST_STEPS = 1_000_000
-"""Of a piece of work, 1 or 2 ms: short against any run, long against what it costs to hand out."""
-
+# This share of the landmarks is aligned first, to see which members have relatives. The multiples
+# of the golden ratio are spread evenly, and have no period as classes may have.
 _SAMPLED = 1 / 8
-"""Of the landmarks are aligned first, to see which members have relatives."""
-
 _GOLDEN = (5**0.5 - 1) / 2
-"""Its multiples are spread evenly between whole numbers, and have no period as classes may have."""
 
 _PENDING, _OVERFLOWED = -1, -2  # no local alignment scores below 0
 

@@ -331,28 +331,11 @@ def diagonal_sums(
 
 
 def in_threads(work: Callable[[P], R], pieces: Sequence[P], threads: int) -> list[R]:
-    """Return what is made of each piece, by the caller's thread and others.
-
-    After an interrupt or an error no further piece is begun.
-    """
-    numbers, made = iter(range(len(pieces))), {}
-
-    def take() -> None:
-        try:
-            for number in numbers:  # of all threads: each number goes to one of them
-                made[number] = work(pieces[number])
-        except BaseException:
-            for _ in numbers:
-                pass
-            raise
-
-    others = min(threads, len(pieces)) - 1
-    if others < 1:
-        take()
-    else:
-        with ThreadPoolExecutor(others) as pool:
-            waiting = [pool.submit(take) for _ in range(others)]
-            take()
-        for other in waiting:
-            other.result()
-    return [made[number] for number in range(len(pieces))]
+    """Return what is made of each piece. After an interrupt or an error no further one is begun."""
+    if min(threads, len(pieces)) < 2:
+        return [work(piece) for piece in pieces]
+    pool = ThreadPoolExecutor(min(threads, len(pieces)))
+    try:
+        return list(pool.map(work, pieces))
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -14,14 +14,9 @@ from kreinflow.alignment.engine import NOT_ALIGNED, PackedSequences
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.base.numerics import FloatArray, IntArray
 
-_MOST_ROWS = 512
-"""Rows of a rectangle. With more, batches are hardly fuller, and more pairs are not wanted."""
-
-_MOST_CELLS = 2**21
-"""Pairs of a rectangle, wanted or not: 8 MB of scores."""
-
-_ROUNDS = 10
-"""Rounds of averages, by which the rows are ordered. 28 families stand apart after 5."""
+_MOST_ROWS = 512  # of a rectangle: with more, batches are hardly fuller, and fewer pairs wanted
+_MOST_CELLS = 2**21  # pairs of a rectangle, wanted or not: 8 MB of scores
+_ROUNDS = 10  # of averages, by which the rows are ordered: 28 families stand apart after 5
 
 
 def align_pair_lists(

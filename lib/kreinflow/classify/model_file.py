@@ -28,7 +28,7 @@ from kreinflow.sequences.fasta import LONGEST, read_fasta
 from kreinflow.sequences.matrix_files import MATRIX_KINDS
 from kreinflow.sequences.payload import Compared, Sequences, digest
 from kreinflow.sequences.text_files import has_control
-from kreinflow.views.objects import Viewed, cut, joined
+from kreinflow.views.objects import Viewed, residue_arrays, split_residues
 
 KIND = "kreinflow model 2"
 _UNSEALED = "kreinflow model 1"  # of versions up to 0.3.0, without a checksum
@@ -328,7 +328,7 @@ def stored_objects(objects: Sequence[bytes] | Objects | None) -> dict[str, Any]:
     if isinstance(objects, np.ndarray) and objects.ndim == 2:
         return {**none, "vectors": objects}
     texts = [text.encode() if isinstance(text, str) else text for text in objects]
-    return {**none, **joined(texts)}
+    return {**none, **residue_arrays(texts)}
 
 
 def restored_objects(
@@ -348,7 +348,7 @@ def restored_objects(
         return vectors
     if residues is None or ends is None:
         raise ValueError("residues are missing")
-    texts = cut(residues, ends)
+    texts = split_residues(residues, ends)
     if scheme is None:
         return np.array([text.decode() for text in texts], dtype=object)
     _check_letters(texts, scheme)

@@ -10,7 +10,7 @@ from kreinflow.kernels.kernel import Dissimilarity, Objects, first_negative
 from kreinflow.kernels.pairs import row_blocks, row_sums, squared_distances
 
 SMALLEST_SHARE = 1e-6
-"""Of a spectrum's sum: smaller shares count as this one, for their logarithm has no bound."""
+"""Smaller shares of a spectrum's sum count as this one, for their logarithm has no bound."""
 
 
 class BallKernel(Dissimilarity):

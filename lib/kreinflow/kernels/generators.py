@@ -47,7 +47,7 @@ class Generator(Named):
         """Return a vector for each code."""
 
 
-class Ball(Generator):
+class RandomBalls(Generator):
     """Balls of two sizes at random places; with the kernel ``ball``.
 
     Centres are uniform in the box :math:`[0, 100]^3`; balls of the class ``small`` have the
@@ -331,7 +331,7 @@ class Waveform(Generator):
 GENERATORS: dict[str, type[Generator]] = {
     generator.name: generator
     for generator in (
-        Ball,
+        RandomBalls,
         Checkerboard,
         Gaussians,
         Bananas,

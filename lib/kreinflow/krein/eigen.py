@@ -9,8 +9,7 @@ from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, single_threaded,
 from kreinflow.base.tiled_matrix import MatrixLike, gram_matrix
 from kreinflow.krein.factor import DegenerateKernelError
 
-_CONDITION_LIMIT = 1e7
-"""Above it CholeskyQR2 loses orthogonality, and no triangle is solved with."""
+_CONDITION_LIMIT = 1e7  # above it CholeskyQR2 loses orthogonality, and no triangle is solved with
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Class-wise minimum enclosing balls: their support, or as many landmarks as are asked for."""
+"""Class-wise minimum enclosing balls: their support, or as many landmarks as a budget has."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from kreinflow.base.numerics import FloatArray
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.landmarks.budgets import BUDGET, how_many
-from kreinflow.landmarks.meb import Ball, minimum_enclosing_ball
+from kreinflow.landmarks.meb import EnclosingBall, minimum_enclosing_ball
 from kreinflow.landmarks.sampled_scores import class_features
 from kreinflow.landmarks.selector import (
     CANDIDATES,
@@ -26,7 +26,7 @@ Positions = NDArray[np.intp]
 
 
 def fit_budget(
-    features: Sequence[FloatArray], balls: Sequence[Ball], budget: int
+    features: Sequence[FloatArray], balls: Sequence[EnclosingBall], budget: int
 ) -> list[Positions]:
     r"""Choose a given number of points by the need of the classes; positions in each class.
 
@@ -63,7 +63,9 @@ def fit_budget(
     return _add_worst_represented(features, balls, chosen, budget)
 
 
-def _queue(F: FloatArray, ball: Ball, rest: bool) -> tuple[Positions, Positions, FloatArray]:
+def _queue(
+    F: FloatArray, ball: EnclosingBall, rest: bool
+) -> tuple[Positions, Positions, FloatArray]:
     """Return the support of a ball (and of the exact one, if ``rest``), with kind and excess."""
     points, excess = _ordered_support(ball)
     kinds = np.zeros(len(points), dtype=np.intp)
@@ -76,7 +78,7 @@ def _queue(F: FloatArray, ball: Ball, rest: bool) -> tuple[Positions, Positions,
     return points, kinds, excess
 
 
-def _ordered_support(ball: Ball) -> tuple[Positions, FloatArray]:
+def _ordered_support(ball: EnclosingBall) -> tuple[Positions, FloatArray]:
     """Return the support in the order of joining, and an excess that falls along it."""
     member = np.isin(ball.core, ball.support)
     points, excess = ball.core[member], np.minimum.accumulate(ball.excess)[member]
@@ -86,7 +88,7 @@ def _ordered_support(ball: Ball) -> tuple[Positions, FloatArray]:
 
 def _add_worst_represented(
     features: Sequence[FloatArray],
-    balls: Sequence[Ball],
+    balls: Sequence[EnclosingBall],
     chosen: Sequence[Positions],
     budget: int,
 ) -> list[Positions]:

@@ -1,4 +1,4 @@
-"""Budgets: how many landmarks an entry of the config asks for, and what they cost."""
+"""Budgets: how many landmarks an entry of the config means, and what they cost."""
 
 import math
 from collections.abc import Mapping
@@ -121,10 +121,10 @@ def how_many(budget: Budget, unit: str) -> str:
         "share": "the share {} of the training objects",
         "most": "at most {:,}",
     }
-    said = [word.format(budget[key]) for key, word in words.items() if key in budget]
-    if said:
-        said.append("but one of each class")
+    limits = [word.format(budget[key]) for key, word in words.items() if key in budget]
+    if limits:
+        limits.append("but one of each class")
     if "alignments" in budget:
         paid = f"{budget['alignments']:,} {unit} pay for in all folds together"
-        said.append(f"at most what {paid}")
-    return ", ".join(said)
+        limits.append(f"at most what {paid}")
+    return ", ".join(limits)

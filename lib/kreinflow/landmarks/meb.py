@@ -19,7 +19,7 @@ _SLACK = 1e-11  # both in units of the largest squared distance from the start
 
 
 @dataclass(frozen=True, eq=False)
-class Ball:
+class EnclosingBall:
     """A ball around points, in the coordinates of the points.
 
     Attributes
@@ -104,7 +104,7 @@ class CoreSet:
         return True
 
 
-def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01) -> Ball:
+def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01) -> EnclosingBall:
     r"""Return a (1 + epsilon) approximation of the minimum enclosing ball of the rows of F.
 
     The core set begins with the point farthest from the first, and the farthest point joins until
@@ -142,7 +142,7 @@ def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01) -> Ball:
             alpha = _core_weights(gram / scale, np.append(alpha, 0.0))
     weights = np.zeros(len(F))
     weights[core.members] = alpha
-    return Ball(
+    return EnclosingBall(
         weights=weights,
         support=_support(weights),
         centre=centre + F[0],

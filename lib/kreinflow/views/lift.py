@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kreinflow.base.numerics import PRODUCT_ROWS, FloatArray, IntArray
 from kreinflow.files.state import Array, State, Value
 from kreinflow.views.nearest import Search
-from kreinflow.views.objects import Features, Points, Viewed, cut, joined
+from kreinflow.views.objects import Features, Points, Viewed, residue_arrays, split_residues
 from kreinflow.views.words import Words
 
 Form = Literal["gaussian", "linear"]
@@ -22,12 +22,12 @@ VIEWS = (SCORES, "words", "vectors")
 
 
 def compared(form: Form, X: Features, points: Points) -> FloatArray:
-    """Return what a form asks of one view: squared distances, or inner products."""
+    """Return squared distances, or inner products for the linear form."""
     return points.squared_distances(X) if form == "gaussian" else points.inner_products(X)
 
 
 def by_rows(n: int, p: int, rows: Callable[[slice], FloatArray]) -> FloatArray:
-    """Return the (n, p) rows of a function, some at a time: those that it is asked for."""
+    """Return the (n, p) rows of a function, made some at a time."""
     out = np.empty((n, p))
     for start in range(0, n, PRODUCT_ROWS):
         part = slice(start, min(start + PRODUCT_ROWS, n))
@@ -191,7 +191,9 @@ class Lift(State):
             else np.asarray(vectors, dtype=np.float64)
             if "vectors" in self.rates
             else None,
-            **({"residues": None, "ends": None} if sequences is None else joined(sequences)),
+            **(
+                {"residues": None, "ends": None} if sequences is None else residue_arrays(sequences)
+            ),
         }
 
     @classmethod
@@ -200,7 +202,7 @@ class Lift(State):
         rates, words, vectors = values["rates"], values["words"], values["vectors"]
         sequences = None
         if values["residues"] is not None:
-            sequences = cut(values["residues"], values["ends"])
+            sequences = split_residues(values["residues"], values["ends"])
         if words is not None:
             words.check(sequences or ())
         lacking = ("words" in rates) > (words is not None)

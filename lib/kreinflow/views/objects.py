@@ -44,7 +44,7 @@ class Viewed:
         raise TypeError(f"the objects have nothing that the view {view} is made of")
 
 
-def joined(sequences: Sequence[bytes]) -> dict[str, NDArray[Any]]:
+def residue_arrays(sequences: Sequence[bytes]) -> dict[str, NDArray[Any]]:
     """Return sequences as two arrays, ``residues`` and ``ends``."""
     ends = np.cumsum([len(sequence) for sequence in sequences])
     return {
@@ -53,8 +53,8 @@ def joined(sequences: Sequence[bytes]) -> dict[str, NDArray[Any]]:
     }
 
 
-def cut(residues: NDArray[Any], ends: NDArray[Any]) -> tuple[bytes, ...]:
-    """Return the sequences of :func:`joined`; ValueError if the arrays do not agree."""
+def split_residues(residues: NDArray[Any], ends: NDArray[Any]) -> tuple[bytes, ...]:
+    """Return the sequences of :func:`residue_arrays`; ValueError if the arrays do not agree."""
     if residues.dtype != np.uint8 or residues.ndim != 1 or ends.ndim != 1:
         raise ValueError("sequences are not bytes")
     if len(ends) == 0 or ends[-1] != len(residues) or (np.diff(ends, prepend=0) <= 0).any():
