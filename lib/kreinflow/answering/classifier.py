@@ -337,6 +337,8 @@ class LandmarkClassifier(State):
             raise ValueError("its levels and what is unknown at them do not agree")
         if values["cascade"] is not None and values["several"] is not None:
             raise ValueError("it has a cascade and several labels")
+        if {means is not None, grand_mean is not None} != {centred}:
+            raise ValueError("what centres its dissimilarities is missing")
         centring = LandmarkCentring(means, float(grand_mean[0])) if centred else None
         return cls(**values, centring=centring)
 
