@@ -334,7 +334,7 @@ def partitions(monkeypatch):
         found.append((part, inner))
         return inner
 
-    monkeypatch.setattr("kreinflow.estimators.base.inner_partition", noted)
+    monkeypatch.setattr("kreinflow.fitting.pipeline.inner_partition", noted)
     return found
 
 
@@ -504,7 +504,11 @@ K3, Y3, X3 = scores(each=8)
         (KreinClassifier(inner_folds=1), K3, "inner_folds: 1 is not a whole number"),
         (KreinClassifier(random_state=None), K3, "random_state: None is not a whole number"),
         (KreinClassifier(kind="distance"), K3, "kind: 'distance' is none of similarity"),
-        (KreinClassifier(kind="dissimilarity"), -K3, "X, row 1, column 1: .* negative dissimil"),
+        (
+            KreinClassifier(kind="dissimilarity"),
+            -K3,
+            "X, row 1, column 1: the dissim.* is -0.7, not 0",
+        ),
         (KreinClassifier(), np.triu(K3), "X: not symmetric"),
         (KreinClassifier(), 1e-200 * K3, "X: its largest entry is .*e-201 .* too small to comp"),
         (NystroemClassifier(1e-310 * K3), 1e-310 * K3, "landmark_matrix: its largest .* too small"),

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
-from kreinflow.alignment.backends import Backend, backend_named, checked
+from kreinflow.alignment.backends import backend_named, checked
 from kreinflow.alignment.engine import pack, self_scores
-from kreinflow.alignment.pair_lists import align_pair_lists
 from kreinflow.alignment.scoring import MODES, ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import NAMES, ScoreTransform, make_transform
+from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, tiles
 from kreinflow.base.settings import SettingsSchema
+from kreinflow.fitting.run import pair_scores
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.sequences.scores import Scores
 
@@ -43,8 +44,7 @@ class AlignmentKernel(Kernel):
     strings = True
     settings_schema: ClassVar[SettingsSchema] = {
         "matrix": {
-            "description": "a substitution matrix of parasail's, by name, or a file in the NCBI "
-            "format",
+            "description": "a substitution matrix of parasail's, by name, or an NCBI file",
             "type": "string",
             "default": "BLOSUM62",
         },
@@ -90,10 +90,9 @@ class AlignmentKernel(Kernel):
         self.transform: ScoreTransform = make_transform(s["transform"], self.scheme)
         self._alphabet = ResidueAlphabet(matrix.alphabet, s["molecule"])
 
-    @property
-    def letters(self) -> str:
-        """All letters that sequences are made of, in the order of the substitution matrix."""
-        return self.scheme.matrix.alphabet
+    def pair_scores(self, sequences: Iterable[bytes]) -> ScoreCache:
+        """Return the scores of sequences with each other, aligned when they are asked for."""
+        return pair_scores(list(sequences), self.scheme, "auto", self.settings["threads"])
 
     def describe(self) -> str:
         """See :meth:`Kernel.describe`."""
@@ -104,12 +103,7 @@ class AlignmentKernel(Kernel):
         )
 
     def read(self, sequences: Iterable[str | bytes]) -> Objects:
-        """Return sequences as the kernel takes them: cleaned, each of legal residues alone.
-
-        Returns
-        -------
-        ndarray of shape (n,), object
-            Of bytes.
+        """Return cleaned sequences, an ndarray of bytes of shape (n,).
 
         Raises
         ------
@@ -156,56 +150,13 @@ class AlignmentKernel(Kernel):
         InputError
             If one is negative and the transform cannot take it.
         """
-        n, m = len(X), len(Y)
-        rows, columns = np.arange(m, m + n), np.arange(m)
-        return self._taken(
-            self._aligner(pack([*Y, *X]), rows, columns, self.scheme, self.settings["threads"])
-        )
-
-    def pairs(self, X: Objects, Y: Objects, asked: IntArray) -> NDArray[np.int32]:
-        """Return the scores of each sequence of X with some of Y as aligned.
-
-        Parameters
-        ----------
-        X, Y : ndarray of shape (n,) and (m,)
-        asked : ndarray of shape (n, q)
-            Places in Y; -1 for none.
-
-        Returns
-        -------
-        ndarray of shape (n, q)
-            :data:`~kreinflow.alignment.engine.NOT_ALIGNED` for none.
-
-        Raises
-        ------
-        InputError
-            As :meth:`scores`.
-        """
-        wanted = asked >= 0
-        others = np.unique(asked[wanted])
-        places = np.where(wanted, np.searchsorted(others, asked), -1)
-        scores = align_pair_lists(
-            pack([*Y[others], *X]),
-            len(others) + np.arange(len(X)),
-            places,
-            self.scheme,
+        rows, columns, threads = (
+            len(Y) + np.arange(len(X)),
+            np.arange(len(Y)),
             self.settings["threads"],
-            self._aligner,
         )
-        self._taken(scores[wanted])
-        return scores
-
-    def self_scores(self, X: Objects) -> FloatArray:
-        """Return the score of each sequence with itself as aligned."""
-        packed, everyone = pack(list(X)), np.arange(len(X))
-        scores = self_scores(packed, everyone, self.scheme, self.settings["threads"])
-        return scores.astype(np.float64)
-
-    @property
-    def _aligner(self) -> Backend:
-        return checked(backend_named("auto"), share=0.02)
-
-    def _taken(self, scores: NDArray[np.int32]) -> NDArray[np.int32]:
+        aligner = checked(backend_named("auto"), share=0.02)
+        scores = aligner(pack([*Y, *X]), rows, columns, self.scheme, threads)
         if not self.transform.takes_negative and scores.min(initial=0) < 0:
             raise InputError(
                 f"transform {self.transform.name}: the score of two sequences is negative, as "
@@ -213,6 +164,12 @@ class AlignmentKernel(Kernel):
                 "alignment."
             )
         return scores
+
+    def self_scores(self, X: Objects) -> FloatArray:
+        """Return the score of each sequence with itself as aligned."""
+        packed, everyone = pack(list(X)), np.arange(len(X))
+        scores = self_scores(packed, everyone, self.scheme, self.settings["threads"])
+        return scores.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,10 +196,6 @@ class AlignedScores(Scores):
     def self_scores(self) -> FloatArray:
         """Return the score of each sequence with itself."""
         return self.kernel.self_scores(self.sequences)
-
-    def pairs(self, rows: IntArray, asked: IntArray) -> NDArray[np.int32]:
-        """Return the scores of rows with others."""
-        return self.kernel.pairs(self.sequences[rows], self.sequences, asked)
 
 
 def lengths(X: Objects) -> FloatArray:

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
 from kreinflow.answering.query import Query
 from kreinflow.answering.reject_threshold import RejectRule
-from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.config.cross_references import correction_fault, lift_of
@@ -93,21 +92,7 @@ class LandmarkFactor(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         return kernel, pairs, embed(factor, pairs, correction)
 
     def _squared(self, name: str, scores: FloatArray, columns: Sequence[int]) -> FloatArray:
-        """Return scores with landmarks, of shape (n, n_landmarks), dissimilarities squared.
-
-        Parameters
-        ----------
-        name : str
-            Of the argument that they came in, for messages.
-        scores : ndarray of shape (n, n_landmarks)
-        columns : sequence of int
-            The columns of the argument.
-
-        Raises
-        ------
-        InputError
-            If a dissimilarity is negative.
-        """
+        """Return the scores of some columns of an argument, dissimilarities squared."""
         if self.kind in DISSIMILARITIES and (scores < 0).any():
             row, place = np.argwhere(scores < 0)[0]
             raise self._wrong(
@@ -140,13 +125,6 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
 
         The latter is None if they have one each. Else the code of a record is that of its rarest
         label, or that of the commonest label if it has none: landmarks are chosen by these.
-
-        Raises
-        ------
-        InputError
-            If records have several labels, which the learner cannot learn.
-        ValueError
-            If y holds no classes, or one alone, or several outputs that are no labels.
         """
         check_classification_targets(y)
         self.classes_: NDArray[Any]
@@ -189,18 +167,7 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
     ) -> None:
         """Train the recipe that the parameters are, as the workflow trains a final model.
 
-        Parameters
-        ----------
-        landmarks : Landmarks
-        part : TrainingPart
-        digests : sequence of str
-            Names of the distinct rows.
-        choose_again : callable, optional
-            See :class:`~kreinflow.fitting.inner_folds.InnerFits`.
-        aligned : AlignedScores, optional
-            Of the distinct rows, if they are sequences.
-        cascade : mapping, optional
-            As in the config, complete.
+        ``digests`` and ``aligned`` are the names and, of sequences, the scores of distinct rows.
         """
         settings = self._learner_settings()
         views, lift = self._lifted()
@@ -227,9 +194,10 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         source, cache, evidence = LiftSource(Viewed(), digests), None, None
         if aligned is not None:
             objects = Viewed(list(aligned.sequences))
-            source = LiftSource(objects, digests, aligned.kernel.letters)
-            cache = ScoreCache(aligned.pairs, len(aligned.sequences), symmetric=True)
-            evidence = evidence_of({}, aligned.kernel.scheme)
+            scheme = aligned.kernel.scheme
+            source = LiftSource(objects, digests, scheme.matrix.alphabet)
+            cache = aligned.kernel.pair_scores(aligned.sequences)
+            evidence = evidence_of({}, scheme)
         learning = training(
             landmarks,
             part,
@@ -268,10 +236,8 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n, n_classes), or (n,) for two classes
-            The largest wins. Of two classes it is (f_2 - f_1) / 2: where the learner makes the
-            first the mirror image of the second, that is f_2. Of several labels a record, it is
-            the logit of the probability of each less that of its threshold: those of at least 0
-            are predicted.
+            The largest wins. Of two classes it is (f_2 - f_1) / 2. Of several labels a record, it
+            is the logit of the probability of each less that of its threshold.
         """
         decisions = self._decisions(X)
         if (several := self.landmark_classifier_.several) is not None:
@@ -305,22 +271,21 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         return labels
 
     def predict_set(self, X: Any, confidence: float = 0.95) -> NDArray[np.bool_]:
-        """Return the smallest set of classes of each object that holds its own as often as asked.
+        """Return the smallest set of classes that holds the true one with a probability.
 
-        The sets are those of :meth:`~kreinflow.answering.label_sets.Calibration.sets`, by
-        :meth:`predict_proba`.
+        See :meth:`~kreinflow.answering.label_sets.Calibration.sets`.
 
         Parameters
         ----------
         X : array-like
             As for :meth:`predict`.
         confidence : float
-            Above 0, below 1.
+            The probability, above 0, below 1.
 
         Returns
         -------
         ndarray of shape (n, n_classes), bool
-            Whether each class of ``classes_`` is in the set. A set may be empty.
+            Whether each class of ``classes_`` is in the set, which may be empty.
 
         Raises
         ------

@@ -117,15 +117,7 @@ class LandmarkChoice(LandmarkFactor):
         return complete_method(CHOSEN, content, "selector", type(self).__name__)
 
     def _read(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
-        """Return objects and labels as arrays, checked by scikit-learn.
-
-        Raises
-        ------
-        InputError
-            If they are no list of strings where the kernel compares strings.
-        ValueError
-            If scikit-learn refuses them, or a precomputed matrix to fit is not square.
-        """
+        """Return objects and labels as arrays, checked by scikit-learn."""
         if self.kernel in COMPARED and COMPARED[self.kernel].strings:
             objects = _strings(X)
             if y is not None:
@@ -151,14 +143,6 @@ class LandmarkChoice(LandmarkFactor):
 
         The last but one is :meth:`kreinflow.fitting.run.Run.choose_again`. The last has the scores
         of sequences.
-
-        Parameters
-        ----------
-        X : ndarray
-            See :meth:`_read`.
-        codes : ndarray of shape (n,)
-            Classes, for selectors that look at them.
-        classes : tuple of str
         """
         kernel = self._make_kernel()
         if kernel is None:

@@ -10,10 +10,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kreinflow.answering.cascade import Answers
-from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.base.numerics import FloatArray
 from kreinflow.config.cross_references import cascade_fault, cascade_of
 from kreinflow.config.schema import complete, schema
-from kreinflow.estimators.alignment_kernel import AlignmentKernel, array_of
+from kreinflow.estimators.alignment_kernel import AlignmentKernel
 from kreinflow.estimators.base import LandmarkDecisions
 from kreinflow.estimators.choice import LandmarkChoice
 
@@ -190,12 +190,9 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         query, kernel, cascade = self._query(X), self._aligned_by, self.cascade_
         if cascade is None or kernel is None or query.objects is None:
             return self.landmark_classifier_.answer(query)
-        asking = array_of(query.objects.sequences or ())
-        records = array_of(cascade.records.index.objects.sequences or ())
-
-        def ask(queries: IntArray, asked: IntArray) -> NDArray[np.int32]:
-            return kernel.pairs(asking[queries], records, asked)
-
+        n, records = len(query), cascade.records.index.objects.sequences or ()
+        scores = kernel.pair_scores([*(query.objects.sequences or ()), *records])
+        ask = scores.of_rows(np.arange(n), n + np.arange(len(records)))
         return self.landmark_classifier_.answer(replace(query, ask=ask))
 
     def predict_proba(self, X: Any) -> FloatArray:
