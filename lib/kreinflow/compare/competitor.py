@@ -71,13 +71,7 @@ class Competitor(ABC):
     """One way to classify sequences. Its settings are fixed: nothing is tuned on a test part.
 
     Methods raise :class:`~kreinflow.compare.methods.UnavailableError` if a tool fails or is not
-    installed.
-
-    Parameters
-    ----------
-    scheme : ScoringScheme
-        How the run scores; competitors with scores of their own do not look at it.
-    molecule : {"protein", "nucleotide"}
+    installed. Competitors with scores of their own do not look at the scheme of the run.
     """
 
     name: ClassVar[str]
@@ -153,13 +147,8 @@ def run_competitor(
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Train and test a competitor on a fold; the folder is empty, for its files.
 
-    Returns
-    -------
-    dict
-        :data:`FOLD_COLUMNS`.
-    DataFrame
-        :data:`PREDICTION_COLUMNS`; empty if the competitor could not run, or the fold tests
-        nothing.
+    It returns :data:`FOLD_COLUMNS`, and a table of :data:`PREDICTION_COLUMNS` that is empty if the
+    competitor could not run, or the fold tests nothing.
     """
     dataset, (repeat, number) = fold.dataset, fold_numbers(fold.name)
     tested = np.flatnonzero(fold.partition.testing(fold.name))

@@ -73,24 +73,12 @@ class Ours(Competitor):
 
 @dataclass(frozen=True)
 class TrainedFold:
-    """What the run did for a fold with the chosen recipe.
+    """What the run did for a fold with the chosen recipe."""
 
-    Parameters
-    ----------
-    predicted : mapping of str to str
-        The label of each tested record.
-    selector : mapping
-        The settings of the recipe's landmark selector.
-    cascade_pairs : int
-        Pairs that were aligned to fit its cascade.
-    seconds : float
-        The time of the jobs that chose the landmarks and trained.
-    """
-
-    predicted: Mapping[str, str]
-    selector: Mapping[str, Any]
-    cascade_pairs: int
-    seconds: float
+    predicted: Mapping[str, str]  # the label of each tested record
+    selector: Mapping[str, Any]  # settings of the recipe's landmark selector
+    cascade_pairs: int  # aligned to fit its cascade
+    seconds: float  # of the jobs that chose the landmarks and trained
 
 
 def training_alignments(
@@ -118,15 +106,10 @@ def training_alignments(
 def run_ours(
     ours: Ours, fold: ComparedFold, trained: TrainedFold, folder: Path, threads: int
 ) -> tuple[dict[str, Any], pd.DataFrame]:
-    """Measure the run's classifier of a fold, by classifying the tested sequences once more.
+    """Measure the run's classifier of a fold as a competitor, by classifying once more.
 
-    Returns
-    -------
-    dict
-        :data:`~kreinflow.compare.competitor.FOLD_COLUMNS`. The seconds to train are those of the
-        jobs, and those that the alignments of the training take at the speed of the queries.
-    DataFrame
-        :data:`~kreinflow.compare.competitor.PREDICTION_COLUMNS`; empty if the fold tests nothing.
+    The seconds to train are those of the jobs, and those that the alignments of the training take
+    at the speed of the queries.
 
     Raises
     ------

@@ -48,15 +48,9 @@ def render_page(
 ) -> str:
     """Return the page as HTML.
 
-    Parameters
-    ----------
-    tables, budgets : mapping of str to DataFrame
-        For each data set those of :func:`~kreinflow.compare.tables.compare_table` and
-        :func:`~kreinflow.compare.tables.budget_table`.
-    left_out : mapping
-        For each the kinds of folds that were not run, and the kind that stands for them.
-    threads : int
-        The number that each method had.
+    Tables of each data set are those of :func:`~kreinflow.compare.tables.compare_table` and
+    :func:`~kreinflow.compare.tables.budget_table`; ``left_out`` has the kinds of folds that were
+    not run, and the kind that stands for each.
     """
     environment = page_environment(TEMPLATES)
     return environment.get_template("page.html.j2").render(

@@ -63,19 +63,9 @@ def compare_table(
     A method that could not run in some fold has that reason, and the means of the others. Folds
     that test nothing are left out, unless all of a kind are such.
 
-    Parameters
-    ----------
-    folds : DataFrame
-        From :func:`fold_table`.
-    predictions : mapping of str to DataFrame
-        By the kind of folds the predictions of all methods: method, repeat, id, true, predicted.
-    groups : mapping of str to Series
-        By the kind of folds the group of each record of the data set, by its id.
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`COMPARE_COLUMNS`.
+    ``folds`` is from :func:`fold_table`. By the kind of folds ``predictions`` has those of all
+    methods (method, repeat, id, true, predicted), and ``groups`` the group of each record by its
+    id. Columns are :data:`COMPARE_COLUMNS`.
     """
     tests = folds.groupby("folds")["records"].transform("max") > 0
     folds = folds[(folds["records"] > 0) | ~tests]
@@ -132,20 +122,9 @@ def budget_table(
 ) -> pd.DataFrame:
     """Return what each selector alone would have given: accuracy against alignments.
 
-    Parameters
-    ----------
-    kind : str
-        How the folds were made.
-    models, metrics : DataFrame
-        The evaluation's tables.
-    order : sequence of str
-        The recipes as the config lists them.
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`BUDGET_COLUMNS`, a row for each selector that has a recipe in all folds
-        that test anything.
+    ``models`` and ``metrics`` are the evaluation's tables, ``order`` the recipes as the config
+    lists them. Columns are :data:`BUDGET_COLUMNS`, a row for each selector that has a recipe in all
+    folds that test anything.
     """
     place = ["recipe", "repeat", "fold"]
     accuracies = metrics.set_index(place)["accuracy"].astype(np.float64)

@@ -62,9 +62,7 @@ class LinearSVCLearner(Learner):
 
     The scaling is folded into the weights, so decisions are linear in the raw landmark scores.
 
-    References
-    ----------
-    R.-E. Fan, K.-W. Chang, C.-J. Hsieh, X.-R. Wang, C.-J. Lin (2008), LIBLINEAR, JMLR 9.
+    Source: Fan, Chang, Hsieh, Wang, Lin (2008), LIBLINEAR, JMLR 9.
     """
 
     method = "linear_svc"
@@ -103,12 +101,7 @@ class SimilarityFeaturesLearner(Learner):
     .. math:: \min_{w, b}\ \sum_{i=1}^N (f(x_i) - y_i)^2 + N t \lambda \|w\|^2 , \qquad
               t = tr(T)/m .
 
-    References
-    ----------
-    Y. Chen, E. K. Garcia, M. R. Gupta, A. Rahimi, L. Cazzanti (2009), Similarity-based
-    classification: concepts and algorithms, JMLR 10, 747-776.
-    D. Oglic, T. Gärtner (2019), Scalable learning in reproducing kernel Kreĭn spaces, ICML,
-    PMLR 97, section 3.
+    Sources: chen2009; oglic2019, section 3.
     """
 
     method = "sf_lsm"

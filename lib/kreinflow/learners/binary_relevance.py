@@ -35,10 +35,7 @@ class BinaryRelevance(Learner):
     Landmarks, factor and hyper-parameters are the same for all labels. A learner whose decisions
     are not linear is refused.
 
-    References
-    ----------
-    G. Tsoumakas, I. Katakis (2007), Multi-label classification: an overview, International Journal
-    of Data Warehousing and Mining 3, 1-13.
+    Source: tsoumakas2007.
     """
 
     def __init__(self, learner: Learner) -> None:

@@ -55,12 +55,9 @@ class CoreVectorLearner(SupportVectorLearner):
     large by a share of up to about :math:`2 \epsilon \eta P`. The 1e-6 of the authors is too coarse
     for a large penalty on many rows of classes that overlap. A smaller epsilon costs little.
 
-    References
-    ----------
-    I. W. Tsang, J. T. Kwok, P.-M. Cheung (2005), Core vector machines, JMLR 6, 363-392.
-    I. W. Tsang, J. T. Kwok, J. M. Zurada (2006), Generalized core vector machines, IEEE TNN 17,
-    1126-1140 (the centre-constrained ball). gisbrecht2015 cites a later variant that fixes the
-    radius beforehand (ICML 2007): it approximates the same optimum.
+    Sources: tsang2005; Tsang, Kwok, Zurada (2006), Generalized core vector machines, IEEE TNN
+    17 (the centre-constrained ball). gisbrecht2015 cites a later variant that approximates the
+    same optimum.
     """
 
     method = "cvm"

@@ -34,12 +34,7 @@ class DissimilaritySpaceLearner(SupportVectorLearner):
     gisbrecht2015 (section 6, table 7) takes all points as landmarks and does not say whether the
     features were scaled.
 
-    References
-    ----------
-    E. Pekalska, R. P. W. Duin (2005), The dissimilarity representation for pattern recognition,
-    World Scientific.
-    B. Frenay, M. Verleysen (2011), Parameter-insensitive kernel in extreme learning for
-    non-linear support vector regression, Neurocomputing 74, 2526-2531.
+    Sources: pekalska2005, frenay2011.
     """
 
     method = "dissimilarity_space"

@@ -73,14 +73,9 @@ class EPCVMLearner(BasisFunctionLearner):
     (b up to 4 r), else O(N (n + r) r + b r^2). The paper's further factor lambda of f is no
     parameter: (lambda, beta, alpha) and (1, beta/lambda, alpha/lambda^2) are one model.
 
-    References
-    ----------
-    F.-M. Schleif, H. Chen, P. Tino (2015), Incremental probabilistic classification vector machine
-    with linear costs, IJCNN, sections II-B, II-C and II-F (which approximates rho and s by a
-    Nystroem step for squared entries: not done here).
-    H. Chen, P. Tino, X. Yao (2014), Efficient probabilistic classification vector machine with
-    incremental basis function selection, IEEE TNNLS 25, 356-369.
-    M. E. Tipping, A. C. Faul (2003), Fast marginal likelihood maximisation for sparse Bayesian
+    Sources: schleif2015epcvm, sections II-B, II-C and II-F (which approximates rho and s by a
+    Nyström step for squared entries: not done here); Chen, Tino, Yao (2014), IEEE TNNLS 25,
+    356-369; Tipping, Faul (2003), Fast marginal likelihood maximisation for sparse Bayesian
     models, AISTATS.
     """
 

@@ -80,10 +80,7 @@ class FisherLearner(Learner):
     the coordinates; the paper's is the one in :math:`u = R\,diag(s)\,z` with :math:`Z = QR`, with
     eigenvalues below the same fraction of the largest dropped.
 
-    References
-    ----------
-    F.-M. Schleif, A. Gisbrecht, P. Tino (2018), Supervised low rank indefinite kernel
-    approximation using minimum enclosing balls, Neurocomputing, eq. 3 and section 5.2.
+    Source: schleif2018, eq. 3 and section 5.2.
     """
 
     method = "ny_ikfd"

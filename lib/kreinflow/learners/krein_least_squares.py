@@ -85,10 +85,7 @@ class KreinLeastSquaresLearner(KreinLearner):
     flipped K~. In the paper's low-rank form (``correction: landmark_basis``) the parts are those of
     the landmark matrix, on which the result then depends even where K~ is exact.
 
-    References
-    ----------
-    D. Oglic, T. Gärtner (2019), Scalable learning in reproducing kernel Kreĭn spaces, ICML,
-    PMLR 97, section 2.4.
+    Source: oglic2019, section 2.4.
     """
 
     method = "krein_lsm"
@@ -213,12 +210,8 @@ class KreinVarianceConstrainedLearner(KreinLearner):
     targets: one for all would let the rarest class win. With zero singular values E is not the
     paper's :math:`S^{-1} B' t\Lambda B S^{-1}`, which confines w to the span of the centred rows.
 
-    References
-    ----------
-    D. Oglic, T. Gärtner (2019), Scalable learning in reproducing kernel Kreĭn spaces, ICML,
-    PMLR 97, section 2.4.
-    W. Gander, G. H. Golub, U. von Matt (1989), A constrained eigenvalue problem, Linear Algebra
-    Appl. 114/115, 815-839.
+    Sources: oglic2019, section 2.4; Gander, Golub, von Matt (1989), A constrained eigenvalue
+    problem, Linear Algebra Appl. 114/115, 815-839.
     """
 
     method = "krein_vc_lsm"

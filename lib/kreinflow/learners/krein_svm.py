@@ -46,12 +46,8 @@ class KreinSquaredHingeLearner(KreinLearner):
     alone takes hundreds of steps: so penalties fall by a decade at a time, from 1 or from the
     nearest choice that is solved.
 
-    References
-    ----------
-    D. Oglic, T. Gärtner (2019), Scalable learning in reproducing kernel Kreĭn spaces, ICML,
-    PMLR 97, section 2.5.
-    S. S. Keerthi, D. DeCoste (2005), A modified finite Newton method for fast solution of large
-    scale linear SVMs, JMLR 6, 341-361.
+    Sources: oglic2019, section 2.5; Keerthi, DeCoste (2005), A modified finite Newton method
+    for fast solution of large scale linear SVMs, JMLR 6, 341-361.
     """
 
     method = "krein_sh_svm"

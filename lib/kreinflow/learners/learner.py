@@ -181,10 +181,7 @@ Choice = Mapping[str, float]
 class Learner(Configured, ABC):
     """A method that recipes can name: one subclass, and its line in the registry.
 
-    Parameters
-    ----------
-    settings : mapping
-        As in the config, checked and complete: a value for each key of :attr:`settings_schema`.
+    ``settings`` are checked and complete: a value for each key of :attr:`settings_schema`.
 
     Attributes
     ----------
@@ -199,11 +196,8 @@ class Learner(Configured, ABC):
         Keys of :data:`kreinflow.base.references.REFERENCES`.
     needs_factor : bool
         Whether it learns from the Krein factor; if not, it looks at the scores alone.
-    needs_positive : bool
-        Whether it can only learn from a factor without negative signs, so that recipes must name
-        a correction.
-    needs_symmetric : bool
-        Whether it takes the kernel for an inner product, so that the kernel must be symmetric.
+    needs_positive, needs_symmetric : bool
+        Whether the factor must be without negative signs, and the kernel symmetric.
     linear : bool
         Whether its decisions are a :class:`~kreinflow.learners.decisions.LinearDecision`. It may
         depend on the settings.

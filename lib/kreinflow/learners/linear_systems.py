@@ -12,14 +12,8 @@ def solve_positive(
 ) -> FloatArray:
     """Solve (A + diag(shift)) x = b for a positive semidefinite A, which may be overwritten.
 
-    Parameters
-    ----------
-    A : ndarray of shape (n, n)
-    b : ndarray of shape (n,) or (n, k)
-    shift : float or ndarray of shape (n,)
-    otherwise : KreinflowError or str
-        Raised if the sum is not positive definite in the precision of the machine, or the
-        solution is not finite; of a text, a KreinflowError.
+    ``otherwise`` is raised if the sum is not positive definite in the precision of the machine, or
+    the solution is not finite; of a text, a KreinflowError.
     """
     A.flat[:: len(A) + 1] += shift
     # The transpose is what LAPACK calls columns: it needs no copy.

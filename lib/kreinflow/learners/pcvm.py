@@ -69,14 +69,9 @@ class PCVMLearner(BasisFunctionLearner):
     steps in (log w, log|b|) are extrapolated by SQUAREM; the point is kept only if it prunes
     nothing and L rises.
 
-    References
-    ----------
-    F.-M. Schleif, A. Gisbrecht, P. Tino (2018), Supervised low rank indefinite kernel
-    approximation using minimum enclosing balls, Neurocomputing, section 5.1 (which approximates
-    the inverse by a second Nystroem step: not done here).
-    H. Chen, P. Tino, X. Yao (2009), Probabilistic classification vector machines, IEEE TNN 20.
-    R. Varadhan, C. Roland (2008), Simple and globally convergent methods for accelerating the
-    convergence of any EM algorithm, Scand. J. Statist. 35, 335-353, scheme S3.
+    Sources: schleif2018, section 5.1 (which approximates the inverse by a second Nyström step:
+    not done here); Chen, Tino, Yao (2009), IEEE TNN 20; Varadhan, Roland (2008), Scand. J.
+    Statist. 35, 335-353, scheme S3.
     """
 
     method, title = "ny_pcvm", "Ny-PCVM"

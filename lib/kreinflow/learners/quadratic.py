@@ -40,10 +40,7 @@ class QuadraticLearner(Learner):
     positive definite; it is a multiple of the mean diagonal of the *total* covariance. The
     decisions are the logarithms of Gaussian posteriors but for a constant.
 
-    References
-    ----------
-    E. Pekalska, B. Haasdonk (2009), Kernel discriminant analysis for positive definite and
-    indefinite kernels, IEEE TPAMI 31, 1017-1032.
+    Source: pekalska2009.
     """
 
     method = "ikqd"

@@ -54,12 +54,6 @@ def factored(
     """Return the recipes that learn from a Krein factor of the scores, in their order.
 
     A lifted kernel has a factor of its own; other learners look at the scores alone.
-
-    Parameters
-    ----------
-    recipes : sequence of mappings
-    learners : mapping
-        Of the config, by the names that the recipes have for them.
     """
     return [
         recipe

@@ -60,10 +60,8 @@ class SiblingsLearner(Learner):
     learned, as where none of the landmarks is of its classes, gives its branches the same decision.
     With ``or_leaves``, the learner itself is among the choices, before the forks.
 
-    References
-    ----------
-    D. Koller, M. Sahami (1997), Hierarchically classifying documents using very few words, ICML,
-    170-178. There a fork decides for good; here probabilities multiply along the way.
+    Source: koller1997, where a fork decides for good; here probabilities multiply along the
+    way.
     """
 
     def __init__(self, learner: Learner, forks: Forks, or_leaves: bool) -> None:

@@ -82,9 +82,7 @@ def minimise_squared_hinge(core: Core, betas: FloatArray, penalty: float) -> Flo
     them) with an exact line search, until these rows stay the same. ``betas`` are the start, of
     shape (n,), ``penalty`` is C.
 
-    References
-    ----------
-    S. S. Keerthi, D. DeCoste (2005), A modified finite Newton method for fast solution of large
+    Source: Keerthi, DeCoste (2005), A modified finite Newton method for fast solution of large
     scale linear SVMs, JMLR 6, 341-361.
     """
     margins = core.margins(betas)

@@ -79,16 +79,11 @@ class FactorSVCLearner(SupportVectorLearner):
     the machine of the precomputed kernel :math:`Z Z'/\kappa`, in memory of Z; time grows between
     N^2 and N^3.
 
-    With the correction flip this is the Krein SVM of [1]_. That one solves the machine on
+    With the correction flip this is the Krein SVM of loosli2016. That one solves the machine on
     :math:`|K| = U |D| U'` for the dual variables a (times their targets), takes
     :math:`\alpha = U S U' a` with the signs S of D, and predicts with the *indefinite* kernel,
     :math:`f(x) = k(x)'\alpha + b`. As :math:`k(x) = Z S z(x)` and :math:`Z' U S U' = S Z'`, the
     signs cancel: :math:`k(x)'\alpha = z(x)' Z' a` (oglic2019, proposition 3).
-
-    References
-    ----------
-    .. [1] G. Loosli, S. Canu, C. S. Ong (2016), Learning SVM in Krein spaces, IEEE TPAMI 38,
-       1204-1216.
     """
 
     method = "svc"

@@ -20,31 +20,9 @@ _DEFAULTS = {"transform": "raw", "rank": 1.0, "correction": "none"}
 class Experiment:
     """One data set and the recipes that are measured on it.
 
-    Parameters
-    ----------
-    name : str
-        Also that of the data set in the config.
-    config : mapping
-        The config of the recipes on these data, without what has a default.
-    about : str
-        What the data are.
-    wants : str
-        Where their files can be had; empty if they are generated.
-    one_against_rest : bool
-        Whether the first class is told from all others, instead of all from each other.
-    centring : {"landmarks", "training", "factor"}
-        See :func:`~kreinflow.evaluation.cross_validation.cross_validate`.
-    unit_columns : bool
-        Whether the kernel is made asymmetric, see :func:`~kreinflow.papers.run.with_unit_columns`.
-    signature : sequence of int, optional
-        Positive, negative and zero eigenvalues, where a paper gives them.
-    setting : str
-        What sets the data apart where a published figure stands beside several experiments.
-    hours, memory_mb : float and int
-        An estimate, on one core, of what takes many hours. Such an experiment is not part of the
-        target until its file has been asked for.
-    why : mapping of str to str
-        For recipes that fall short of a paper: why we think so.
+    The head of ``data/experiments.yaml`` says what its fields are. What has ``hours`` is not part
+    of the target until its file has been asked for; ``why`` says of recipes that fall short of a
+    paper why we think so.
     """
 
     name: str
@@ -88,27 +66,14 @@ class Experiment:
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure of a paper.
-
-    Parameters
-    ----------
-    source : str
-        A key of :data:`kreinflow.base.references.REFERENCES`.
-    number : str
-        As in the paper.
-    caption : str
-        What ours shows, and what the paper's does.
-    reason : str
-        Why there is none of ours.
-    experiment : str
-        Whose files it shows too; without them their part of the figure is left out.
-    """
+    """A figure of a paper, with a caption of ours or the reason why there is none."""
 
     source: str
     number: str
     caption: str = ""
     reason: str = ""
     experiment: str = ""
+    """Whose files it shows too; without them their part of the figure is left out."""
 
     def present(self, folder: Path) -> list[str]:
         """Return the paths of these files in a data folder; empty if one of them is not there."""

@@ -36,15 +36,8 @@ def render_page(
 ) -> str:
     """Return the page as HTML: no network, the same bytes from the same input.
 
-    Parameters
-    ----------
-    table : DataFrame
-        See :func:`kreinflow.papers.tables.compare`.
-    images : mapping of str to bytes
-        The PNG of each figure to show, by its name in
-        :data:`~kreinflow.papers.experiments.FIGURES`.
-    versions : mapping of str to str
-        The versions of Python and of packages.
+    The table is that of :func:`kreinflow.papers.tables.compare`; ``images`` has the PNG of each
+    figure to show, by its name in :data:`~kreinflow.papers.experiments.FIGURES`.
     """
     template = page_environment(DATA).get_template("page.html.j2")
     return template.render(

@@ -31,16 +31,8 @@ def run_experiment(
 ) -> pd.DataFrame:
     """Measure an experiment: see :func:`~kreinflow.evaluation.cross_validation.cross_validate`.
 
-    Parameters
-    ----------
-    config : mapping
-        With one data set that is a matrix, vectors, or generated; defaults need not be there.
-    one_against_rest, centring, unit_columns
-        See :class:`~kreinflow.papers.experiments.Experiment`.
-    data_folder : Path
-        Where relative paths start.
-    seed : int
-        For generator, folds, selectors and learners.
+    The config has one data set that is a matrix, vectors, or generated; defaults need not be there.
+    The seed is for generator, folds, selectors and learners.
     """
     whole = complete_configuration({**config, "seed": seed})
     (settings,) = whole["datasets"].values()

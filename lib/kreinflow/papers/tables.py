@@ -45,22 +45,12 @@ def read_published() -> pd.DataFrame:
 
 
 def summarise(lines: pd.DataFrame) -> pd.DataFrame:
-    """Return means over folds.
+    """Return means over folds of :func:`~kreinflow.evaluation.cross_validation.cross_validate`.
 
-    Parameters
-    ----------
-    lines : DataFrame
-        What :func:`~kreinflow.evaluation.cross_validation.cross_validate` measured.
-
-    Returns
-    -------
-    DataFrame
-        One line a recipe, by name, with the columns ``our_accuracy`` and ``our_accuracy_sd`` (in
-        percent, the standard deviation over folds), ``folds``, ``our_landmarks``,
-        ``our_complexity`` (in percent of the training points), ``seconds_a_fold``,
-        ``seconds_a_repeat`` (all folds of a cross-validation), ``negative_fraction``,
-        ``limit_reached`` (folds whose learner did not converge), ``hyper_parameters`` (the most
-        frequent) and ``failure`` (of the first fold that has one).
+    There is one line a recipe, by name. Accuracies and the complexity are in percent, standard
+    deviations over folds; ``seconds_a_repeat`` are those of all folds of a cross-validation,
+    ``limit_reached`` counts folds whose learner did not converge, ``hyper_parameters`` are the most
+    frequent, ``failure`` is that of the first fold that has one.
     """
     found = {}
     for recipe, part in lines.groupby("recipe", sort=False):
@@ -94,22 +84,11 @@ def compare(
     for our mean accuracy a, the published p and their standard deviations over folds; where the
     paper gives none, ours stands for both. It is empty where both are 0.
 
-    Parameters
-    ----------
-    published : DataFrame
-        See :func:`read_published`.
-    experiments : mapping of str to Experiment
-    results : mapping of str to DataFrame
-        What :func:`~kreinflow.evaluation.cross_validation.cross_validate` measured where it ran.
-
-    Returns
-    -------
-    DataFrame
-        The columns of the published figures, :data:`OURS`, ``setting`` and ``why``;
-        ``difference`` is in points of percent. A published figure has a row for each of its
-        experiments; ``setting`` says what sets them apart. ``reason`` says why there is no figure
-        of ours, ``why`` where we think that we fall short. At the end stand recipes that no paper
-        has, without ``source``.
+    Columns are those of the published figures, :data:`OURS`, ``setting`` and ``why``;
+    ``difference`` is in points of percent. A published figure has a row for each of its
+    experiments; ``setting`` says what sets them apart. ``reason`` says why there is no figure of
+    ours, ``why`` where we think that we fall short. At the end stand recipes that no paper has,
+    without ``source``.
     """
     ours = {name: summarise(lines) for name, lines in results.items()}
     beside = [

@@ -74,21 +74,11 @@ def measure_eigenmaps(seed: int, data: Path) -> pd.DataFrame:
 def eigenmap(K: FloatArray) -> FloatArray:
     r"""Return two coordinates of each object by a Laplacian eigenmap of K K'.
 
-    The affinities are K K' itself, its negative entries taken as 0: a Laplacian has no others.
+    The affinities are K K' itself, its negative entries taken as 0: a Laplacian has no others. The
+    coordinates, of shape (n, 2), are centred and of unit variance.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-
-    Returns
-    -------
-    ndarray of shape (n, 2)
-        Centred, of unit variance.
-
-    References
-    ----------
-    .. [1] Belkin, M., Niyogi, P.: Laplacian eigenmaps for dimensionality reduction and data
-       representation. Neural Computation 15, 1373-1396 (2003).
+    Source: Belkin, Niyogi (2003), Laplacian eigenmaps for dimensionality reduction and data
+    representation, Neural Computation 15, 1373-1396.
     """
     with single_threaded():
         affinities = np.maximum(K @ K.T, 0.0)

@@ -111,21 +111,7 @@ def _draw_regions(
     height: float,
     labels: tuple[str, str],
 ) -> Figure:
-    """Draw a panel for each name of the first column: decisions of both classes, and records.
-
-    Parameters
-    ----------
-    table : DataFrame
-        See :func:`_decisions`.
-    titles : mapping of str to str
-        What stands before the number of landmarks, by the name.
-    shape : tuple of int
-        Rows and columns of panels.
-    height : float
-        In inches.
-    labels : tuple of str
-        For the axes x and y.
-    """
+    """Draw a panel of each name of the first column; titles stand before the landmarks' number."""
     figure, grid = panels(height, *shape, sharex=True, sharey=True)
     groups = table.groupby(table.columns[0], sort=False)
     for axes, (name, part) in zip(grid.flat, groups, strict=True):
