@@ -15,7 +15,7 @@ if not workflow.configfiles:
 
 
 include: "rules/common.smk"
-include: "rules/requests.smk"
+include: "rules/resources.smk"
 include: "rules/dataset.smk"
 include: "rules/folds.smk"
 include: "rules/alignment.smk"

@@ -23,8 +23,7 @@ rule list_candidates:
         "../envs/alignment.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(dataset_mb),
-        runtime=minutes("list_candidates", dataset_seconds),
+        **asks("list_candidates", lambda w, _: costs(w).reading()),
     params:
         candidates=lambda wildcards: plan(wildcards).most_wanted("candidates"),
         sketch=lambda wildcards: plan(wildcards).most_wanted("sketch"),
@@ -53,9 +52,8 @@ rule align_class_scores:
         "../envs/alignment.yaml"
     threads: CONFIG["alignment"]["threads"]
     resources:
+        **asks("align_class_scores", lambda w, _: costs(w).block("class_scores")),
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
-        mem_mb=megabytes(alignment_mb(class_pairs)),
-        runtime=minutes("align_class_scores", alignment_seconds(class_pairs)),
     params:
         scoring=setting("scoring"),
         data=str(DATA),
@@ -83,9 +81,8 @@ rule align_columns:
         "../envs/alignment.yaml"
     threads: CONFIG["alignment"]["threads"]
     resources:
+        **asks("align_columns", lambda w, _: costs(w).block("columns")),
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
-        mem_mb=megabytes(alignment_mb(column_pairs)),
-        runtime=minutes("align_columns", alignment_seconds(column_pairs)),
     params:
         scoring=setting("scoring"),
         data=str(DATA),
@@ -117,9 +114,8 @@ rule gather_columns:
         "../envs/alignment.yaml"
     threads: 1
     resources:
+        **asks("gather_columns", lambda w, _: costs(w).gathering()),
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
-        mem_mb=megabytes(alignment_mb(column_pairs, blocks=1)),
-        runtime=minutes("gather_columns", gathering_seconds),
     params:
         scoring=setting("scoring"),
         data=str(DATA),

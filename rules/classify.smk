@@ -24,9 +24,8 @@ rule classify_new:
         "../envs/learning.yaml"
     threads: CONFIG["alignment"]["threads"]
     resources:
+        **asks("classify_new", classification_cost),
         learning_memory_mb=CONFIG["learning"]["memory_mb"],
-        mem_mb=megabytes(classification_mb),
-        runtime=minutes("classify_new", classification_seconds),
     params:
         backend=CONFIG["alignment"]["backend"],
         strand=lambda wildcards: CONFIG["classify"].get(wildcards.name, {}).get("strand", "given"),

@@ -59,6 +59,7 @@ from kreinflow.compare.kinds import HOMOLOGY, RANDOM, kind_of_folds, twins_of
 from kreinflow.config.configuration import complete_configuration, read_configuration
 from kreinflow.base.errors import InputError
 from kreinflow.files.failures import FAILURES
+from kreinflow.files.json_files import read_json
 from kreinflow.config.plan import UNLABELLED, DatasetPlan
 from kreinflow.config.preflight import check_files
 from kreinflow.files.provenance import code_digest, file_sha256
@@ -221,6 +222,35 @@ def column_files(wildcards):
     }
 
 
+def not_random(wildcards):
+    """The data set and its twins whose folds may put records of one group together."""
+    return [name for name, kind in KINDS[wildcards.dataset].items() if kind != RANDOM]
+
+
+def compared(wildcards):
+    """The data set and those of its twins whose folds ask anything else."""
+    try:
+        left_out = read_json(checkpoints.compare_kinds.get(dataset=wildcards.dataset).output[0])
+    except InputError as error:
+        refuse(error)
+    return [name for name in KINDS[wildcards.dataset] if name not in left_out]
+
+
+def of_compared(file):
+    return lambda wildcards: [f"{RESULTS}/{name}/{file}" for name in compared(wildcards)]
+
+
+def of_all_methods(ending):
+    """The files of each kind of folds, method and fold, in this order."""
+    return lambda wildcards: [
+        f"{RESULTS}/{twin}/compare/{method}/{fold}.{ending}"
+        for twin in compared(wildcards)
+        for method in (OURS, *COMPETITORS)
+        for fold in PLANS[twin].folds
+        if fold != ALL
+    ]
+
+
 # Of this process: a Snakefile is read once more for each `use rule` that names its module.
 LOCKS = workflow.__dict__.setdefault("kreinflow_locks", {})
 
@@ -249,7 +279,6 @@ def _listen():
 
 
 onstart:
-    check_groups()
     _hold_lock()
     _listen()
 

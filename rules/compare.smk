@@ -33,8 +33,7 @@ rule assign_homology_folds:
         "../envs/alignment.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(homology_mb),
-        runtime=minutes("assign_homology_folds", homology_seconds),
+        **asks("assign_homology_folds", lambda w, _: costs(w).clustering()),
     params:
         settings=setting("folds"),
         seed=CONFIG["seed"],
@@ -62,8 +61,7 @@ checkpoint compare_kinds:
         "../envs/learning.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 30),
-        runtime=minutes("compare_kinds", seconds_a_mb(costs.EVALUATED_MB)),
+        **asks("compare_kinds", mb=30, seconds=0.7),
     params:
         kinds=lambda wildcards: KINDS[wildcards.dataset],
         read=not_random,
@@ -89,9 +87,8 @@ rule run_competitor:
         "../envs/learning.yaml"
     threads: CONFIG["alignment"]["threads"]
     resources:
+        **asks("run_competitor", lambda w, _: costs(w).competing(w.fold)),
         learning_memory_mb=CONFIG["learning"]["memory_mb"],
-        mem_mb=megabytes(competitor_mb),
-        runtime=minutes("run_competitor", competitor_seconds),
     params:
         scoring=setting("scoring"),
         molecule=lambda wildcards: plan(wildcards).settings["source"].get("molecule", "protein"),
@@ -121,8 +118,7 @@ rule measure_ours:
         "../envs/learning.yaml"
     threads: CONFIG["alignment"]["threads"]
     resources:
-        mem_mb=scale(BASE_MB, 30),
-        runtime=minutes("measure_ours", ours_seconds),
+        **asks("measure_ours", lambda w, _: costs(w).competing(w.fold)),
     params:
         scoring=setting("scoring"),
         source=setting("source"),
@@ -156,8 +152,7 @@ rule tabulate_comparison:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 30),
-        runtime=minutes("tabulate_comparison", seconds_a_mb(costs.EVALUATED_MB), jobs=len(KINDS)),
+        **asks("tabulate_comparison", mb=30, seconds=0.7, jobs=len(KINDS)),
     params:
         kinds=lambda wildcards: KINDS[wildcards.dataset],
         order=lambda wildcards: [r["name"] for r in plan(wildcards).recipes()],
@@ -181,8 +176,7 @@ rule write_comparison_page:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 0),
-        runtime=minutes("write_comparison_page", seconds_a_mb(0)),
+        **asks("write_comparison_page"),
     params:
         threads=CONFIG["alignment"]["threads"],
         kinds=KINDS,

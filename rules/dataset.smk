@@ -28,8 +28,7 @@ rule download:
         "../envs/alignment.yaml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=minutes("download", lambda wildcards, input: Seconds(4 * 3600)),
+        **asks("download", lambda w, _: Cost(4 * 3600)),
     params:
         download=lambda wildcards: DOWNLOADS[wildcards.file],
     script:
@@ -55,8 +54,7 @@ for _name, (_files, _datasets) in READERS.items():
             "../envs/alignment.yaml"
         threads: 1
         resources:
-            mem_mb=megabytes(reading_memory),
-            runtime=minutes(_name, seconds_a_mb(costs.READ_MB)),
+            **asks(_name, reading_cost),
         params:
             settings=setting("source"),
             separator=lambda wildcards: plan(wildcards).separator,

@@ -32,8 +32,7 @@ rule evaluate:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 30),
-        runtime=minutes("evaluate", seconds_a_mb(costs.EVALUATED_MB)),
+        **asks("evaluate", mb=30, seconds=0.7),
     params:
         recipes=setting("recipes"),
         prefer=CONFIG["prefer"],

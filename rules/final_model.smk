@@ -23,8 +23,7 @@ rule choose_final_model:
         "../envs/learning.yaml"
     threads: CONFIG["alignment"]["threads"]
     resources:
-        mem_mb=megabytes(final_mb),
-        runtime=minutes("choose_final_model", final_seconds),
+        **asks("choose_final_model", lambda w, _: costs(w).finishing()),
     params:
         final=setting("final"),
         recipes=lambda wildcards: plan(wildcards).recipes(),

@@ -18,8 +18,7 @@ rule assign_folds:
         "../envs/alignment.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(folds_mb),
-        runtime=minutes("assign_folds", folds_seconds),
+        **asks("assign_folds", folds_cost),
     params:
         settings=setting("folds"),
         source=setting("source"),

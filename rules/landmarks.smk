@@ -32,12 +32,7 @@ for _number, (_selectors, _datasets) in enumerate(CHOOSERS.items(), 1):
             "../envs/learning.yaml"
         threads: 1
         resources:
-            mem_mb=megabytes(
-                lambda wildcards, input: costs.selection_mb(
-                    statistics_of(input), class_pairs(input)
-                )
-            ),
-            runtime=minutes(_name, selection_seconds),
+            **asks(_name, lambda w, _: costs(w).selecting()),
         params:
             selectors=lambda wildcards: plan(wildcards).selectors,
             transforms=CONFIG["transforms"],

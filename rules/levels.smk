@@ -26,8 +26,7 @@ rule measure_levels:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 30),
-        runtime=minutes("measure_levels", seconds_a_mb(costs.EVALUATED_MB)),
+        **asks("measure_levels", mb=30, seconds=0.7),
     params:
         levels=setting("levels"),
         final=setting("final"),

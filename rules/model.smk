@@ -29,9 +29,8 @@ rule train_models:
         "../envs/learning.yaml"
     threads: CONFIG["learning"]["threads"]
     resources:
+        **asks("train_models", lambda w, _: costs(w).training(w.selector, w.fold)),
         learning_memory_mb=rows_memory,
-        mem_mb=megabytes(training_mb),
-        runtime=minutes("train_models", training_seconds),
     params:
         recipes=lambda wildcards: plan(wildcards).recipes(wildcards.selector),
         learners=lambda wildcards: {

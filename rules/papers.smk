@@ -33,12 +33,11 @@ rule run_experiment:
         "../envs/learning.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: attempt
-        * max(4000, EXPERIMENTS[wildcards.experiment].memory_mb),
-        runtime=minutes(
+        **asks(
             "run_experiment",
-            lambda wildcards, input: Seconds(
-                max(600, 3600 * EXPERIMENTS[wildcards.experiment].hours)
+            lambda w, _: Cost(
+                max(600, 3600 * EXPERIMENTS[w.experiment].hours),
+                mb=max(3200, EXPERIMENTS[w.experiment].memory_mb),
             ),
         ),
     params:
@@ -66,8 +65,7 @@ rule draw_paper_figure:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(2000, 0),
-        runtime=minutes("draw_paper_figure", lambda wildcards, input: Seconds(300)),
+        **asks("draw_paper_figure", lambda w, _: Cost(300, mb=1200)),
     params:
         data=str(DATA),
         seed=CONFIG["seed"],
@@ -91,8 +89,7 @@ rule write_paper_page:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 0),
-        runtime=minutes("write_paper_page", seconds_a_mb(0)),
+        **asks("write_paper_page"),
     params:
         files=[file_sha256(path) for path in sorted(PAPER_DATA.iterdir())],
         code=code("papers_page.py"),

@@ -18,8 +18,7 @@ rule race:
         "../envs/learning.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 10),
-        runtime=minutes("race", seconds_a_mb(0)),
+        **asks("race"),
     params:
         order=setting("recipes"),
         prefer=CONFIG["prefer"],

@@ -35,9 +35,8 @@ rule map_landmarks:
         "../envs/learning.yaml"
     threads: CONFIG["learning"]["threads"]
     resources:
+        **asks("map_landmarks", lambda w, _: costs(w).finishing()),
         learning_memory_mb=rows_memory,
-        mem_mb=megabytes(learning_mb),
-        runtime=minutes("map_landmarks", map_seconds),
     params:
         seed=CONFIG["seed"],
         code=code("landmark_map.py"),
@@ -81,8 +80,7 @@ rule draw_figures:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 10),
-        runtime=minutes("draw_figures", seconds_a_mb(costs.SHOWN_MB), jobs=len(DATASETS)),
+        **asks("draw_figures", seconds=1, jobs=len(DATASETS)),
     params:
         final=setting("final"),
         recipes=setting("recipes"),
@@ -127,8 +125,7 @@ rule write_report:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 10),
-        runtime=minutes("write_report", seconds_a_mb(costs.SHOWN_MB)),
+        **asks("write_report", seconds=1),
     params:
         config=ASKED,
         code=code("report.py"),

@@ -24,9 +24,8 @@ rule score_unknown:
         "../envs/alignment.yaml"
     threads: CONFIG["alignment"]["threads"]
     resources:
+        **asks("score_unknown", lambda w, _: costs(w).unknown()),
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
-        mem_mb=megabytes(unknown_mb),
-        runtime=minutes("score_unknown", unknown_seconds),
     params:
         unknown=setting("unknown"),
         scoring=setting("scoring"),
@@ -65,9 +64,8 @@ rule measure_unknown:
         "../envs/learning.yaml"
     threads: lambda wildcards: CONFIG["alignment"]["threads"] if plan(wildcards).cascades() else 1
     resources:
+        **asks("measure_unknown", lambda w, _: costs(w).unknown()),
         learning_memory_mb=CONFIG["learning"]["memory_mb"],
-        mem_mb=megabytes(measuring_mb),
-        runtime=minutes("measure_unknown", measuring_seconds),
     params:
         recipes=lambda wildcards: plan(wildcards).recipes(),
         unknown=setting("unknown"),
@@ -101,8 +99,7 @@ rule draw_unknown:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 10),
-        runtime=minutes("draw_unknown", seconds_a_mb(costs.SHOWN_MB)),
+        **asks("draw_unknown", seconds=1),
     params:
         final=setting("final"),
         code=code("unknown_figure.py"),

@@ -30,14 +30,13 @@ SCRIPTS = sorted(
     ("code", "absent"),
     [
         (
-            "from kreinflow.commands.main import _parser; _parser().format_help()",
+            "from kreinflow.commands.main import main",
             "numpy pandas scipy yaml",
         ),
         # A start of Snakemake that finds nothing to do.
         (
-            imports("rules/common.smk", "rules/requests.smk"),
-            "kreinflow.answering kreinflow.fitting pandas numba sklearn "
-            "matplotlib scipy.linalg scipy.special",
+            imports("rules/common.smk", "rules/resources.smk"),
+            "kreinflow.answering kreinflow.fitting numba sklearn matplotlib",
         ),
         (imports(*SCRIPTS), "numba sklearn matplotlib"),
     ],

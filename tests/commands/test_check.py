@@ -236,7 +236,7 @@ OTHER = {
             r"x.fasta, record 31 (line 61): the label 'a\x01b' has a control character, or one "
             "that is not shown. Remove it.",
         ),
-        (families(2, "d", each=2), {"folds": {"k": 3}}, "class 'd' has 2 different records"),
+        (families(2, "d", each=2), {"folds": {"k": 3}}, "'d' has 2"),
         ([("e", "a", "XXX")], {}, "e: its 3 residues score 0 with themselves"),
         (
             [],

@@ -13,7 +13,7 @@ import pytest
 
 from kreinflow.commands.main import main
 from kreinflow.commands.progress import ProgressLine
-from kreinflow.commands.workflow import _Run
+from kreinflow.commands.run import _Run
 from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
 
 FAKE = """

@@ -137,7 +137,7 @@ def test_what_the_training_warns_of_is_told(run, arguments, monkeypatch):
         warnings.warn("class 'z' was not learned.", UserWarning, stacklevel=1)
         return learning(*given)
 
-    monkeypatch.setattr(update, "update", warned)
+    monkeypatch.setattr(module, "update", warned)
     code, _, err = run(*arguments)
     assert code == 0
     assert err.startswith("kreinflow: warning: class 'z' was not learned.\nkreinflow: 20 records")

@@ -1,248 +1,268 @@
-"""Pairs, minutes and megabytes that jobs ask for, counted by hand."""
+"""What a run is told to take beforehand, held against what two runs took; what its jobs ask for."""
 
-import importlib.util
 from pathlib import Path
 
+import numpy as np
 import pytest
+import yaml
 
-from kreinflow.config import costs
-from kreinflow.config.costs import Seconds
-from kreinflow.learners.registry import LEARNERS
+from kreinflow.base.errors import InputError
+from kreinflow.config import query_costs
+from kreinflow.config.configuration import complete_configuration
+from kreinflow.config.costs import SCORE_BYTES, RunCosts
+from kreinflow.config.fit_costs import SPARE, kernel_seconds
+from kreinflow.config.plan import DatasetPlan
+from kreinflow.files.json_files import write_json
+from small_inputs import configuration, fasta_source
 
-PATH = Path(__file__).parents[2] / "benchmarks" / "asked.py"
-_spec = importlib.util.spec_from_file_location("asked", PATH)
-asked = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(asked)
-
-STATISTICS = {
-    "distinct": 100,
-    "class_sizes": {"a": 60, "b": 45},
-    "lengths": {"mean": 200.0},
-    "unknown": {"c": 7, "d": 5},
-}
-"""105 records are 100 distinct sequences."""
+ROOT = Path(__file__).parents[2]
+FOLDS = {f"r0f{fold}": 0.2 for fold in range(5)}
 
 
-def test_class_scores_are_members_with_candidates_and_all_with_the_sketch():
-    assert costs.class_pairs(STATISTICS, ["a", "a", "b", ""]) == 60 + 60 + 45 + 100
-    assert costs.class_pairs(STATISTICS, []) == 0
+def of_config(config, statistics, tested=FOLDS, **more):
+    config = complete_configuration(config)
+    (name,) = config["datasets"]
+    return RunCosts(DatasetPlan(config, name), statistics, tested, **more)
 
 
-def test_columns_are_all_with_the_landmarks_of_which_none_counts_twice():
-    assert costs.column_pairs(STATISTICS, 30) == 3000
-    assert costs.column_pairs(STATISTICS, 300) == 100 * 100
+def statistics(sizes, length, **more):
+    return {
+        "distinct": sum(sizes),
+        "class_sizes": {f"c{at}": size for at, size in enumerate(sizes)},
+        "lengths": {"mean": length} if length else {},
+        **more,
+    }
 
 
-def test_unknown_records_meet_all_landmarks():
-    assert costs.unknown_pairs(STATISTICS, 30) == 12 * 30
+def demonstration():
+    held_out = {"C1-set": 60, "CSD": 60}
+    data = statistics([60] * 14, 87.02, unknown=held_out)
+    return of_config(yaml.safe_load((ROOT / "config.yaml").read_text()), data)
 
 
-@pytest.mark.parametrize("threads", [1, 4, 8])
-def test_minutes_are_those_of_the_start_and_thrice_what_is_expected(threads):
-    start = costs.START_MINUTES
-    assert costs.minutes(Seconds(), threads) == start
-    # No thread shortens what has one alone.
-    seconds = Seconds(serial=1200, shared=4800)
-    assert costs.minutes(seconds, threads) == start + 60 + 240 // threads
-    assert costs.minutes(seconds, threads, attempt=3) == 3 * (start + 60 + 240 // threads)
+def automatic(sizes, length, **config):
+    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"from_file_names": True}}
+    data = {"mine": {"source": source, "folds": {"k": 5}}}
+    return of_config({"datasets": data, **config}, statistics(sizes, length))
 
 
-@pytest.mark.parametrize("attempt", [1, 2, 3])
-@pytest.mark.parametrize("seconds", [0.0, 1e3, 1e9])
-def test_minutes_have_a_bound_whatever_the_attempt(seconds, attempt):
-    assert 1 <= costs.minutes(Seconds(seconds), 1, attempt, most=90) <= 90
-    assert costs.minutes(Seconds(seconds), 1, attempt, most=0) == 1  # the least that can be asked
-
-
-def test_an_alignment_takes_columns_and_cells():
-    def of_length(length, *by):
-        return costs.alignment_seconds({**STATISTICS, "lengths": {"mean": length}}, 1e6, *by).on(1)
-
-    assert of_length(200.0) == pytest.approx(1e6 * (3e-8 + 200**2 * 4e-11), rel=1e-12)
-    assert of_length(200.0, True) == pytest.approx(1e6 * (200 * 3.5e-8 + 200**2 * 6e-11), rel=1e-12)
-    assert costs.alignment_seconds({**STATISTICS, "lengths": {}}, 1e6) == Seconds()
-    # One thread, billions of cells a second, of benchmarks/results.md; the work of jobs is more.
-    by_parasail = (75, 2.6), (150, 4.4), (350, 8.2), (1000, 14.0), (3000, 18.8)
-    for length, measured in by_parasail:
-        expected = 1e6 * length**2 / of_length(length, True) / 1e9
-        assert 0.7 < expected / measured < 0.95
-
-
-def test_clusters_take_half_the_square_of_each_class():
-    larger = {**STATISTICS, "class_sizes": {"a": 60_000, "b": 45_000}}
-    pairs = (60_000**2 + 45_000**2) / 2
-    aligned = costs.alignment_seconds(larger, pairs, by_parasail=True)
-    expected = costs.grouping_seconds(larger) + 3 * aligned
-    assert costs.clustering_seconds(larger).on(1) == pytest.approx(expected.on(1), rel=1e-12)
-
-
-def test_a_record_with_several_labels_is_counted_once():
-    assert costs.records(STATISTICS) == 105
-    assert costs.records({**STATISTICS, "labels_per_record": {"1": 50, "2": 20, "15": 1}}) == 71
-
-
-def statistics(n, classes=10, length=200.0):
-    sizes = {f"c{i}": n // classes for i in range(classes)}
-    return {"distinct": n, "class_sizes": sizes, "lengths": {"mean": length}}
-
-
-@pytest.mark.parametrize("method", LEARNERS)
-def test_training_costs_more_with_records_landmarks_classes_recipes_and_folds(method):
-    one = asked.learner(method)
-
-    def both(n=10_000, m=200, classes=10, recipes=1, inner=3, tested=0.2):
-        data = statistics(n, classes)
-        seconds = costs.training_seconds(data, m, [one] * recipes, inner, tested)
-        return seconds.on(1), costs.learning_mb(data, m, 2048, [one] * recipes, tested)
-
-    least = both()
-    for more in ({"n": 20_000}, {"m": 400}, {"classes": 20}, {"recipes": 2}, {"tested": 0.5}):
-        seconds, mb = both(**more)
-        assert seconds > least[0], more
-        assert mb > least[1], more
-    assert both(inner=6)[0] > least[0]
-
-
-def test_hyper_parameters_to_choose_and_steps_are_counted():
-    def fit(method, **settings):
-        return costs.fit_seconds(asked.learner(method, **settings), 10_000, 300, 20).on(1)
-
-    assert fit("svc") == pytest.approx(4 * fit("svc", penalty=1.0), rel=0.2)
-    assert fit("ny_pcvm", max_iter=50) < 0.6 * fit("ny_pcvm")
-    assert fit("ny_pcvm", max_iter=5000) == fit("ny_pcvm")
-    assert fit("ny_pcvm", basis="all") > fit("ny_pcvm")
-    assert fit("nearest_landmark") == 0
-
-
-def test_each_label_of_several_has_a_fit_of_two_classes():
-    """100 labels of 5,000 records with 372 landmarks: the seconds of a training, on one thread."""
-    statistics = {"class_sizes": {f"c{i}": 10 for i in range(100)}, "several": True}
-    for method, took in (("krein_lsm", 36), ("sf_lsm", 12), ("ny_ikfd", 8.5)):
-        learner = asked.learner(method)
-        fits = costs.fit_of_all(statistics, learner, 5000, 372)
-        assert fits == 100 * costs.fit_seconds(learner, 5000, 372, 2)
-        assert 1.5 <= costs.SPARE * 4 * fits.on(1) / took <= 20
-    one = {"class_sizes": statistics["class_sizes"]}
-    assert costs.fit_of_all(one, learner, 5000, 372) == costs.fit_seconds(learner, 5000, 372, 100)
-
-
-ONE_THREAD = ("ny_epcvm", "krein_sh_svm", "cvm", "dissimilarity_space", "svc", "linear_svc")
-
-
-@pytest.mark.parametrize("method", ONE_THREAD)
-def test_learners_of_one_thread_ask_for_no_less_with_eight(method):
-    fit = costs.fit_seconds(asked.learner(method), 10_000, 100, 46)
-    assert fit.on(8) > 0.9 * fit.on(1)
-
-
-def test_a_job_with_eight_threads_is_asked_for_by_what_it_took():
-    """SVC with 3,000 records, 100 landmarks and 46 classes: 10.2 s by one thread, 8.8 s by two."""
-    fit = costs.fit_seconds(asked.learner("svc"), 3000, 100, 46)
-    for threads, took in ((1, 10.2), (8, 8.8)):
-        assert 1.5 <= costs.SPARE * fit.on(threads) / took <= 10
-
-
-def test_what_has_no_rows_is_of_one_thread():
-    """BLAS has one: eigenvalues and inverses of m x m matrices."""
-    few, many = costs.factor_seconds(5000, 5000), costs.factor_seconds(1_000_000, 500)
-    assert few.on(8) > 0.8 * few.on(1)
-    assert many.on(8) < 0.2 * many.on(1)
+SIZES = [4999 // 28] * 27 + [4999 - 27 * (4999 // 28)]
 
 
 @pytest.mark.parametrize(
-    ("kernel", "size", "measured"),
+    ("run", "pairs", "minutes", "megabytes", "disk", "factor"),
     [
-        ("linear", 100, 1.2e-7),
-        ("linear", 1000, 1.26e-6),
-        ("gaussian", 1000, 1.54e-6),
-        ("spectral_information_divergence", 1000, 3.0e-6),
-        ("dynamic_time_warping", 10, 8.2e-6),
-        ("dynamic_time_warping", 150, 1.0e-4),
-        ("dynamic_time_warping", 500, 1.12e-3),
-        ("edit_distance", 200, 2.75e-6),
-        ("edit_distance", 600, 1.5e-5),
-        ("edit_distance", 2000, 1.3e-4),
+        # columns/alignments.json and the logs of the models; the command; times.tsv; du
+        pytest.param(demonstration, 4.0e6, 1.48, 483, 106, 1.5, id="demonstration"),
+        # benchmarks/whole.py: 4,999 sequences of 28 classes
+        pytest.param(lambda: automatic(SIZES, 380), 15.5e6, 4.9, 1890, 359, 2, id="whole"),
     ],
 )
-def test_a_score_of_a_kernel_is_asked_for_by_what_it_took(kernel, size, measured):
-    seconds = costs.kernel_seconds({"name": kernel}, size)
-    assert 1.5 <= costs.SPARE * seconds / measured <= 10
-    # And wherever scores are computed.
-    gathering = costs.gathering_seconds(STATISTICS, 30, seconds).on(8)
-    selection = costs.selection_seconds(STATISTICS, 3000, "uniform", seconds).on(8)
-    assert min(gathering, selection) >= 3000 * seconds
+def test_estimates_are_near_to_what_runs_took(run, pairs, minutes, megabytes, disk, factor):
+    run = run()
+    told = run.pairs, run.minutes(2), run.memory_mb, run.disk_mb
+    for estimate, taken in zip(told, (pairs, minutes, megabytes, disk), strict=True):
+        assert taken / factor < estimate < factor * taken
 
 
-def test_a_window_spares_time_warping_all_but_a_band():
-    def seconds(window):
-        return costs.kernel_seconds({"name": "dynamic_time_warping", "window": window}, 500)
-
-    assert seconds(10) < 0.1 * seconds(None)
-    assert seconds(1000) == seconds(None)
-
-
-def test_classification_follows_landmarks_lengths_and_strands():
-    """100 MB of 350 residues each, 11,000 landmarks: 257 minutes by parasail on four threads."""
-    by_parasail = costs.classification_seconds(100, 11_000, 11_000 * 350, by_parasail=True)
-    assert 1.5 <= costs.SPARE * by_parasail.on(4) / 60 / 257 <= 10
-    seconds = costs.classification_seconds(100, 11_000, 11_000 * 350)
-    pairs = 100e6 / 350 * 11_000
-    aligned = costs.alignment_seconds({"lengths": {"mean": 350}}, pairs)
-    assert seconds.shared == pytest.approx(aligned.shared, rel=1e-12)
-    both = costs.classification_seconds(200, 11_000, 11_000 * 350)
-    assert both.on(4) == pytest.approx(2 * seconds.on(4))
-    assert costs.classification_seconds(100, 0, 0).on(4) < 100  # of a matrix: nothing is aligned
+def test_more_cores_are_less_time_until_one_job_is_all():
+    run = automatic(SIZES, 380)
+    one, two, many = (run.minutes(cores) for cores in (1, 2, 1000))
+    assert two == pytest.approx(one / 2, rel=0.2)
+    longest = max(run.training(name, "r0f0").on(1) for name in run.plan.trained_selectors)
+    assert longest / 60 < many < two
 
 
-def test_classification_by_a_kernel_is_of_one_thread():
-    """6 MB of vectors: a million numbers, so 10,000 vectors, with 200 landmarks."""
-    kernel = {"name": "dynamic_time_warping"}
-    seconds = costs.comparison_seconds(text_mb=6, landmarks=200, size=100, kernel=kernel)
-    assert seconds.on(8) == seconds.on(1)
-    pairs = 10_000 * 200
-    expected = 6 * 0.5 + pairs * (costs.kernel_seconds(kernel, 100) + 5e-9)
-    assert seconds.on(1) == pytest.approx(expected, rel=1e-12)
+def test_more_and_longer_sequences_cost_more():
+    few, many = automatic(SIZES, 380), automatic([3 * size for size in SIZES], 380)
+    longer = automatic(SIZES, 760)
+    for figure in ("pairs", "memory_mb", "disk_mb"):
+        assert getattr(many, figure) > getattr(few, figure)
+    assert longer.pairs == few.pairs
+    assert few.minutes(2) < longer.minutes(2) < many.minutes(2)
 
 
-LINES = asked.lines()
+def test_unknown_objects_take_pairs_and_time():
+    plain = automatic([60] * 10, 100)
+    told = automatic([60] * 10, 100, unknown={"false_alarms": 0.05})
+    assert told.pairs > plain.pairs
+    assert told.minutes(1) > plain.minutes(1)
 
 
-def test_the_benchmark_is_all_there():
-    stages = {"read", "align", "columns", "landmarks", "factor", "predict"}
-    assert {line.stage for line in LINES} == stages | set(LEARNERS)
-    assert max(line.n for line in LINES) == 1_000_000
-    assert max(line.m for line in LINES) == 4000
+def by_hand(selector, data, tested=FOLDS, length=0, learner=None, **more):
+    """One recipe, of the nearest landmark unless a learner is given."""
+    recipe = {"name": "one", "selector": "own", "learner": "near", "transform": "raw"}
+    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"from_file_names": True}}
+    if not length:
+        source = {"type": "matrix", "matrix": "x.csv", "labels": {"lines": "y.txt"}}
+    config = {
+        "datasets": {"mine": {"source": source}},
+        "selectors": {"own": selector},
+        "learners": {"near": learner or {"method": "nearest_landmark"}},
+        "recipes": [recipe],
+    }
+    return of_config(config, statistics(data, length), tested, **more)
 
 
-@pytest.mark.parametrize("line", [line for line in LINES if line.used_seconds >= 1])
-def test_each_stage_is_asked_for_by_what_it_took(line):
-    """Of the stored benchmark, without the minutes of the start: nothing is measured here."""
-    assert 1.5 <= line.asked_seconds / line.used_seconds <= 10, line
+@pytest.mark.parametrize(
+    ("selector", "landmarks"),
+    [
+        ({"method": "uniform", "budget": 30}, (30, 30)),
+        ({"method": "uniform", "budget": {"share": 0.25}}, (40, 50)),
+        ({"method": "all"}, (160, 200)),
+        ({"method": "meb", "transform": "raw"}, (10, 10)),  # five of each ball
+    ],
+)
+def test_landmarks_of_a_training_part(selector, landmarks):
+    run = by_hand(selector, [100, 100])
+    assert (run.landmarks("own", "r0f0"), run.landmarks("own")) == landmarks
 
 
-@pytest.mark.parametrize("line", [line for line in LINES if line.used_mb])
-def test_each_stage_is_asked_for_by_the_memory_that_it_took(line):
-    assert 1.4 <= line.asked_mb / line.used_mb <= 4.5, line
+def test_landmarks_of_a_table_are_counted():
+    selector = {"method": "given", "table": "kept.tsv"}
+    run = by_hand(selector, [100, 100], length=50, given={("own", "all"): 50})
+    assert (run.landmarks("own", "r0f0"), run.landmarks("own")) == (40, 50)
+
+
+def test_pairs_of_one_part_are_those_of_all_with_the_landmarks():
+    run = by_hand({"method": "uniform", "budget": 30}, [100, 100], tested={}, length=50)
+    assert run.pairs == 200 * 30 - 30 * 31 / 2
+    assert run.disk_mb > SCORE_BYTES * 200 * 30 / 1e6
+
+
+def test_a_matrix_aligns_nothing_and_asks_nothing_of_a_query():
+    run = by_hand({"method": "uniform", "budget": 30}, [100, 100])
+    assert run.pairs == 0
+    assert query_costs.queries(run) == []
+    assert 0 < run.minutes(2) < 2
+
+
+def test_scores_that_a_kernel_computes_take_time():
+    plain, warped = (
+        by_hand({"method": "uniform", "budget": 30}, [1000, 1000], of_score=seconds)
+        for seconds in (0.0, 1e-3)
+    )
+    pairs = 2000 * int(plain.union)
+    assert 60 * (warped.minutes(1) - plain.minutes(1)) == pytest.approx(1e-3 * pairs)
+
+
+def test_queries_are_those_of_the_final_recipe_or_of_all():
+    (query,) = query_costs.queries(demonstration())
+    assert (query.recipe, query.alignments, query.more) == ("cascade-60", 60, 0)
+    queries = query_costs.queries(automatic(SIZES, 380))
+    assert [round(query.alignments) for query in queries] == [61, 121, 121, 501, 4001, 4001, 4001]
+    assert [query.more for query in queries] == [200, 0, 200, 0, 0, 0, 0]
+    assert [query.relatives for query in queries] == [100] * 7
+    assert queries[0].hours < queries[3].hours < queries[5].hours
+    assert queries[5].hours == query_costs.million_hours(query_costs.query_seconds(4001, 380, 380))
+
+
+@pytest.mark.parametrize(
+    ("landmarks", "relatives"), [(30, 100), (150, 50), (200, 0)], ids=["few", "many", "all"]
+)
+def test_the_most_of_a_query_is_with_all_relatives(landmarks, relatives):
+    """Landmarks have been aligned; what is asked has to be searched for, in each record."""
+    given = {"method": "uniform", "budget": landmarks}, [100, 100]
+    (query,) = query_costs.queries(by_hand(*given, length=50))
+    base = landmarks + 1
+    assert (query.alignments, query.more, query.relatives) == (base, 0, relatives)
+    assert query.hours == query_costs.million_hours(query_costs.query_seconds(base, 50, 50))
+    searched = 200 if relatives else 0
+    most = query_costs.query_seconds(base + relatives, 50, 50, asked=relatives, searched=searched)
+    assert query.most_hours == query_costs.million_hours(most)
+    run = by_hand(*given, length=50)
+    run.has_evalues = False
+    (query,) = query_costs.queries(run)
+    assert (query.relatives, query.most_hours) == (0, query.hours), "without E-values none"
+
+
+def test_the_most_of_a_cascade_is_with_what_it_asks():
+    query, *others = query_costs.queries(automatic(SIZES, 380))
+    given = {"asked": query.more, "searched": 4999, "inducing": 4000}
+    of_most = query_costs.query_seconds(61 + query.more, 380, 380, **given)
+    assert query.most_hours == query_costs.million_hours(of_most)
+    assert all(query.most_hours > query.hours for query in others)
+
+
+def test_a_part_has_its_share_of_the_records_with_several_labels():
+    """Each of 200 records has one or two of the classes."""
+    counted = {"labels_per_record": {"1": 150, "2": 50}, "several": True}
+    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"pattern": "(.)", "multiple": "all"}}
+    data = statistics([130, 120], 100, **counted) | {"distinct": 200}
+    run = of_config({"datasets": {"mine": {"source": source}}}, data)
+    assert run.n == 200
+    assert run.minutes(2) > 0
+
+
+def jobs(run):
+    """Return the costs of all jobs, with a name each."""
+    selector = run.plan.trained_selectors[0]
+    made = {"training": run.training(selector, "r0f0"), "competing": run.competing("r0f0")}
+    made |= {stage: run.block(stage) for stage in ("class_scores", "columns")}
+    made["classifying"] = run.classifying(100)
+    for name in ("reading", "grouping", "clustering", "gathering", "selecting", "finishing"):
+        made[name] = getattr(run, name)()
+    return made | {"unknown": run.unknown()}
+
+
+def test_each_job_costs_more_with_more_records():
+    held_out = {"unknown": {"x": 100}}
+    few, many = (
+        jobs(of_config(yaml.safe_load((ROOT / "config.yaml").read_text()), one))
+        for one in (statistics([60] * 14, 90, **held_out), statistics([6000] * 14, 90, **held_out))
+    )
+    for name, cost in few.items():
+        assert many[name].mb > cost.mb, name
+        assert many[name].on(2) >= cost.on(2), name
+
+
+def test_a_job_of_a_block_has_its_share_of_the_pairs():
+    run = by_hand({"method": "uniform", "budget": 300}, [1000, 1000], tested={}, length=100)
+    pairs = (2000 * 300 - 300 * 301 / 2) / run.plan.config["alignment"]["blocks"]
+    of_pair = query_costs.pair_seconds(100, 100)
+    assert run.block("columns").shared == pytest.approx(pairs * of_pair)
+    assert run.block("columns").mb == pytest.approx(2000 * 1200 / 1e6 + pairs * 100 / 1e6)
+    assert run.block("class_scores").shared == 0
+    assert run.clustering().shared == pytest.approx(
+        3 * 1000**2 * query_costs.pair_seconds(100, 100, True)
+    )
 
 
 def test_rows_by_tiles_have_a_bound_and_others_have_none():
-    data, square = statistics(100_000), 16 * 8 * 1000**2 / 1e6
-    held = costs.BASE_MB + 100_000 * (1000 + 2 * 200) / 1e6 + square
-    assert costs.learning_mb(data, 1000, 2048) == pytest.approx(held + 2048)
-    assert costs.learning_mb(data, 1000, None) == pytest.approx(held + 48 * 1e8 / 1e6)
-    few = statistics(1000)
-    assert costs.learning_mb(few, 1000, 2048) - costs.learning_mb(few, 1, 2048) < 128
+    """Of 100,000 records and 1,000 landmarks; sequences of 200 residues."""
+    tiled, held = (
+        by_hand({"method": "uniform", "budget": 1000}, [50_000] * 2, {}, 200, learner=learner)
+        for learner in ({"method": "sf_lsm", "ridge": 0.1}, {"method": "linear_svc"})
+    )
+    data, by_class = 100_000 * 1400 / 1e6, 8 * 2 * 100_000 * 5 / 1e6
+    assert tiled.training("own", "all").mb == pytest.approx(2048 + data + 40 + by_class)
+    assert held.training("own", "all").mb == pytest.approx(48 * 100 + data + 40 + by_class)
 
 
-@pytest.mark.parametrize("landmarks", [0, 200, 4000])
-def test_rows_have_what_is_left_of_less_memory(landmarks):
-    def rows(given):
-        return costs.rows_mb(given, landmarks, 2048)
+def test_classification_follows_alignments_and_lengths():
+    """100 MB of 350 residues each, 11,000 landmarks: 257 minutes by parasail on four threads."""
+    selector = {"method": "uniform", "budget": 11_000}
+    run = by_hand(selector, [10_000] * 2, length=350)
+    run.by_parasail, run.has_evalues = True, False
+    assert 1.5 <= SPARE * run.classifying(100).on(4) / 60 / 257 <= 10
 
-    assert rows(100_000) == 2048
-    square = costs.square_mb(landmarks)
-    assert rows(costs.BASE_MB + square + 500) == pytest.approx(500)
-    assert rows(100) == 64
-    # A job that is given what it asks for is not in want of any.
-    data = statistics(500_000)
-    assert rows(costs.learning_mb(data, landmarks, 2048)) >= min(48 * 0.5 * landmarks, 2048)
+
+def test_costs_of_results_are_by_what_is_there(tmp_path):
+    config = complete_configuration(configuration(fasta_source()))
+    plan = DatasetPlan(config, "mine")
+    with pytest.raises(InputError, match="summary.json"):
+        RunCosts.of_results(plan, tmp_path)
+    (tmp_path / "dataset").mkdir()
+    data = statistics([50] * 4, 0)
+    summary = {"statistics": data, "kernel": {"name": "linear"}}
+    write_json(tmp_path / "dataset" / "summary.json", summary)
+    np.save(tmp_path / "dataset" / "vectors.npy", np.zeros((200, 30)))
+    (selector,) = plan.selectors
+    table = tmp_path / "landmarks" / selector / "r0f0.tsv"
+    table.parent.mkdir(parents=True)
+    table.write_text("row\n1\n2\n5\n")
+    run = RunCosts.of_results(plan, tmp_path, "r0f0")
+    assert run.landmarks(selector, "r0f0") == 3
+    assert run.of_score == pytest.approx(kernel_seconds({"name": "linear"}, 30), rel=0.05)
+    outer = config["datasets"]["mine"]["folds"]["k"]
+    assert [*run.tested.values()] == [1 / outer] * outer + [0.0]

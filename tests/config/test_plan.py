@@ -114,13 +114,14 @@ def test_folds_end_with_all(tmp_path):
 def test_tiles_are_what_all_learners_read():
     found = plan(recipe("one", "balls"), recipe("two", "drawn", learner="nearest"))
     by_tiles = {
-        name: all(learner.by_tiles for learner in found.learners(name))
+        name: all(learner.by_tiles for learner in map(found.learner, found.recipes(name)))
         for name in found.trained_selectors
     }
     assert by_tiles["balls"]
     SVC = {"method": "linear_svc"}
     config = {**found.config, "learners": {"ikfd": LEARNERS["ikfd"], "nearest": SVC}}
-    (learner,) = DatasetPlan(config, "mine").learners("drawn")
+    found = DatasetPlan(config, "mine")
+    (learner,) = map(found.learner, found.recipes("drawn"))
     assert not learner.by_tiles
 
 
@@ -178,9 +179,9 @@ def test_jobs_that_are_timed():
 def test_learners_of_a_tree_are_counted_with_all_that_inner_folds_try(learn, times):
     found = plan(recipe("one", "balls"))
     found.config["learners"]["ikfd"]["ridge"] = "inner"
-    (own,) = found.learners("balls")
+    (own,) = map(found.learner, found.recipes("balls"))
     found.settings["levels"] = {"learn": learn}
-    (again,) = found.learners("balls")
+    (again,) = map(found.learner, found.recipes("balls"))
     assert len(again.choices()) == times * len(own.choices()) > 1
     for name in ("method", "by_tiles", "needs_factor", "settings"):
         assert getattr(again, name) == getattr(own, name)

@@ -1,6 +1,4 @@
-"""The subcommands of ``kreinflow``, one module each.
+"""The subcommands of ``kreinflow``, one module each; ``main`` imports the one that runs.
 
-A module has its line of help ``HELP``, ``add(parser)``, which adds its arguments, and
-``run(options)``. What takes long to import is imported where it is used, so that the help appears
-at once.
+A module has ``add(parser)``, which adds its arguments, and ``run(options)``.
 """

@@ -4,12 +4,9 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kreinflow.base.errors import InputError
-
-if TYPE_CHECKING:
-    from kreinflow.classify.model_file import Model
+from kreinflow.classify.model_file import Model
 
 
 def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,32 +38,6 @@ def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of all commands that run the workflow."""
-    parser.add_argument(
-        "--cores",
-        metavar="N",
-        type=_cores,
-        help="cores to use (default: all, or those of the profile)",
-    )
-    parser.add_argument(
-        "--profile",
-        metavar="NAME",
-        help="profile of Snakemake: a folder of yours, or one that is shipped, such as slurm",
-    )
-    parser.add_argument(
-        "--verbose", action="store_true", help="Snakemake's own output in place of one line"
-    )
-    parser.epilog = "All further arguments go to Snakemake, such as --dry-run, or a target."
-
-
-def _cores(text: str) -> str:
-    """Return a number of cores, or ``all``, as Snakemake takes it."""
-    if text != "all" and not (text.isdecimal() and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r}: give a number from 1, or 'all'")
-    return text
-
-
 def vectors_of(options: argparse.Namespace) -> Path | None:
     """Return the table of vectors that the options name, if they name one."""
     return None if options.vectors is None else Path(options.vectors)
@@ -74,8 +45,6 @@ def vectors_of(options: argparse.Namespace) -> Path | None:
 
 def model_to_ask(options: argparse.Namespace) -> "Model":
     """Read the model with the records that the options name, and say so if it lacks some."""
-    from kreinflow.classify.model_file import Model  # slow to import
-
     model = Model.load(options.model, options.records)
     if model.lacks_records:
         print(

@@ -6,18 +6,34 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    from kreinflow.config.plan import DatasetPlan
-    from kreinflow.config.run_costs import Query, RunCosts
-    from kreinflow.sequences.dataset import Dataset
-    from kreinflow.sequences.partition import Partition
+from kreinflow.answering.label_sets import records_needed
+from kreinflow.answering.reject_threshold import RejectRule
+from kreinflow.base.wording import plural
+from kreinflow.commands.progress import in_short
+from kreinflow.compare.kinds import twins_of
+from kreinflow.config.configuration import load_configuration
+from kreinflow.config.costs import RunCosts
+from kreinflow.config.fit_costs import kernel_seconds
+from kreinflow.config.plan import DatasetPlan
+from kreinflow.config.preflight import check_dataset, check_files
+from kreinflow.config.query_costs import Query, queries
+from kreinflow.fitting.fit_cascade import sample_size
+from kreinflow.landmarks.stage import given_landmarks
+from kreinflow.sequences.dataset import Dataset, without_unknown
+from kreinflow.sequences.folds import assign_folds
+from kreinflow.sequences.labels import differ_in_case
+from kreinflow.sequences.partition import ALL, Partition, partition_of
+from kreinflow.sequences.payload import Compared
+from kreinflow.sequences.record_vectors import shared_vectors, with_vectors
+from kreinflow.sequences.scores import evidence_of, read_scheme, transforms_of
+from kreinflow.sequences.sources.registry import make_source
+from kreinflow.sequences.strands import strand_advice
 
-HELP = "check a configuration and its input, run nothing"
 NO_TEST = (
     "unknown: nothing is tested, as there are no E-values: they are of local alignments. Leave "
     "'unknown' out."
@@ -32,10 +48,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Check everything, and print a line for each data set."""
-    from kreinflow.compare.kinds import twins_of
-    from kreinflow.config.configuration import load_configuration
-    from kreinflow.config.preflight import check_files
-
     config = load_configuration(options.config)
     twins_of(config["datasets"])  # refuses names that the comparison needs
     data = Path(options.data if options.data is not None else config["data"])
@@ -78,8 +90,6 @@ class Checked:
 
     def ready(self) -> str:
         """Return what the data set has, in one line."""
-        from kreinflow.base.wording import plural
-
         whole, dataset = self.whole, self.dataset
         drops = {reason: entry["count"] for reason, entry in dataset.statistics["dropped"].items()}
         why = ", ".join(f"{count} {reason}" for reason, count in drops.items())
@@ -96,10 +106,6 @@ class Checked:
 
     def advice(self) -> list[str]:
         """Return what looks like a mistake, a sentence or two each."""
-        from kreinflow.sequences.labels import differ_in_case
-        from kreinflow.sequences.record_vectors import shared_vectors
-        from kreinflow.sequences.strands import strand_advice
-
         whole, dataset = self.whole, self.dataset
         said = [] if whole.vectors is None else [f"{shared_vectors(whole)}."]
         said += [
@@ -142,15 +148,6 @@ def checked(
     ------
     InputError
     """
-    from kreinflow.config.plan import DatasetPlan
-    from kreinflow.config.preflight import check_dataset
-    from kreinflow.sequences.dataset import without_unknown
-    from kreinflow.sequences.folds import assign_folds
-    from kreinflow.sequences.partition import partition_of
-    from kreinflow.sequences.record_vectors import with_vectors
-    from kreinflow.sequences.scores import evidence_of, read_scheme, transforms_of
-    from kreinflow.sequences.sources.registry import make_source
-
     plan, part = DatasetPlan(config, name), config["datasets"][name]
     source = make_source(part["source"], data, plan.separator)
     whole = source.load(source.alphabet(part["scoring"]), config["seed"], part["unknown"])
@@ -169,14 +166,9 @@ def checked(
 def _run_costs(
     plan: "DatasetPlan", dataset: "Dataset", partition: "Partition", data: Path
 ) -> "RunCosts":
-    from kreinflow.config.costs import kernel_seconds
-    from kreinflow.config.run_costs import RunCosts
-    from kreinflow.landmarks.stage import given_landmarks
-    from kreinflow.sequences.payload import Compared
-
     tested = {fold: float(partition.testing(fold).mean()) for fold in partition.names}
     tables = {name: given_landmarks(dataset, own, data) for name, own in plan.selectors.items()}
-    given = {name: len(rows) for name, rows in tables.items() if rows is not None}
+    given = {(name, ALL): len(rows) for name, rows in tables.items() if rows is not None}
     of_score = 0.0
     if isinstance(dataset.payload, Compared):
         kernel = dataset.payload.kernel_settings
@@ -188,23 +180,21 @@ def _run_costs(
 
 def _cost_of_run(run: "RunCosts", cores: int) -> list[str]:
     """Return what a run and a new sequence are expected to take, a sentence each."""
-    from kreinflow.base.wording import plural
-
     aligned = f"{in_short(run.pairs)} pairs to align, " if run.pairs else ""
     said = [
         f"about {aligned}{_time(run.minutes(cores))} on {plural(cores, 'core')}, "
         f"{_size(run.memory_mb)} of memory for the largest job, {_size(run.disk_mb)} of disk"
     ]
-    if queries := run.queries():
-        counts = _span([f"{query.alignments:,.0f}" for query in _ends(queries, "alignments")])
-        least, largest = (query.hours for query in _ends(queries, "hours"))
-        most = max(query.most_hours for query in queries)
+    if found := queries(run):
+        counts = _span([f"{query.alignments:,.0f}" for query in _ends(found, "alignments")])
+        least, largest = (query.hours for query in _ends(found, "hours"))
+        most = max(query.most_hours for query in found)
         hours = _span([in_short(least), in_short(most)])
         ranges = " to " in counts or least != largest
-        which = f" ({queries[0].recipe})" if len(queries) == 1 else ", by the recipe" * ranges
+        which = f" ({found[0].recipe})" if len(found) == 1 else ", by the recipe" * ranges
         further = {
-            "a cascade is unsure": max(query.more for query in queries),
-            "it may be unknown": max(query.relatives for query in queries),
+            "a cascade is unsure": max(query.more for query in found),
+            "it may be unknown": max(query.relatives for query in found),
         }
         more = [f"up to {count:,.0f} more where {why}" for why, count in further.items() if count]
         unsure = f", and {', '.join(more)}" if more else ""
@@ -225,21 +215,6 @@ def _span(figures: list[str]) -> str:
     return " to ".join(dict.fromkeys(figures))
 
 
-def in_short(value: float) -> str:
-    """Return a number with two digits.
-
-    Examples
-    --------
-    >>> [in_short(value) for value in (0.0972, 3.04, 8240.0, 4_795_632.0, 1.6e10)]
-    ['0.097', '3', '8,200', '4.8 million', '16 billion']
-    """
-    for unit, word in ((1e9, "billion"), (1e6, "million")):
-        if value >= unit:
-            return f"{in_short(value / unit)} {word}"
-    rounded = float(f"{value:.2g}")
-    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
-
-
 def _time(minutes: float) -> str:
     if minutes > 90:
         return f"{in_short(minutes / 60)} hours"
@@ -253,10 +228,6 @@ def _size(megabytes: float) -> str:
 
 def _too_few(dataset: "Dataset", partition: "Partition", false_alarms: float) -> str:
     """Return what to say where so few false alarms cannot be kept, as records are few."""
-    from kreinflow.answering.label_sets import records_needed
-    from kreinflow.fitting.fit_cascade import sample_size
-    from kreinflow.sequences.partition import ALL
-
     needed, classes = records_needed(1 - false_alarms), len(dataset.classes)
     sizes = [int(partition.training(fold).sum()) for fold in (*partition.names, ALL)]
     fewest = sample_size(min(sizes), classes)
@@ -272,10 +243,6 @@ def _too_few(dataset: "Dataset", partition: "Partition", false_alarms: float) ->
 
 def _accepts_nothing(dataset: "Dataset", config: Mapping[str, Any]) -> str:
     """Return what to say where records are too few for any prediction to be accepted."""
-    import numpy as np
-
-    from kreinflow.answering.reject_threshold import RejectRule
-
     if dataset.memberships is not None:  # each label has a threshold of its own
         return ""
     n = len(dataset.ids)

@@ -6,9 +6,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from kreinflow.alignment.backends import backend_named
 from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import limited
+from kreinflow.base.wording import plural
+from kreinflow.classify.acceptance import accepting
+from kreinflow.classify.classification import classify_batches, first_faults, write_tables
+from kreinflow.classify.evidence import Evidence
+from kreinflow.classify.model_file import Model
+from kreinflow.classify.new_objects import Options
 from kreinflow.commands.arguments import (
     add_scoring_arguments,
     check_at_least_one,
@@ -17,11 +26,8 @@ from kreinflow.commands.arguments import (
     vectors_of,
 )
 from kreinflow.commands.outputs import output, refuse_one_file
+from kreinflow.files.tables import table_text
 
-if TYPE_CHECKING:
-    from kreinflow.classify.evidence import Evidence
-
-HELP = "classify new objects with a model"
 BACKENDS = ("auto", "parasail")
 """Those of :mod:`kreinflow.alignment.backends`, which is slow to import; the default first."""
 
@@ -92,11 +98,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _list_landmarks(options: argparse.Namespace) -> None:
-    import pandas as pd
-
-    from kreinflow.classify.model_file import Model
-    from kreinflow.files.tables import table_text
-
     with output("-o", options.output, options.model, options.input) as write:
         model = Model.load(options.model)
         write(table_text(pd.DataFrame({"id": model.landmark_ids, "label": model.landmark_labels})))
@@ -110,9 +111,6 @@ def _evidence(
     if options.evidence is None:
         yield None
         return
-    from kreinflow.base.wording import plural
-    from kreinflow.files.tables import table_text
-
     refuse_one_file((options.output, options.evidence))
     pieces = rows = alignments = 0
     with output("--evidence", options.evidence, *inputs) as write:
@@ -132,17 +130,6 @@ def _evidence(
 
 
 def _classify(options: argparse.Namespace) -> None:
-    from kreinflow.alignment.backends import backend_named
-    from kreinflow.base.numerics import limited
-    from kreinflow.base.wording import plural
-    from kreinflow.classify.acceptance import accepting
-    from kreinflow.classify.classification import (
-        classify_batches,
-        first_faults,
-        write_tables,
-    )
-    from kreinflow.classify.new_objects import Options
-
     if options.input is None:
         raise InputError(
             "classify: name the FASTA file, matrix or vectors to classify behind the model."

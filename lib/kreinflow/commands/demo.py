@@ -5,9 +5,10 @@ import json
 from pathlib import Path
 
 from kreinflow.base.errors import InputError
-from kreinflow.commands.arguments import add_run_arguments
-
-HELP = "run the demonstration: 960 domains of 16 protein families, which are shipped"
+from kreinflow.commands.run import add_run_arguments, run_workflow
+from kreinflow.config.configuration import read_configuration
+from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
+from kreinflow.report.names import CONFIG
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -17,11 +18,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run the workflow on the shipped config and data."""
-    from kreinflow.commands.workflow import run_workflow  # slow to import
-    from kreinflow.config.configuration import read_configuration
-    from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
-    from kreinflow.report.names import CONFIG
-
     data = json.dumps(str(WORKFLOW_FOLDER), ensure_ascii=False)  # Snakemake reads it as YAML
     own, there = WORKFLOW_FOLDER / "config.yaml", Path("results", CONFIG)
     results = read_configuration(there) if there.is_file() else {}

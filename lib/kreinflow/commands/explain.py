@@ -4,6 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from kreinflow.classify.explanation import alignments, explain
+from kreinflow.classify.explanation_text import explanation_text
+from kreinflow.classify.new_objects import Options
 from kreinflow.commands.arguments import (
     add_scoring_arguments,
     check_at_least_one,
@@ -12,8 +15,7 @@ from kreinflow.commands.arguments import (
     vectors_of,
 )
 from kreinflow.commands.outputs import is_standard_output, output
-
-HELP = "tell what speaks for one answer: the nearest members of two classes, the contributions"
+from kreinflow.files.tables import table_text
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -62,11 +64,6 @@ def run(options: argparse.Namespace) -> None:
 
 def _explained(options: argparse.Namespace) -> tuple[str, str]:
     """Return the table of all landmarks or records, and the explanation."""
-    from kreinflow.classify.explanation import alignments, explain
-    from kreinflow.classify.explanation_text import explanation_text
-    from kreinflow.classify.new_objects import Options
-    from kreinflow.files.tables import table_text
-
     model = model_to_ask(options)
     asked = Options(options.threads, options.strand == "both", vectors=vectors_of(options))
     found = explain(model, Path(options.input), options.id, options.show, asked)

@@ -2,9 +2,9 @@
 
 import argparse
 
+from kreinflow.classify.inspection import exported_landmarks
+from kreinflow.classify.model_file import Model
 from kreinflow.commands.outputs import output
-
-HELP = "write the landmarks of a model to a file"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +21,5 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the landmarks."""
-    from kreinflow.classify.inspection import exported_landmarks
-    from kreinflow.classify.model_file import Model
-
     with output("--landmarks", options.landmarks, options.model) as write:
         write(exported_landmarks(Model.load(options.model), options.landmarks))

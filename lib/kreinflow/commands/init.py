@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 
 from kreinflow.base.errors import InputError
+from kreinflow.commands.check import checked
+from kreinflow.commands.outputs import is_standard_output, output
+from kreinflow.commands.proposing.proposal import propose
+from kreinflow.config.preflight import check_files
 
-HELP = "look at your data and write a commented config for them"
 CORES = 8
 """Of the estimate in the config, which is the same on any machine."""
 
@@ -36,11 +39,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Look, check, write the config, and print what was found."""
-    from kreinflow.commands.check import checked
-    from kreinflow.commands.outputs import is_standard_output, output
-    from kreinflow.commands.proposing.proposal import propose
-    from kreinflow.config.preflight import check_files
-
     name = options.output
     if "-" in (*options.input, options.labels):
         raise InputError("standard input (-) cannot be named in a config. Give a file.")

@@ -4,8 +4,8 @@ import argparse
 import json
 
 from kreinflow.base.errors import printable
-
-HELP = "tell what a model is and how it was made"
+from kreinflow.classify.inspection import describe_model, description_text
+from kreinflow.classify.model_file import Model
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -16,9 +16,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the description."""
-    from kreinflow.classify.inspection import describe_model, description_text
-    from kreinflow.classify.model_file import Model
-
     description = describe_model(Model.load(options.model))
     if options.json:
         print(json.dumps(description, indent=2, ensure_ascii=False))

@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 
 from kreinflow import __version__
 from kreinflow.base.errors import (
@@ -15,36 +16,31 @@ from kreinflow.base.errors import (
     exit_code_of,
     memory_shortage,
 )
-from kreinflow.commands import (
-    check,
-    classify,
-    compare,
-    demo,
-    explain,
-    export,
-    init,
-    inspect,
-    report,
-    run,
-    schema,
-    update,
-)
 
 COMMANDS = {
-    "init": init,
-    "demo": demo,
-    "check": check,
-    "run": run,
-    "report": report,
-    "compare": compare,
-    "classify": classify,
-    "inspect": inspect,
-    "export": export,
-    "explain": explain,
-    "update": update,
-    "schema": schema,
+    "init": ("init", "look at your data and write a commented config for them"),
+    "demo": (
+        "demo",
+        "run the demonstration: 960 domains of 16 protein families",
+    ),
+    "check": ("check", "check a configuration and its input, run nothing"),
+    "run": ("run", "run the workflow: from a config to a report and a model"),
+    "report": ("report", "make the page of finished results again"),
+    "compare": ("run", "compare with BLAST and other tools on the same folds"),
+    "classify": ("classify", "classify new objects with a model"),
+    "inspect": ("inspect", "tell what a model is and how it was made"),
+    "export": ("export", "write the landmarks of a model to a file"),
+    "explain": (
+        "explain",
+        "tell what speaks for one answer: the nearest members of two classes, the contributions",
+    ),
+    "update": (
+        "update",
+        "train a model again with more records, keeping the scores that it was learned from",
+    ),
+    "schema": ("schema", "print the JSON schema of the config: all keys, defaults"),
 }
-"""The subcommands, as the help lists them."""
+"""The subcommands, as the help lists them: the module, and a line of help."""
 
 _OF_SNAKEMAKE = ("demo", "run", "compare")
 """Those that hand arguments which they do not know to Snakemake."""
@@ -52,11 +48,6 @@ _OF_SNAKEMAKE = ("demo", "run", "compare")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 2 for the user's fault, 1 for ours."""
-    parser = _parser()
-    options, more = parser.parse_known_args(arguments)
-    options.more = more
-    if more and options.command not in _OF_SNAKEMAKE:
-        parser.error(f"unrecognized arguments: {' '.join(more)}")
     # Where they are closed, print would write messages to whatever is open.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
@@ -68,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # as standard error: no letter is a fault
     try:
         with ending_tidily():
+            options = _options(sys.argv[1:] if arguments is None else arguments)
             options.run(options)
         sys.stdout.flush()  # else what cannot be written is noticed only behind the exit code
     except KeyboardInterrupt as interrupt:
@@ -81,19 +73,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options of the command, whose module alone is imported."""
     parser = argparse.ArgumentParser(
         prog="kreinflow",
         description="Classifiers from indefinite similarities, with a few landmarks.",
     )
     parser.add_argument("--version", action="version", version=f"kreinflow {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, module in COMMANDS.items():
+    for name, (module, line) in COMMANDS.items():
         abbreviated = name not in _OF_SNAKEMAKE  # options of Snakemake may begin alike
-        command = commands.add_parser(name, help=module.HELP, allow_abbrev=abbreviated)
-        module.add(command)
-        command.set_defaults(run=module.run)
-    return parser
+        command = commands.add_parser(name, help=line, allow_abbrev=abbreviated)
+        if arguments and name == arguments[0]:
+            chosen = import_module(f"kreinflow.commands.{module}")
+            chosen.add(command)
+            command.set_defaults(run=chosen.run)
+    options, more = parser.parse_known_args(arguments)
+    options.more = more
+    if more and options.command not in _OF_SNAKEMAKE:
+        parser.error(f"unrecognized arguments: {' '.join(more)}")
+    return options
 
 
 def _tell(error: Exception) -> int:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from kreinflow.base.errors import InputError, KreinflowError, unwritable
+from kreinflow.files.atomic import replacing
 
 STANDARD_OUTPUT = "-"
 """The name of standard output."""
@@ -112,8 +113,6 @@ def _standard_output() -> BinaryIO:
 
 def _opened(name: str, stack: ExitStack) -> BinaryIO:
     """Open any other output, closed by ``stack``; a ValueError says why it cannot be one."""
-    from kreinflow.files.atomic import replacing
-
     if not name:
         raise ValueError("names no file. Give it a name.")
     if os.path.basename(name) in ("", ".", "..") or os.path.isdir(name):

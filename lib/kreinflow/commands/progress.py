@@ -1,11 +1,10 @@
-"""The line that says how far a run is, and the messages above it."""
+"""The line that says how far a run is, the messages above it, and the time that is left."""
 
 import os
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from typing import TextIO
-
-from kreinflow.commands.check import in_short
 
 _REDRAWN, _PLAIN = 0.5, 30.0
 """Seconds between two looks of the line on a terminal, and between two plain lines at least."""
@@ -24,8 +23,8 @@ class ProgressLine:
     ----------
     jobs, total : int
         Those that are done, and all of the run; 0 until they are known.
-    aligned, expected : float
-        Alignments that jobs told of, and those of the whole run; 0 where they are not known.
+    aligned : float
+        Alignments that jobs told of.
     now : callable
         The clock.
     end : float or None
@@ -37,7 +36,7 @@ class ProgressLine:
         self._terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
         self.start = self._shown = clock()
         self.jobs = self.total = 0
-        self.aligned = self.expected = 0.0
+        self.aligned = 0.0
         self.end: float | None = None
 
     def text(self) -> str:
@@ -46,8 +45,7 @@ class ProgressLine:
             return "starting"
         parts = [f"{self.jobs} of {self.total} jobs"]
         if self.aligned:
-            of_all = f" of {in_short(self.expected)}" if self.expected > self.aligned else ""
-            parts.append(f"{in_short(self.aligned)}{of_all} alignments")
+            parts.append(f"{in_short(self.aligned)} alignments")
         if self.end is not None and self.end > self.now():
             parts.append(_left(self.end - self.now()))
         return ", ".join(parts)
@@ -86,6 +84,56 @@ class ProgressLine:
             self._stream.flush()
         except OSError:  # the terminal is gone: the run goes on
             self._terminal = False
+
+
+class Pace:
+    """The time that jobs of each rule took, and so those that are left."""
+
+    def __init__(self) -> None:
+        self._running: dict[int, tuple[str, float]] = {}
+        self._taken: defaultdict[str, list[float]] = defaultdict(list)
+
+    def begin(self, job: int, rule: str, now: float) -> None:
+        """Note that a job begins."""
+        self._running[job] = rule, now
+
+    def end(self, job: int, now: float) -> str:
+        """Note that a job has ended, and return its rule."""
+        rule, began = self._running.pop(job, ("", now))
+        self._taken[rule].append(now - began)
+        return rule
+
+    def left(self, jobs: Mapping[str, int], passed: float) -> float | None:
+        """Return the seconds that are left, at the pace of the seconds that have passed.
+
+        A rule of which no job has ended takes what jobs take in the mean, if there is one of it.
+        With more of them nothing is known yet: None.
+        """
+        if any(number > 1 and rule not in self._taken for rule, number in jobs.items()):
+            return None
+        every = [seconds for taken in self._taken.values() for seconds in taken]
+        if not sum(every):
+            return None
+        seconds = 0.0
+        for rule, number in jobs.items():
+            taken = self._taken.get(rule, every)
+            seconds += number * sum(taken) / len(taken)
+        return seconds * passed / sum(every)
+
+
+def in_short(value: float) -> str:
+    """Return a number with two digits.
+
+    Examples
+    --------
+    >>> [in_short(value) for value in (0.0972, 3.04, 8240.0, 4_795_632.0, 1.6e10)]
+    ['0.097', '3', '8,200', '4.8 million', '16 billion']
+    """
+    for unit, word in ((1e9, "billion"), (1e6, "million")):
+        if value >= unit:
+            return f"{in_short(value / unit)} {word}"
+    rounded = float(f"{value:.2g}")
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
 
 
 def _clock_time(seconds: float) -> str:

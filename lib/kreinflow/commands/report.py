@@ -5,8 +5,12 @@ import fcntl
 from pathlib import Path
 
 from kreinflow.base.errors import InputError, unwritable
-
-HELP = "make the page of finished results again"
+from kreinflow.config.configuration import (  # slow to import
+    complete_configuration,
+    read_configuration,
+)
+from kreinflow.report.names import CONFIG, PAGE
+from kreinflow.report.writing import write_report
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -16,13 +20,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the page and its text."""
-    from kreinflow.config.configuration import (  # slow to import
-        complete_configuration,
-        read_configuration,
-    )
-    from kreinflow.report.names import CONFIG, PAGE
-    from kreinflow.report.writing import write_report
-
     results = Path(options.results)
     if not (results / CONFIG).is_file():
         raise InputError(

@@ -3,7 +3,7 @@
 import argparse
 import json
 
-HELP = "print the JSON schema of the config: all keys, defaults"
+from kreinflow.config.schema import schema
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -12,6 +12,4 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the schema."""
-    from kreinflow.config.schema import schema
-
     print(json.dumps(schema(), indent=2, ensure_ascii=False))

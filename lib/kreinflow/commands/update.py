@@ -10,10 +10,15 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import limited
+from kreinflow.classify.learned_file import Learned, learned_path
+from kreinflow.classify.model_file import Model
+from kreinflow.classify.new_records import read_new
+from kreinflow.classify.update import update, update_text
 from kreinflow.commands.arguments import check_at_least_one, vectors_of
 from kreinflow.commands.outputs import output, refuse_one_file
+from kreinflow.files.tables import table_text
 
-HELP = "train a model again with more records, keeping the scores that it was learned from"
 _BLOCK = 1 << 22  # bytes that are copied at once
 
 
@@ -64,13 +69,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the new model and what it was learned from, and say what changed."""
-    from kreinflow.base.numerics import limited
-    from kreinflow.classify.learned_file import Learned, learned_path
-    from kreinflow.classify.model_file import Model
-    from kreinflow.classify.new_records import read_new
-    from kreinflow.classify.update import update, update_text
-    from kreinflow.files.tables import table_text
-
     check_at_least_one("--threads", options.threads)
     if not options.output.endswith(".safetensors"):
         raise InputError(f"-o {options.output}: give a name that ends in .safetensors.")

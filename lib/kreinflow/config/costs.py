@@ -1,517 +1,451 @@
-"""What a run costs: pairs to align, seconds and megabytes, and what jobs ask a cluster for.
+"""What runs and their jobs cost: pairs to align, seconds, megabytes.
 
-``statistics`` are those of a data set's ``summary.json``. Seconds are as measured on two kinds of
-processors, and keep apart what threads share (:class:`Seconds`); ``python benchmarks/asked.py``
-holds all of them against ``benchmarks/scale.tsv``, and what a run asked for against what it took.
-
-Rules ask here, and no script of a job does: a new figure is no reason to run a job again.
+One model serves ``kreinflow check``, which tells what is expected, and the rules, whose jobs ask a
+cluster for more. Constants were measured on two kinds of processors, in seconds of one thread:
+``python benchmarks/asked.py`` holds them against ``benchmarks/scale.tsv``. Behind them stands what
+they are counted by: n records, m landmarks, p inducing points.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+from kreinflow.alignment.scoring import by_parasail
+from kreinflow.answering.relatives import MORE, NEAREST
+from kreinflow.config.fit_costs import (
+    BASE_MB,
+    LEAST_ROWS_MB,
+    SCORE,
+    Cost,
+    decisions,
+    factor,
+    fit,
+    kernel_seconds,
+    square_mb,
+)
+from kreinflow.config.plan import DatasetPlan, Settings
+from kreinflow.config.query_costs import pair_seconds, queries
+from kreinflow.files.json_files import read_json
+from kreinflow.fitting.cascade_choice import Wanted
+from kreinflow.fitting.fit_cascade import BLOCKS, MEMBERS, sample_size
+from kreinflow.fitting.fit_lift import TRIED
+from kreinflow.fitting.fit_unknown import LEFT_OUT
+from kreinflow.fitting.strangers import STRANGERS
+from kreinflow.landmarks.budgets import landmarks_wanted
+from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.learners.learner import Learner
+from kreinflow.sequences.partition import ALL
+from kreinflow.sequences.payload import DISTINCT_FILE, VECTORS_FILE
+
+PROCESS_MB = 120  # what a process mostly takes beside its data
+
+# Bytes in memory: of a record, an aligned pair, a score that a selector looks at, a sequence whose
+# words are looked up, a pair that is asked for.
+RECORD_BYTES, PAIR_BYTES, LOOKED_AT_BYTES, GROUPED_BYTES, ASKED_BYTES = 1000, 100, 40, 25_000, 50
+# On disk: of a score in the columns, and in the store; of a probability; figures and page.
+SCORE_BYTES, STORED_BYTES, PROBABILITY_BYTES, PAGE_MB = 2, 4.5, 27, 2.5
+
+STARTED, SHOWN = 0.9, 10.0  # a job beside its work; figures, tables and page of a data set
+GROUPED = 5e-4  # a sequence in clusters of near-identical ones
+GATHERED, LOOKED_AT, CLUSTERED = 5e-8, 1e-7, 3e-6  # a score: in columns, by selectors, by k-means
+EVALUATED_MB = 0.7  # a megabyte of packed predictions
+UNKNOWN = 1e-3  # a record held out as unknown, for each recipe and fold
+TRY, LIFTED_ENTRY, LIFTED_SCORE = 0.16, 2e-8, 3.5e-11  # a try of widths; n p; n p m
+LIFTED_PRODUCT, LIFTED_CUBE = 1.8e-11, 1e-11  # n p^2, p^3
+ASKED = 1.5e-6  # a pair that is asked for, beside its alignment
+
+# What only the run knows, as runs had it: landmarks of the enclosing ball of a class; those of a
+# training part that no other part has; of an automatic comparison, what goes on behind its race.
+OF_BALL, NEW_OF_PART, RACED = 5, 0.24, 0.5
 
 Statistics = Mapping[str, Any]
 
-# --- what jobs ask for -------------------------------------------------------------------------
 
-SPARE = 3.0
-"""Jobs ask for so many times the seconds that are expected."""
-
-START_MINUTES = 5
-"""And for these minutes more: on a cluster two Snakemakes start before the job, in 5 to 9 s, and
-libraries are read from a file system that others use too."""
-
-BASE_MB = 850
-"""Memory of a job beside its data: 110 to 230 MB for the libraries that it imports (the smallest
-jobs of a run), and on a cluster 2 x 165 MB for the Snakemakes around it. Then a half more."""
-
-LEAST_ROWS_MB = 64
-"""What a learning job has for its rows at least."""
-
-RECORD_BYTES = 1000
-"""Of a record and its sequence, with two for each residue: 840 of 150 residues (``columns`` in
-scale.tsv, 1,000,000 sequences)."""
-
-PAIR_BYTES = 100
-"""Of a pair that is aligned, until ``alignment.memory_mb`` is reached: 50 to 80 (``align`` in
-scale.tsv)."""
-
-LOOKED_AT_BYTES = 40
-"""Of a score that a selector looks at: 19 (``landmarks`` in scale.tsv) to 30 (pfam30)."""
-
-GROUPED_BYTES = 25_000
-"""Of a sequence whose words are looked up: 8,500 of 150 residues, 17,000 of 400; a half more."""
-
-TABLED_BYTES = 150
-"""Of a probability that becomes the text of a table: 94 where one table of them is written."""
-
-# --- seconds of one thread. What threads share was measured on two of them, and counts twice -----
-
-ALIGNED_PAIR, ALIGNED_CELL = 3e-8, 4e-11
-"""Of a pair by the backend auto, and of a product of its lengths: what 32 lanes make, and a quarter
-more for the work around it. 64 lanes make more (benchmarks/results.md)."""
-
-PARASAIL_RESIDUE, PARASAIL_CELL = 3.5e-8, 6e-11
-"""Of a pair by parasail: lengths of 75 to 3,000, with a quarter more. Columns are dearer than
-cells, so short sequences are slow."""
-
-READ_MB = 0.3
-"""Of a megabyte of the user's files: .13 s for FASTA (``read`` in scale.tsv), packed more."""
-
-RECORD = 4e-6
-"""Of a record, for a job that reads the data set and makes a table of it (folds of 20,000)."""
-
-GROUPED_SEQUENCE = 5e-4
-"""Of a sequence in clusters of near-identical ones: 2e-4 s for 20,000, of lengths 150 and 400."""
-
-FEATURE = 2e-9
-"""Of a feature of two vectors that a kernel compares: .9e-9 s (pseudo_euclidean) to 3e-9 s
-(spectral_information_divergence), of 100 and 1,000 features."""
-
-WARPING, WARPED = 1e-5, 4.4e-9
-"""Of a pair of time series, and of each pair of their points: 150 and 500 of them."""
-
-EDITING, EDITED = 1e-6, 3e-11
-"""Of a pair of strings, and of each pair of their letters: 200 to 2,000 of them."""
-
-GATHERED = 5e-8
-"""Of a score that is gathered into the columns (``columns`` in scale.tsv: 2e-8 to 5e-8 s)."""
-
-LOOKED_AT = 1e-7
-"""Of a score that a selector looks at: 4e-8 s for enclosing balls (``landmarks`` in scale.tsv),
-with its way out of the store 2e-7 s (pfam30). Most selectors by a sketch are between: 2e-8 to 1e-7
-s for 10,000 rows, a sketch of 200 and 300 landmarks."""
-
-CLUSTERED = 3e-6
-"""Of a score of the sketch where columns are clustered: 2.3e-6 s at the same size, and at 5,000."""
-
-FACTOR_ENTRY, FACTOR_PRODUCT, FACTOR_CUBE = 1e-7, 1.2e-10, 7.5e-10
-"""Of the n m entries of a factor, its n m^2 products and its m^3 (``factor`` in scale.tsv). Here as
-below, what has no rows is of one thread, as BLAS has."""
-
-FIT_ENTRY, FIT_PRODUCT, FIT_SQUARE, FIT_CUBE = 3e-8, 6.2e-11, 5e-9, 5e-11
-"""The same of a fit from the moments of the rows (``ny_ikfd`` in scale.tsv). Of the cubes a choice
-of hyper-parameters has one, of the squares m^2 one for each class."""
-
-CLASS_CUBE = 6e-11
-"""Of m^3 for each class and choice, where each class has a covariance of its own, in one thread."""
-
-STEP_ROW, STEP_ENTRY, STEP_CLASS, STEP_CUBE = 4e-8, 2.8e-10, 5e-4, 8e-12
-"""A step of Ny-PCVM for each class: of the n rows, the n m entries, the class (in one thread) and
-its m^3 (``ny_pcvm`` in scale.tsv)."""
-
-STEPS, FULL_STEPS = 100, 20
-"""Steps that Ny-PCVM takes, if ``max_iter`` allows so many: 22 to 100 in most of our runs. In the
-first 20 (scale.tsv has no more) most functions are pruned, so later ones have no m^3."""
-
-WORK: Mapping[str, float] = {
-    "ny_epcvm": 1e-6,
-    "krein_sh_svm": 3e-8,
-    "cvm": 1.2e-8,
-    "dissimilarity_space": 1.2e-8,
-    "linear_svc": 7e-8,
-}
-"""Of the n m entries for each class and choice, in learners that go over the rows many times in one
-thread (``method`` in scale.tsv)."""
-
-SVC_PAIR = 1.5e-7
-"""Of the n^2 pairs of rows for each choice of SVC, in one thread (``method`` in scale.tsv)."""
-
-SCORE, DECISION, DECISION_ENTRY = 5e-9, 2.5e-8, 1.3e-10
-"""Of the n m scores that are transformed, and for each class of the n decisions and their n m
-entries (``predict`` in scale.tsv)."""
-
-TABLED = 3e-6
-"""Of a probability that is written to a packed table, with all digits (1,380,000 of them)."""
-
-EVALUATED_MB = 0.7
-"""Of a megabyte of packed predictions, some 100,000 probabilities, that are measured and written
-once more: .5 s for 46 classes. In memory it is 18 MB."""
-
-UNPACKED = 4
-"""Megabytes of text in one that is packed: 2 for proteins, 4 for nucleotides."""
-
-NUMBER_BYTES = 6
-"""Of a number in a file of vectors: 2 to 20 in text, 8 in numpy's files."""
-
-VECTORS_MB = 3
-"""Memory of a megabyte of a text table of vectors, measured at 2 (8,000 x 1,024, 5 digits)."""
-
-CLASSIFIED_MB = 0.5
-"""Of a megabyte of new objects, beside their scores: to read them, and to write the table. .4 s for
-vectors of two features, less for all others."""
-
-MAPPED = 1000
-"""Landmarks of the landmark map and of its factor, at most."""
-
-SHOWN_MB = 1.0
-"""Of a megabyte of tables that are drawn or shown."""
-
-
-@dataclass(frozen=True)
-class Seconds:
-    """What a job is expected to take in one thread.
-
-    Attributes
-    ----------
-    serial : float
-        Of what has one thread whatever is allowed.
-    shared : float
-        Of what threads share.
-
-    Examples
-    --------
-    >>> (2 * Seconds(serial=3.0) + Seconds(shared=8.0)).on(4)
-    8.0
-    """
-
-    serial: float = 0.0
-    shared: float = 0.0
-
-    def __add__(self, other: "Seconds") -> "Seconds":
-        return Seconds(self.serial + other.serial, self.shared + other.shared)
-
-    def __rmul__(self, times: float) -> "Seconds":
-        return Seconds(times * self.serial, times * self.shared)
-
-    def on(self, threads: int) -> float:
-        """Return the seconds of a job that has some threads."""
-        return self.serial + self.shared / threads
-
-
-def minutes(seconds: Seconds, threads: int = 1, attempt: int = 1, most: float | None = None) -> int:
-    """Return the run time to ask for.
+class RunCosts:
+    """What a run on one data set, and each of its jobs, is expected to take.
 
     Parameters
     ----------
-    seconds : Seconds
-    threads : int
-    attempt : int
-        The second asks for twice as much, the third for three times.
-    most : float, optional
-        Minutes that no attempt goes beyond.
-
-    Examples
-    --------
-    >>> minutes(Seconds()), minutes(Seconds(600), threads=2), minutes(Seconds(0, 600), threads=2)
-    (5, 35, 20)
-    >>> minutes(Seconds(600), attempt=2, most=60)
-    60
+    plan, statistics
+        Of the data set; the latter as its ``summary.json`` has them.
+    tested : mapping of str to float, optional
+        The outer folds, with the share of the records that each tests.
+    given : mapping of (str, str) to int, optional
+        Landmarks by selector and fold, where they are known.
+    of_score : float
+        Seconds of a score that a kernel computes, :func:`kernel_seconds`.
     """
-    asked = attempt * (START_MINUTES + SPARE * seconds.on(threads) / 60)
-    return max(1, int(asked if most is None else min(asked, most)))
 
-
-# --- pairs -------------------------------------------------------------------------------------
-
-
-def class_pairs(statistics: Statistics, candidates: Iterable[str]) -> int:
-    """Return the pairs of the class scores: members x candidates, and all x the sketch.
-
-    ``candidates`` has the class of each candidate; a row of the sketch has none.
-    """
-    sizes, everything = statistics["class_sizes"], statistics["distinct"]
-    return sum(sizes.get(name, everything) for name in candidates)
-
-
-def column_pairs(statistics: Statistics, landmarks: int) -> int:
-    """Return the pairs of all objects with the landmarks, of which many may be the same one."""
-    objects: int = statistics["distinct"]
-    return objects * min(landmarks, objects)
-
-
-def unknown_pairs(statistics: Statistics, landmarks: int) -> int:
-    """Return the pairs of the records held out as unknown with the landmarks."""
-    return int(sum(statistics["unknown"].values())) * landmarks
-
-
-def _all_pairs_of_classes(statistics: Statistics) -> float:
-    return sum(int(size) ** 2 for size in statistics["class_sizes"].values()) / 2
-
-
-# --- seconds -----------------------------------------------------------------------------------
-
-
-def records(statistics: Statistics) -> int:
-    """Return the number of records of a data set."""
-    # A record with several labels is in the size of each.
-    counted = statistics.get("labels_per_record") or statistics["class_sizes"]
-    return int(sum(counted.values()))
-
-
-def alignment_seconds(statistics: Statistics, pairs: float, by_parasail: bool = False) -> Seconds:
-    """Return the seconds of the alignment of pairs of mean length; 0 where nothing is aligned.
-
-    Parameters
-    ----------
-    statistics : mapping
-    pairs : float
-    by_parasail : bool
-        See :func:`~kreinflow.alignment.scoring.by_parasail`.
-    """
-    length = float(statistics["lengths"].get("mean", 0))
-    return Seconds(shared=pairs * _pair_seconds(length, by_parasail) if length else 0.0)
-
-
-def _pair_seconds(length: float, by_parasail: bool) -> float:
-    if by_parasail:
-        return length * (PARASAIL_RESIDUE + PARASAIL_CELL * length)
-    return ALIGNED_PAIR + ALIGNED_CELL * length * length
-
-
-def kernel_seconds(kernel: Mapping[str, Any], size: float) -> float:
-    """Return the seconds of one score that a kernel computes, in one thread.
-
-    Parameters
-    ----------
-    kernel : mapping
-        As in the config.
-    size : float
-        Features of a vector, letters of a string.
-    """
-    if kernel["name"] == "edit_distance":
-        return EDITING + EDITED * size**2
-    if kernel["name"] == "dynamic_time_warping":
-        window = kernel.get("window")
-        return WARPING + WARPED * size * (size if window is None else min(size, 2 * window))
-    return FEATURE * size
-
-
-def dataset_seconds(statistics: Statistics) -> Seconds:
-    """Return the seconds of a job that reads the data set and makes a table of it."""
-    return Seconds(RECORD * records(statistics))
-
-
-def grouping_seconds(statistics: Statistics) -> Seconds:
-    """Return the seconds that clusters of near-identical sequences take."""
-    return dataset_seconds(statistics) + Seconds(GROUPED_SEQUENCE * int(statistics["distinct"]))
-
-
-def clustering_seconds(statistics: Statistics) -> Seconds:
-    """Return the seconds of clusters of relatives: all pairs of a class, some aligned thrice."""
-    pairs = _all_pairs_of_classes(statistics)
-    return grouping_seconds(statistics) + 3 * alignment_seconds(statistics, pairs, True)
-
-
-def gathering_seconds(statistics: Statistics, landmarks: int, of_score: float = 0) -> Seconds:
-    """Return the seconds of gathering the columns of the landmarks.
-
-    ``of_score`` is what a score takes that a kernel computes, :func:`kernel_seconds`.
-    """
-    pairs = column_pairs(statistics, landmarks)
-    return dataset_seconds(statistics) + Seconds((GATHERED + of_score) * pairs)
-
-
-def selection_seconds(
-    statistics: Statistics, pairs: float, method: str, of_score: float = 0
-) -> Seconds:
-    """Return the seconds of choosing the landmarks of a fold from the scores of some pairs.
-
-    ``method`` is that of the selector; ``of_score`` as for :func:`gathering_seconds`.
-    """
-    of_score += CLUSTERED if method == "kmeans" else LOOKED_AT
-    return dataset_seconds(statistics) + Seconds(of_score * pairs)
-
-
-def factor_seconds(rows: int, landmarks: int) -> Seconds:
-    """Return the seconds of one Krein factor and its eigenpairs."""
-    n, m = rows, landmarks
-    return Seconds(FACTOR_CUBE * m**3, FACTOR_ENTRY * n * m + FACTOR_PRODUCT * n * m**2)
-
-
-def fit_seconds(learner: Learner, rows: int, landmarks: int, classes: int) -> Seconds:
-    """Return the seconds of one fit of all choices of a learner."""
-    n, m, method, settings = rows, landmarks, learner.method, learner.settings
-    choices = len(learner.choices())
-    if method == "nearest_landmark":
-        return Seconds()
-    shared = FIT_ENTRY * n * m + FIT_PRODUCT * n * m**2
-    serial = choices * (FIT_SQUARE * classes * m**2 + FIT_CUBE * m**3)
-    if method == "ikqd" or settings.get("scatter") == "balanced":
-        serial += CLASS_CUBE * choices * classes * m**3
-    if method == "ny_pcvm":
-        steps = classes * min(STEPS, settings["max_iter"])
-        shared += steps * (STEP_ROW * n + STEP_ENTRY * n * m)
-        serial += steps * STEP_CLASS
-        shared += classes * min(FULL_STEPS, settings["max_iter"]) * STEP_CUBE * m**3
-    if method == "svc":
-        serial += SVC_PAIR * choices * n**2
-    serial += WORK.get(method, 0.0) * choices * n * m * classes
-    # More basis functions than landmarks are tried.
-    return (4 if settings.get("basis") == "all" else 1) * Seconds(serial, shared)
-
-
-def fit_of_all(statistics: Statistics, learner: Learner, rows: int, landmarks: int) -> Seconds:
-    """Return those of all classes; of records with several labels each label has a fit."""
-    classes = len(statistics["class_sizes"])
-    if statistics.get("several"):
-        return classes * fit_seconds(learner, rows, landmarks, 2)
-    return fit_seconds(learner, rows, landmarks, classes)
-
-
-def decision_seconds(rows: int, landmarks: int, classes: int) -> Seconds:
-    """Return the seconds of the decisions for some rows."""
-    n, m = rows, landmarks
-    return Seconds(shared=SCORE * n * m + classes * (DECISION * n + DECISION_ENTRY * n * m))
-
-
-def training_seconds(
-    statistics: Statistics,
-    landmarks: int,
-    learners: Sequence[Learner],
-    inner_folds: int,
-    tested: float,
-) -> Seconds:
-    """Return the seconds of the training of all recipes of a selector on one fold.
-
-    Parameters
-    ----------
-    statistics : mapping
-    landmarks : int
-        Of this selector and fold.
-    learners : sequence of Learner
-        Those of recipes without a lift; see :mod:`kreinflow.config.lift_costs` for the others.
-    inner_folds : int
-        Each has a factor and fits of its own, beside those of the fold. If memory is scarce,
-        recipes do not share these factors.
-    tested : float
-        The share of the records whose probabilities are written.
-    """
-    n, m, classes = records(statistics), landmarks, len(statistics["class_sizes"])
-    seconds = dataset_seconds(statistics) + Seconds(TABLED * tested * n * classes * len(learners))
-    for learner in learners:
-        kernel = factor_seconds(n, m) if learner.needs_factor else Seconds(shared=SCORE * n * m)
-        seconds += inner_folds * kernel
-        seconds += (inner_folds + 1) * fit_of_all(statistics, learner, n, m)
-        seconds += (len(learner.choices()) + 1) * decision_seconds(n, m, classes)
-    return seconds
-
-
-def classification_seconds(
-    text_mb: float, landmarks: float, residues: float, by_parasail: bool = False
-) -> Seconds:
-    """Return the seconds of classifying new sequences.
-
-    Parameters
-    ----------
-    text_mb : float
-        Megabytes of them, unpacked; twice if both strands are aligned.
-    landmarks : float
-        Alignments of one of them, in the mean.
-    residues : float
-        Of all that it is aligned with.
-    by_parasail : bool
-        See :func:`alignment_seconds`.
-    """
-    length = max(1.0, residues / max(1, landmarks))
-    pairs = 1e6 * text_mb / length * landmarks  # new sequences are as long as landmarks
-    return Seconds(CLASSIFIED_MB * text_mb, pairs * _pair_seconds(length, by_parasail))
-
-
-def comparison_seconds(
-    text_mb: float, landmarks: int, size: float, kernel: Mapping[str, Any]
-) -> Seconds:
-    """Return the seconds of classifying new vectors or strings; see :func:`kernel_seconds`."""
-    letters = 1 if kernel["name"] == "edit_distance" else NUMBER_BYTES
-    pairs = 1e6 * text_mb / (letters * max(1, size)) * landmarks
-    return Seconds(CLASSIFIED_MB * text_mb + (SCORE + kernel_seconds(kernel, size)) * pairs)
-
-
-def competitor_seconds(statistics: Statistics, tested: float) -> Seconds:
-    """Return the seconds of a competitor on a fold: thrice all tested with all others, as BLAST.
-
-    A search for best hits by BLAST takes that, one by alignment alone a third (docs/compare.md).
-    """
-    pairs = tested * (1 - tested) * records(statistics) ** 2
-    return dataset_seconds(statistics) + 3 * alignment_seconds(statistics, pairs, True)
-
-
-def map_seconds(statistics: Statistics, landmarks: int) -> Seconds:
-    """Return the seconds of the landmark map, with the factor of its landmarks."""
-    factor = factor_seconds(records(statistics), min(landmarks, MAPPED))
-    return dataset_seconds(statistics) + factor
-
-
-# --- megabytes ---------------------------------------------------------------------------------
-
-
-def dataset_mb(statistics: Statistics) -> float:
-    """Return megabytes for the records and sequences of a data set, in memory."""
-    length = float(statistics["lengths"].get("mean", 0))
-    return records(statistics) * (RECORD_BYTES + 2 * length) / 1e6
-
-
-def scores_mb(pairs: float, most_mb: float) -> float:
-    """Return megabytes for the scores of a job that aligns or gathers: no more than it may hold."""
-    return min(PAIR_BYTES * pairs / 1e6, most_mb)
-
-
-def grouping_mb(statistics: Statistics) -> float:
-    """Return megabytes for the words by which near-identical sequences are found."""
-    return GROUPED_BYTES * int(statistics["distinct"]) / 1e6
-
-
-def selection_mb(statistics: Statistics, pairs: float) -> float:
-    """Return the memory to ask for where landmarks are chosen from the scores of some pairs."""
-    return BASE_MB + dataset_mb(statistics) + LOOKED_AT_BYTES * pairs / 1e6
-
-
-def square_mb(landmarks: int) -> float:
-    """Return megabytes for the m x m matrices that a job holds beside its tiles: some 16 of them.
-
-    A factor with its eigenpairs and corrections is three or four, for each transform and rank;
-    what finds its eigenvalues needs some six more for the while.
-
-    Examples
-    --------
-    >>> square_mb(1000), square_mb(4000)
-    (128.0, 2048.0)
-    """
-    return 16 * 8 * landmarks**2 / 1e6
-
-
-def learning_mb(
-    statistics: Statistics,
-    landmarks: int,
-    tiled_mb: float | None,
-    learners: Sequence[Learner] = (),
-    tested: float = 0,
-) -> float:
-    """Return the memory to ask for where something is learned.
-
-    Parameters
-    ----------
-    statistics : mapping
-    landmarks : int
-        Six matrices of float64 have a row for each record and a column for each of them, at most;
-        matrices of landmarks with landmarks come on top.
-    tiled_mb : float or None
-        What these rows take at most if they are read by tiles; None if all are held.
-    learners, tested
-        See :func:`training_seconds`. Decisions of all choices of hyper-parameters are held for all
-        records and classes, and some arrays of that shape more.
-    """
-    rows = 6 * 8 * records(statistics) * landmarks / 1e6
-    if tiled_mb is not None:
-        rows = min(rows, tiled_mb)
-    rows = max(rows, LEAST_ROWS_MB)
-    cells = records(statistics) * len(statistics["class_sizes"])
-    held = max((8 * (len(learner.choices()) + 4) for learner in learners), default=0)
-    by_class = cells * (held + TABLED_BYTES * tested * len(learners)) / 1e6
-    return BASE_MB + dataset_mb(statistics) + rows + square_mb(landmarks) + by_class
-
-
-def rows_mb(given_mb: float, landmarks: int, most_mb: float) -> float:
-    """Return what rows may take where jobs are given less memory than :func:`learning_mb` returns.
-
-    Parameters
-    ----------
-    given_mb : float
-    landmarks : int
-    most_mb : float
-        ``learning.memory_mb``, which they may take anyhow.
-    """
-    return max(min(given_mb - BASE_MB - square_mb(landmarks), most_mb), LEAST_ROWS_MB)
+    def __init__(
+        self,
+        plan: DatasetPlan,
+        statistics: Statistics,
+        tested: Mapping[str, float] | None = None,
+        given: Mapping[tuple[str, str], int] | None = None,
+        of_score: float = 0.0,
+    ) -> None:
+        self.plan, self.statistics, self.given = plan, statistics, given or {}
+        self.of_score = of_score
+        if tested is None:
+            outer, repeats = plan.folds[:-1], plan.settings["folds"].get("repeats", 1)
+            tested = dict.fromkeys(outer, repeats / len(outer) if outer else 0.0)
+        self.tested = {**tested, ALL: 0.0}
+        # A record with several labels is in the size of each class.
+        counted = statistics.get("labels_per_record") or statistics["class_sizes"]
+        self.n, self.classes = float(sum(counted.values())), len(statistics["class_sizes"])
+        self.distinct = float(statistics["distinct"])
+        self.length = float(statistics["lengths"].get("mean", 0))
+        self.held = float(sum(statistics.get("unknown", {}).values()))
+        self._inner, self._most = plan.config["inner_folds"], plan.config["learning"]["memory_mb"]
+        mode = plan.settings["scoring"]["mode"]
+        self.by_parasail = by_parasail(plan.config["alignment"]["backend"], mode)
+        self.has_evalues = bool(self.length) and mode == "local"
+
+    @classmethod
+    def of_results(cls, plan: DatasetPlan, folder: Path, fold: str = ALL) -> "RunCosts":
+        """Return the costs by what a run has made: the data set, and the landmarks of a fold.
+
+        A summary that is not there, or is damaged, is refused by an InputError.
+        """
+        summary = read_json(folder / "dataset" / "summary.json")
+        statistics, of_score = summary["statistics"], 0.0
+        if (kernel := summary["kernel"]) is not None:
+            vectors, texts = (folder / "dataset" / name for name in (VECTORS_FILE, DISTINCT_FILE))
+            numbers = vectors.stat().st_size / 8 if vectors.exists() else texts.stat().st_size
+            of_score = kernel_seconds(kernel, numbers / statistics["distinct"])
+        tables = {name: folder / "landmarks" / name / f"{fold}.tsv" for name in plan.selectors}
+        given = {(s, fold): count_landmarks(t) for s, t in tables.items() if t.exists()}
+        return cls(plan, statistics, None, given, of_score)
+
+    # --- records, landmarks, pairs ---------------------------------------------------------------
+
+    def landmarks(self, selector: str, fold: str = ALL) -> int:
+        """Return the landmarks of a training part: those of the budget, or that balls may need."""
+        settings, kept = self.plan.config["selectors"][selector], 1 - self.tested[fold]
+        if (selector, fold) in self.given:
+            return self.given[selector, fold]
+        if (selector, ALL) in self.given:
+            return int(kept * self.given[selector, ALL])
+        distinct, budget = int(kept * self.distinct), settings.get("budget")
+        if isinstance(budget, str):
+            return self.landmarks(budget, fold)
+        if settings["method"] == "all":
+            return distinct
+        sizes = {"classes": self.classes, "objects": int(self.distinct), "parts": len(self.tested)}
+        wanted = landmarks_wanted(budget, distinct, **sizes)
+        return min(OF_BALL * self.classes if wanted is None else wanted, distinct)
+
+    @property
+    def most_landmarks(self) -> int:
+        """Landmarks of the largest model."""
+        return max([*map(self.landmarks, self.plan.trained_selectors), *self.given.values()])
+
+    @property
+    def _of_parts(self) -> float:
+        """How many times what one training part chooses all of them choose together."""
+        return 1 + NEW_OF_PART * (len(self.tested) - 1)
+
+    @cached_property
+    def union(self) -> float:
+        """Landmarks of all selectors and training parts together."""
+        every = sum(self._of_parts * self.landmarks(selector) for selector in self.plan.selectors)
+        return min(every, self.distinct)
+
+    @cached_property
+    def choosing_pairs(self) -> float:
+        """Pairs that landmarks are chosen by: candidates of each class, and sketches."""
+        sizes, pairs = self.statistics["class_sizes"], 0.0
+        for key, groups in (("candidates", sizes.values()), ("sketch", [self.distinct])):
+            most = self.plan.most_wanted(key)
+            for size in groups:
+                chosen = size if most is None else min(self._of_parts * most, size)
+                pairs += _pairs_with(chosen, size)
+        return pairs
+
+    @cached_property
+    def column_pairs(self) -> float:
+        """Pairs of all objects with all landmarks."""
+        return _pairs_with(self.union, self.distinct)
+
+    def asked_pairs(self, selector: str, fold: str) -> float:
+        """Return the pairs with the nearest records that the recipes of a selector ask for."""
+        n, tested = self._part(fold)
+        wanted = [Wanted.of(recipe["cascade"]) for recipe in self.plan.cascades(selector)]
+        nearest = max((each.most_nearest(0) for each in wanted), default=0)
+        pairs = (self._sample(n) + tested) * min(nearest, n)
+        return min(pairs, n * (n + 1) / 2) + self._relatives_pairs(selector, fold)
+
+    def _relatives_pairs(self, selector: str, fold: str) -> float:
+        """Return the pairs of p-values, if the models have them."""
+        if self.plan.config["unknown"] is None or not self.has_evalues:
+            return 0.0
+        (n, tested), m = self._part(fold), self.landmarks(selector, fold)
+        sample = self._sample(n)
+        pairs = (sample + min(sample, LEFT_OUT)) * NEAREST + tested * MORE
+        # Those with records that are landmarks are known.
+        return (1 - m / n) * pairs + _rule_pairs(m)
+
+    def _part(self, fold: str) -> tuple[float, float]:
+        """Return the records that a fold trains on, and those it tests."""
+        return (1 - self.tested[fold]) * self.n, self.tested[fold] * self.n
+
+    def _sample(self, n: float) -> int:
+        return sample_size(int(n), self.classes)
+
+    @cached_property
+    def pairs(self) -> float:
+        """All pairs that are aligned, 0 where nothing is; jobs align anew what they ask for."""
+        if not self.length:
+            return 0.0
+        every = _pairs_with(self.distinct, self.distinct)
+        known = min(self.choosing_pairs + self.column_pairs, every)
+        asked = sum(share * self.asked_pairs(*key) for key, share in self._trained.items())
+        return known + asked + self.held * self.union
+
+    @cached_property
+    def _trained(self) -> dict[tuple[str, str], float]:
+        """The selectors and training parts, and the share of the recipes that are fitted."""
+        raced, folds = "auto" in self.plan.config, list(self.tested)
+        return {
+            (selector, fold): RACED if raced and fold != folds[0] else 1.0
+            for fold in folds
+            for selector in self.plan.trained_selectors
+        }
+
+    # --- jobs ------------------------------------------------------------------------------------
+
+    def reading(self) -> Cost:
+        """Return the cost of a job that reads the data set."""
+        return Cost(mb=self.n * (RECORD_BYTES + 2 * self.length) / 1e6)
+
+    def grouping(self) -> Cost:
+        """Return the cost of clusters of near-identical sequences."""
+        words_mb = GROUPED_BYTES * self.distinct / 1e6
+        return self.reading() + Cost(GROUPED * self.distinct, mb=words_mb)
+
+    def clustering(self) -> Cost:
+        """Return the cost of clusters of relatives: all pairs of a class, some aligned thrice."""
+        pairs = sum(size**2 for size in self.statistics["class_sizes"].values()) / 2
+        return self.grouping() + Cost(
+            shared=3 * pairs * pair_seconds(self.length, self.length, True)
+        )
+
+    def competing(self, fold: str) -> Cost:
+        """Return the cost of another tool on a fold: thrice tested with others, as BLAST."""
+        (n, tested), pair = self._part(fold), pair_seconds(self.length, self.length, True)
+        return self.learning([], 1000) + Cost(shared=3 * n * tested * pair, mb=BASE_MB)
+
+    def classifying(self, megabytes: float) -> Cost:
+        """Return the cost of classifying so many megabytes of new objects."""
+        cost = self.reading() + Cost(0.5 * megabytes, mb=self._most + 40 * megabytes)
+        if not self.length:  # vectors and strings of 300 bytes
+            return cost + Cost(self.of_score * 1e6 * megabytes / 300 * self.most_landmarks)
+        hours = max(query.most_hours for query in queries(self))
+        return cost + Cost(shared=3600 * hours * megabytes / self.length)
+
+    def aligning(self, pairs: float) -> Cost:
+        """Return the cost of aligning some pairs, and of storing their scores."""
+        scores_mb = min(PAIR_BYTES * pairs / 1e6, self.plan.config["alignment"]["memory_mb"])
+        return self.reading() + self._aligned(pairs) + Cost(mb=scores_mb)
+
+    def block(self, stage: str) -> Cost:
+        """Return the cost of a block aligned for a stage: ``class_scores`` or ``columns``."""
+        pairs = self.choosing_pairs if stage == "class_scores" else self.column_pairs
+        return self.aligning(pairs / self.plan.config["alignment"]["blocks"])
+
+    def gathering(self) -> Cost:
+        """Return the cost of gathering the columns of the landmarks."""
+        pairs = self.distinct * self.union
+        return Cost((GATHERED + self.of_score) * pairs, mb=self.aligning(pairs).mb)
+
+    def selecting(self) -> Cost:
+        """Return the cost of choosing the landmarks of a fold, for all selectors."""
+        pairs, cost = self.choosing_pairs, self.reading()
+        for settings in self.plan.selectors.values():
+            looked = CLUSTERED if settings["method"] == "kmeans" else LOOKED_AT
+            cost += Cost((looked + self.of_score) * pairs)
+        return cost + Cost(mb=LOOKED_AT_BYTES * pairs / 1e6)
+
+    def training(self, selector: str, fold: str) -> Cost:
+        """Return the cost of the factors, the fits and the cascades of a selector on a fold."""
+        plan, (n, _), m = self.plan, self._part(fold), self.landmarks(selector, fold)
+        recipes, cascades = plan.recipes(selector), plan.cascades(selector)
+        # Recipes that differ in their cascades alone share their fits.
+        firsts = {_without_cascade(recipe): recipe for recipe in recipes}.values()
+        factors = {(r["transform"], str(r["rank"])) for r in plan.factored(selector)}
+        cost = self.learning([r for r in firsts if not r["lift"]], m, fold)
+        cost += len(factors) * factor(n, m) + self._aligned(self.asked_pairs(selector, fold))
+        lifted = [self._lifted(recipe, n, m) for recipe in firsts if recipe["lift"]]
+        cost += Cost(mb=max((one.mb for one in lifted), default=0.0))  # one after the other
+        for one in lifted:
+            cost += replace(one, mb=0.0)
+        for recipe in cascades:  # they share what they ask
+            own = self._cascade(recipe, fold, m)
+            cost += replace((1 / len(cascades)) * own, mb=own.mb)
+        pairs = self._relatives_pairs(selector, fold)
+        for recipe in recipes if pairs else ():
+            cost += self._search(recipe, n, m, pairs / NEAREST, pairs)
+        return cost
+
+    def learning(self, recipes: list[Settings], m: float, fold: str = ALL) -> Cost:
+        """Return the cost of the fits of recipes without a lift, and the memory of any learning."""
+        learners = [self.plan.learner(recipe) for recipe in recipes]
+        (n, tested), classes = self._part(fold), self.classes
+        rows, tiled = 6 * 8 * n * m / 1e6, all(learner.by_tiles for learner in learners)
+        rows = max(min(rows, self._most) if tiled else rows, LEAST_ROWS_MB)
+        held = max((n * (len(learner.choices()) + 4) for learner in learners), default=0)
+        by_class = 8 * classes * (held + 19 * tested * len(learners)) / 1e6
+        squares = 16 if any(learner.needs_factor for learner in learners) or not recipes else 5
+        cost = self.reading() + Cost(mb=rows + square_mb(m, squares) + by_class)
+        for learner in learners:
+            kernel = factor(n, m) if learner.needs_factor else Cost(shared=SCORE * n * m)
+            cost += self._inner * kernel + (self._inner + 1) * self._fit(learner, n, m)
+            cost += (len(learner.choices()) + 1) * decisions(n, m, classes)
+        return cost
+
+    def finishing(self) -> Cost:
+        """Return the cost of the landmark map, or of the final model and its rule of relatives."""
+        m, pairs = self.most_landmarks, _rule_pairs(self.most_landmarks)
+        cost = self.learning([], min(1000, m)) + factor(self.n, min(1000, m))
+        if self.plan.config["unknown"] is not None or not self.has_evalues:
+            return cost
+        recipe = max(self.plan.recipes(), key=_lengths)
+        return cost + self._aligned(pairs) + self._search(recipe, self.n, m, 3 * STRANGERS, pairs)
+
+    def unknown(self) -> Cost:
+        """Return the cost of the records held out as unknown: their scores, or the answers."""
+        wanted = [Wanted.of(recipe["cascade"]) for recipe in self.plan.cascades()]
+        folds, pairs = len(self.tested) - 1, self.held * self.union
+        nearest = sum(each.most_nearest(0) for each in wanted) * folds
+        told = UNKNOWN * self.held * folds * len(self.plan.recipes()) + self.of_score * pairs
+        return Cost(told) + self.aligning(pairs + self.held * min(nearest, self.n))
+
+    # --- parts of jobs ---------------------------------------------------------------------------
+
+    def _aligned(self, pairs: float) -> Cost:
+        seconds = pair_seconds(self.length, self.length, self.by_parasail) if self.length else 0.0
+        return Cost(shared=pairs * seconds)
+
+    def _fit(self, learner: Learner, n: float, m: float) -> Cost:
+        """Return a fit of all classes; of records with several labels each label has one."""
+        if self.statistics.get("several"):
+            return self.classes * fit(learner, n, m, 2)
+        return fit(learner, n, m, self.classes)
+
+    def _lifted(self, recipe: Settings, n: float, m: float) -> Cost:
+        """Return the widths, kernels and fits of a recipe with a lift.
+
+        An inner fold makes the kernel of its records again, and its Gram matrix from fewer rows
+        and columns: that of all is counted 1 + F s and 1 + F s^3 times, s = 1 - 1/F.
+        """
+        learner, inner, views = self.plan.learner(recipe), self._inner, recipe["views"].values()
+        p, viewed, kept = min(recipe["lift"]["inducing"], n), sum(map(bool, views)), 1 - 1 / inner
+        kernels, fits, choices = 1 + inner * kept, 1 + inner * kept**3, len(learner.choices(int(p)))
+        tried = TRY * (5 * 4**viewed - 1) * (min(TRIED, n) / TRIED) ** 3
+        serial = tried + LIFTED_CUBE * p**3 * (1 + (fits - 1) * choices)
+        shared = n * p * ((LIFTED_ENTRY + LIFTED_SCORE * m) * kernels + LIFTED_PRODUCT * p * fits)
+        shared += self._compared(recipe, n * p * kernels)
+        kernel = 8 * n * p / 1e6
+        kernel = min(kernel, self._most / 4) if learner.by_tiles else kernel
+        squares = (5.5 if learner.needs_factor else 2.5) * p**2 + 4096 * p
+        held = n * self.classes * (len(learner.choices()) + 4)
+        mb = 200 + (2 + viewed) * kernel + 8 * (squares + held) / 1e6
+        cost = Cost(serial, shared, mb) + (choices + 1) * decisions(n, p, self.classes)
+        if learner.needs_factor:
+            cost += fits * (factor(n, p) + self._fit(learner, n, p))
+        return cost
+
+    def _compared(self, recipe: Settings, pairs: float) -> float:
+        """Return the seconds of pairs of records that are compared by their words."""
+        return pairs * (2e-8 + 4e-13 * self.length**2) if _lengths(recipe) else 0.0
+
+    def _search(self, recipe: Settings, n: float, m: float, queries: float, pairs: float) -> Cost:
+        """Return the search for the nearest records, and what is asked beside its alignment."""
+        seconds = queries * n * (LIFTED_ENTRY + LIFTED_SCORE * m)
+        seconds += self._compared(recipe, queries * n)
+        words = _lengths(recipe) * self.length
+        kept = min(n * (4 * m + 9 * words), self._most / 4 * 1e6)
+        made = min(n, 8192) * (24 * m + 40 * words)
+        return Cost(ASKED * pairs, seconds, (12 * n * m + kept + made + ASKED_BYTES * pairs) / 1e6)
+
+    def _cascade(self, recipe: Settings, fold: str, m: float) -> Cost:
+        """Return the levels of a cascade: the search, and the machines of pairs of classes."""
+        (n, tested), sizes = self._part(fold), sorted(self.statistics["class_sizes"].values())
+        queries = self._sample(n) + tested
+        pairs = queries * min(Wanted.of(recipe["cascade"]).most_nearest(0) + MEMBERS, n)
+        serial = LIFTED_CUBE * (self._inner + 1) * BLOCKS * n * min(MEMBERS, sum(sizes[-2:]))
+        held = 400 * queries * self.classes + 12 * n * m * self._inner
+        return self._search(recipe, n, m, queries, pairs) + Cost(serial, mb=held / 1e6)
+
+    # --- the run ---------------------------------------------------------------------------------
+
+    def minutes(self, cores: int) -> float:
+        """Return the minutes of the run: jobs of a stage run side by side, stages do not."""
+        plan, behind = self.plan, self.finishing() + self.finishing() + self.unknown()
+        grouped = plan.settings["folds"]["method"] == "grouped"
+        read = (self.grouping() if grouped else self.reading()) + self.gathering()
+        blocks = 2 * plan.config["alignment"]["blocks"] if plan.source.aligned else 0
+        aligned = self._aligned((self.choosing_pairs + self.column_pairs) / max(1, blocks))
+        before = [read.on(1) + 3 * STARTED, *(blocks * [aligned.on(1)])]
+        before += len(self.tested) * [self.selecting().on(1)]
+        trained = [share * self.training(*key).on(1) for key, share in self._trained.items()]
+        first = len(plan.trained_selectors) if "auto" in plan.config else 0  # its race
+        last = behind.on(1) + EVALUATED_MB * self._tables_mb + SHOWN + 4 * STARTED
+        seconds = 0.0
+        for jobs in (before, trained[:first], trained[first:], [last]):
+            taken = [job + STARTED for job in jobs]
+            seconds += max(sum(taken) / cores, max(taken, default=0.0))
+        return seconds / 60
+
+    @property
+    def memory_mb(self) -> float:
+        """Megabytes of the largest job."""
+        jobs = [self.training(*key) for key in self._trained]
+        if self.plan.source.aligned:
+            jobs += [self.block("class_scores"), self.block("columns")]
+        return PROCESS_MB + max(job.mb for job in jobs)
+
+    @property
+    def disk_mb(self) -> float:
+        """Megabytes of the results: scores, columns, models, predictions, page."""
+        stored = STORED_BYTES * (self.choosing_pairs + self.column_pairs) if self.length else 0.0
+        found = stored + SCORE_BYTES * self.distinct * self.union
+        for (selector, fold), share in self._trained.items():
+            (n, _), m = self._part(fold), self.landmarks(selector, fold)
+            told = bool(self._relatives_pairs(selector, fold))
+            found += share * 8 * m**2 * len(self.plan.factored(selector))
+            for recipe in self.plan.recipes(selector):
+                points = min(recipe["lift"]["inducing"], n) if recipe["lift"] else 0
+                kept = points + (n if recipe["cascade"] or told else 0)
+                found += share * (8 * (points or m) * self.classes + kept * (4 * m + self.length))
+        return found / 1e6 + self._tables_mb + PAGE_MB
+
+    @property
+    def _tables_mb(self) -> float:
+        """Megabytes of the packed predictions."""
+        cells = self.n * sum(self.tested.values()) * self.classes * len(self.plan.recipes())
+        share = sum(self._trained.values()) / len(self._trained)
+        return PROBABILITY_BYTES * cells * share / 1e6
+
+
+def _pairs_with(chosen: float, objects: float) -> float:
+    """Return the pairs of some objects with all, each once."""
+    return objects * chosen - chosen * (chosen + 1) / 2
+
+
+def _rule_pairs(m: float) -> float:
+    """Return the pairs at most that the rule of relatives takes."""
+    return float(2 * STRANGERS * (m + MORE) + STRANGERS * MORE)
+
+
+def _lengths(recipe: Settings) -> int:
+    """Return the number of lengths of words that a recipe looks at."""
+    return len(recipe["views"]["words"] or ())
+
+
+def _without_cascade(recipe: Settings) -> str:
+    """Return what recipes that share their fits have in common."""
+    return json.dumps({**recipe, "name": None, "cascade": None}, sort_keys=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kreinflow.base.hierarchy import Tree
 from kreinflow.learners.learner import Learner
@@ -14,9 +14,6 @@ from kreinflow.sequences.folds import count_folds
 from kreinflow.sequences.partition import ALL, fold_name
 from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.sources.source import Source
-
-if TYPE_CHECKING:
-    from kreinflow.config.lift_costs import Lifted
 
 UNLABELLED = "unlabelled"
 """The name under which the sequences of a data set that have no label are classified."""
@@ -111,30 +108,12 @@ class DatasetPlan:
         """Whether a selector looks at scores, which are then aligned before the columns."""
         return any(self.most_wanted(key) != 0 for key in ("candidates", "sketch"))
 
-    def learners(self, selector: str) -> list[Learner]:
-        """Return the learner of each recipe of a selector that has no lift."""
-        return [self._learner(recipe) for recipe in self.recipes(selector) if not recipe["lift"]]
-
-    def lifted(self, selector: str) -> "list[Lifted]":
-        """Return what the recipes of a selector with a lift cost by."""
-        from kreinflow.config.lift_costs import Lifted  # slow to import
-
-        return [
-            Lifted(
-                learner=self._learner(recipe),
-                inducing=recipe["lift"]["inducing"],
-                lengths=len(recipe["views"]["words"] or ()),
-                views=sum(map(bool, recipe["views"].values())),
-            )
-            for recipe in self.recipes(selector)
-            if recipe["lift"]
-        ]
-
     def cascades(self, selector: str | None = None) -> list[Settings]:
         """Return the recipes with a cascade, of the data set or of one selector."""
         return [recipe for recipe in self.recipes(selector) if recipe["cascade"]]
 
-    def _learner(self, recipe: Settings) -> Learner:
+    def learner(self, recipe: Settings) -> Learner:
+        """Return the learner of a recipe."""
         learner = make_learner(self.config["learners"][recipe["learner"]])
         if (levels := self.settings.get("levels")) is None:
             return learner

@@ -1,31 +1,30 @@
-"""What a new object costs: seconds of a processor, and core hours for a million of them.
+"""What a new object costs: processor seconds of one thread, core hours for a million of them.
 
-Constants are as measured, in processor seconds of one thread (``python benchmarks/jobs.py``).
+Constants are as measured (``python benchmarks/jobs.py``).
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kreinflow.config.costs import PARASAIL_CELL, PARASAIL_RESIDUE
+from kreinflow.answering.relatives import MORE
+from kreinflow.fitting.cascade_choice import NEAREST_AT_MOST
 
-TOLD = 1.4e-5
-"""Seconds of an object beside its alignments: it is read, decided on and written
-(``--lengths 350``)."""
+if TYPE_CHECKING:
+    from kreinflow.config.costs import RunCosts
 
-PAIR, CELL = 3e-8, 2.8e-11
-"""Of a pair that is aligned locally, and of a product of its lengths: 36 billion cells a second
-with AVX-512, a fifth fewer with AVX2 (benchmarks/results.md)."""
+TOLD = 1.4e-5  # an object beside its alignments: it is read, decided on and written
+PAIR, CELL = 3e-8, 2.8e-11  # an alignment, and a product of its lengths (benchmarks/results.md)
+PARASAIL_RESIDUE, PARASAIL_CELL = 3.5e-8, 6e-11  # by parasail: short sequences are slow
+ASKED, ASKED_CELL = 7e-6, 8e-11  # beside its alignment, a pair is chosen, and traced back
+SEARCHED = 4.5e-8  # a record among which the nearest are searched for (docs/scale.md)
+INDUCED, INDUCED_SCORE, INDUCED_CELL = 4e-8, 3.5e-11, 4e-13  # a point of a lift
 
-ASKED, ASKED_CELL = 7e-6, 8e-11
-"""Of a pair that is asked for, beside its alignment: it is chosen, and traced back
-(``--cascade 100 --lengths 150 350``)."""
 
-SEARCHED = 4.5e-8
-"""Of a record among which the nearest are searched for (docs/scale.md: 100,000 of them)."""
-
-INDUCED, INDUCED_SCORE, INDUCED_CELL = 4e-8, 3.5e-11, 4e-13
-"""Of a point of a lift, for each of them: by itself, by the landmarks, by the words of two
-sequences."""
+def pair_seconds(length: float, others: float, by_parasail: bool = False) -> float:
+    """Return the seconds of aligning two sequences of so many residues."""
+    if by_parasail:
+        return length * PARASAIL_RESIDUE + PARASAIL_CELL * length * others
+    return PAIR + CELL * length * others
 
 
 def query_seconds(
@@ -55,21 +54,17 @@ def query_seconds(
     asked : float
         Those of the alignments that a cascade or the search for relatives asks for.
     searched : float
-        Records that are searched for the nearest: all training records, times the share of the
-        sequences that ask.
+        Records that are searched for the nearest, times the share of the sequences that ask.
     inducing : float
         Inducing points of a lift; 0 without one.
     by_parasail : bool
-        See :func:`~kreinflow.alignment.scoring.by_parasail`: a pair takes longer.
+        See :func:`~kreinflow.alignment.scoring.by_parasail`.
     """
     cells = length * others
-    pair = PAIR + CELL * cells
-    if by_parasail:
-        pair = length * PARASAIL_RESIDUE + PARASAIL_CELL * cells
     induced = INDUCED + INDUCED_SCORE * (alignments - asked) + INDUCED_CELL * cells
     return (
         TOLD
-        + alignments * pair
+        + alignments * pair_seconds(length, others, by_parasail)
         + asked * (ASKED + ASKED_CELL * cells)
         + searched * SEARCHED
         + inducing * induced
@@ -87,20 +82,8 @@ def recipe_seconds(
 ) -> float:
     """Return the :func:`query_seconds` of a model of a recipe.
 
-    Parameters
-    ----------
-    recipe : mapping
-        Its ``lift``, as in the config.
-    alignments : float
-        Of a new sequence, in the mean. Those beyond the landmarks, and the sequence with itself, a
-        cascade or the search for relatives asks for.
-    landmarks, records : float
-        Of the model: landmarks, and distinct training records.
-    length : float
-        Of all sequences, on the mean.
-    by_parasail : bool
-    asking : float
-        Share of the sequences that ask, if any does.
+    Alignments beyond the landmarks, and the sequence with itself, a cascade or the search for
+    relatives asks for, of the share ``asking`` of the sequences.
     """
     lift = recipe.get("lift")
     asked = max(0.0, alignments - landmarks - 1)
@@ -118,3 +101,46 @@ def recipe_seconds(
 def million_hours(seconds: float) -> float:
     """Return the core hours of a million new sequences that take so many seconds each."""
     return 1e6 * seconds / 3600
+
+
+class Query(NamedTuple):
+    """What a recipe takes for a new sequence.
+
+    Parameters
+    ----------
+    recipe : str
+    alignments : float
+        With all landmarks and itself; of a cascade with a stated mean, that mean.
+    more, relatives : float
+        So many more at most where a cascade with a stated loss is unsure, and where it may be
+        unknown. The records that a cascade has asked are among the latter.
+    hours, most_hours : float
+        Core hours of a million of them: without any of these, and if each takes the most.
+    """
+
+    recipe: str
+    alignments: float
+    more: float
+    relatives: float
+    hours: float
+    most_hours: float
+
+
+def queries(run: "RunCosts") -> list[Query]:
+    """Return what new sequences take, of the named final recipe or of all; none without any."""
+    final = run.plan.settings["final"]
+    recipes = [recipe for recipe in run.plan.recipes() if final in (None, recipe["name"])]
+    return [_query(run, recipe) for recipe in recipes] if run.length else []
+
+
+def _query(run: "RunCosts", recipe: Mapping[str, Any]) -> Query:
+    first, cascade = run.landmarks(recipe["selector"]) + 1.0, recipe["cascade"]
+    mean = first if not cascade else max(first, cascade.get("alignments") or first)
+    more = min(NEAREST_AT_MOST, run.n) if cascade and "alignments" not in cascade else 0.0
+    # Landmarks are known already.
+    relatives = min(float(MORE), max(0.0, run.n - first + 1)) if run.has_evalues else 0.0
+    sizes = first - 1, run.n, run.length, run.by_parasail
+    least = recipe_seconds(recipe, mean, *sizes)
+    most = recipe_seconds(recipe, mean + max(more, relatives), *sizes, asking=1.0)
+    hours = million_hours(least), million_hours(most)
+    return Query(recipe["name"], mean, more, relatives, *hours)

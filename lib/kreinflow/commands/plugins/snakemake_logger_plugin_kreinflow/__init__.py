@@ -22,7 +22,6 @@ _TOLD = (
     "rule_name",
     "done",
     "total",
-    "cores",
     "kreinflow",
 )
 _MOST = 3000  # letters of a text in JSON, all ASCII: a pipe takes 4,096 bytes at once

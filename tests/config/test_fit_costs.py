@@ -1,0 +1,109 @@
+"""What parts of jobs cost, held against what they took."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from kreinflow.config.fit_costs import (
+    BASE_MB,
+    SPARE,
+    START_MINUTES,
+    Cost,
+    factor,
+    fit,
+    kernel_seconds,
+    rows_mb,
+    square_mb,
+)
+from kreinflow.learners.registry import LEARNERS
+
+PATH = Path(__file__).parents[2] / "benchmarks" / "asked.py"
+_spec = importlib.util.spec_from_file_location("asked", PATH)
+asked = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(asked)
+LINES = asked.lines()
+
+
+@pytest.mark.parametrize("threads", [1, 4, 8])
+def test_minutes_are_those_of_the_start_and_thrice_what_is_expected(threads):
+    assert Cost().minutes(threads) == START_MINUTES
+    # No thread shortens what has one alone.
+    cost = Cost(serial=1200, shared=4800)
+    assert cost.minutes(threads) == START_MINUTES + 60 + 240 // threads
+    assert cost.minutes(threads, attempt=3) == 3 * (START_MINUTES + 60 + 240 // threads)
+
+
+@pytest.mark.parametrize("attempt", [1, 2, 3])
+@pytest.mark.parametrize("seconds", [0.0, 1e3, 1e9])
+def test_minutes_have_a_bound_whatever_the_attempt(seconds, attempt):
+    assert 1 <= Cost(seconds).minutes(1, attempt, most=90) <= 90
+    assert Cost(seconds).minutes(1, attempt, most=0) == 1  # the least that can be asked
+
+
+def test_hyper_parameters_to_choose_and_steps_are_counted():
+    def seconds(method, **settings):
+        return fit(asked.learner(method, **settings), 10_000, 300, 20).on(1)
+
+    assert seconds("svc") == pytest.approx(4 * seconds("svc", penalty=1.0), rel=0.2)
+    assert seconds("ny_pcvm", max_iter=50) < 0.6 * seconds("ny_pcvm")
+    assert seconds("ny_pcvm", max_iter=5000) == seconds("ny_pcvm")
+    assert seconds("ny_pcvm", basis="all") > seconds("ny_pcvm")
+    assert seconds("nearest_landmark") == 0
+
+
+def test_what_has_no_rows_is_of_one_thread():
+    """BLAS has one: eigenvalues and inverses of m x m matrices. So have some learners."""
+    few, many = factor(5000, 5000), factor(1_000_000, 500)
+    assert few.on(8) > 0.8 * few.on(1)
+    assert many.on(8) < 0.2 * many.on(1)
+    for method in ("ny_epcvm", "krein_sh_svm", "cvm", "dissimilarity_space", "svc", "linear_svc"):
+        cost = fit(asked.learner(method), 10_000, 100, 46)
+        assert cost.on(8) > 0.9 * cost.on(1)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "size", "measured"),
+    [
+        ("linear", 100, 1.2e-7),
+        ("gaussian", 1000, 1.54e-6),
+        ("spectral_information_divergence", 1000, 3.0e-6),
+        ("dynamic_time_warping", 10, 8.2e-6),
+        ("dynamic_time_warping", 500, 1.12e-3),
+        ("edit_distance", 200, 2.75e-6),
+        ("edit_distance", 2000, 1.3e-4),
+    ],
+)
+def test_a_score_of_a_kernel_is_asked_for_by_what_it_took(kernel, size, measured):
+    assert 1.5 <= SPARE * kernel_seconds({"name": kernel}, size) / measured <= 10
+
+
+def test_a_window_spares_time_warping_all_but_a_band():
+    def seconds(window):
+        return kernel_seconds({"name": "dynamic_time_warping", "window": window}, 500)
+
+    assert seconds(10) < 0.1 * seconds(None)
+    assert seconds(1000) == seconds(None)
+
+
+def test_the_benchmark_is_all_there():
+    assert {line.stage for line in LINES} == {
+        *("align", "columns", "landmarks", "factor", "predict"),
+        *LEARNERS,
+    }
+    assert max(line.n for line in LINES) == 1_000_000
+    assert max(line.m for line in LINES) == 4000
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if line.used >= 1])
+def test_each_stage_is_asked_for_by_what_it_took(line):
+    """Of the stored benchmark, without the minutes of the start: nothing is measured here."""
+    assert 1.4 <= line.asked / line.used <= 10, line
+
+
+@pytest.mark.parametrize("landmarks", [0, 200, 4000])
+def test_rows_have_what_is_left_of_less_memory(landmarks):
+    square = square_mb(landmarks)
+    assert rows_mb(100_000, landmarks, 2048) == 2048
+    assert rows_mb(BASE_MB + square + 500, landmarks, 2048) == pytest.approx(500)
+    assert rows_mb(100, landmarks, 2048) == 64
