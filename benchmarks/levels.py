@@ -146,7 +146,7 @@ def measured(
     true = paths[leaf[of_class.get_indexer(table["true"])]]
     label = paths[leaf[of_class.get_indexer(table["predicted"])]]
     told = paths[of_node.get_indexer(table["node"])]
-    plain = paths[levels.answer(p).node]
+    plain = paths[levels.nodes(p).node]
     likeliest, _ = levels.likeliest(p)
     found = {
         "accuracy": np.mean(label[:, 2] == true[:, 2]),
@@ -230,7 +230,7 @@ def unknown_rows(pairs: Labelled, back_off: float, seed: int) -> Iterator[dict[s
             answers = classifier.answer(query)
             paths = np.array(classifier.levels.tree.nodes, dtype=object)
             for told, deepest in (("levels", None), ("and unknown", answers.deepest)):
-                nodes = classifier.levels.answer(answers.probabilities, deepest)
+                nodes = classifier.levels.nodes(answers.probabilities, deepest)
                 for true, node in zip(names[dataset.labels[out]], paths[nodes.node], strict=True):
                     if not node:
                         answer = "nothing"

@@ -8,7 +8,8 @@ from scipy.special import softmax
 
 from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.answering.cascade import Answers, Cascade
+from kreinflow.answering.answers import Answers
+from kreinflow.answering.cascade import Cascade
 from kreinflow.answering.pair_machines import PairMachines, fit_machine
 from kreinflow.answering.query import Decided, Query
 from kreinflow.answering.record_scores import Records
@@ -99,7 +100,7 @@ def with_cascade(model, dataset, apart=False, **settings):
     rows = dataset.rows.tolist()
     return replace(
         model,
-        classifier=replace(model.classifier, cascade=cascade),
+        classifier=model.classifier.with_parts(cascade=cascade),
         record_ids=tuple(dataset.ids[rows.index(row)] for row in cascade.records.rows),
         record_digests=tuple(dataset.digests) if apart else (),
     )
@@ -116,7 +117,7 @@ def related_model(folder, cascade=True, seed=7, changed=0.5, **settings):
     model, dataset = cascade_model(folder, seed, changed)
     relatives = made_up_relatives(model.classifier, model.scheme, seed, **settings)
     own = model.classifier.cascade if cascade else None
-    classifier = replace(model.classifier, cascade=own, relatives=relatives)
+    classifier = model.classifier.with_parts(cascade=own, relatives=relatives)
     return replace(model, classifier=classifier), dataset
 
 

@@ -7,7 +7,8 @@ import pytest
 from scipy.special import softmax
 
 from answering.cascades import Problem, answered
-from kreinflow.answering.cascade import Answers, Level, LevelAnswers, followed
+from kreinflow.answering.answers import Answers
+from kreinflow.answering.cascade import Level, LevelAnswers, followed
 
 SHAPES = {
     "both": {},

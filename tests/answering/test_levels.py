@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kreinflow.answering.cascade import EVERY_LEVEL
+from kreinflow.answering.answers import EVERY_LEVEL
 from kreinflow.answering.levels import Levels, lineages
 from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.base.errors import InputError
@@ -37,7 +37,7 @@ def by_walking(row, back_off, classes=CLASSES, separator="."):
 def test_the_answer_is_where_a_walk_down_the_tree_ends(seed, back_off):
     levels = Levels.of(CLASSES, ".", back_off)
     p = probabilities(seed)
-    nodes = levels.answer(p)
+    nodes = levels.nodes(p)
     ended = set()
     for row, (node, level, sure) in zip(p, zip(*nodes, strict=True), strict=True):
         path, probability = by_walking(row, back_off)
@@ -53,7 +53,7 @@ def test_what_has_a_limit_is_answered_above_it_at_a_node_with_others_below(seed)
     levels, p = Levels.of(CLASSES, ".", 0.6), probabilities(seed)
     deepest = np.random.default_rng(seed).choice([0, 1, 2, EVERY_LEVEL], len(p))
     paths = [path_of(label, ".") for label in CLASSES]
-    nodes, moved = levels.answer(p, deepest), set()
+    nodes, moved = levels.nodes(p, deepest), set()
     for row, most, node, level in zip(p, deepest, nodes.node, nodes.level, strict=True):
         path = free = path_of(by_walking(row, 0.6)[0] or "root", ".")
         if free == ("root",):
@@ -67,7 +67,7 @@ def test_what_has_a_limit_is_answered_above_it_at_a_node_with_others_below(seed)
         assert level == len(path)
         moved.add((len(free), len(path)))
     assert {(3, 0), (3, 1), (3, 2), (3, 3), (1, 0), (0, 0)} <= moved
-    free, whole = levels.answer(p), levels.answer(p, np.full(len(p), EVERY_LEVEL))
+    free, whole = levels.nodes(p), levels.nodes(p, np.full(len(p), EVERY_LEVEL))
     for one, other in zip(free, whole, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -86,9 +86,9 @@ def test_the_probability_of_a_node_is_the_sum_of_its_classes():
 
 def test_a_row_does_not_depend_on_the_others(monkeypatch):
     levels, p = Levels.of(CLASSES, ".", 0.8), probabilities(3)
-    whole = levels.answer(p)
+    whole = levels.nodes(p)
     monkeypatch.setattr("kreinflow.answering.levels._CELLS", 50)
-    for pieces in (levels.answer(p), levels.answer(p[::-1])):
+    for pieces in (levels.nodes(p), levels.nodes(p[::-1])):
         if pieces.node[0] != whole.node[0]:
             pieces = [values[::-1] for values in pieces]
         for one, other in zip(pieces, whole, strict=True):
@@ -124,7 +124,7 @@ def drawn(rng, n, sharper):
 
 def wrong_at(levels, p, y):
     """Answers at each level or below it, and wrong ones, of records that have the level."""
-    tree, nodes = levels.tree, levels.answer(p)
+    tree, nodes = levels.tree, levels.nodes(p)
     own, true = lineages(tree)[nodes.node], lineages(tree)[tree.leaf[y]]
     for level in range(1, len(levels.thresholds) + 1):
         told = (own[:, level] >= 0) & (true[:, level] >= 0)
@@ -162,7 +162,7 @@ def test_nothing_is_answered_where_nothing_can_be_promised():
     y = np.zeros(44, dtype=np.int64)
     few = Levels.of(CLASSES, ".", 0.95).fitted(p, y)
     np.testing.assert_array_equal(few.thresholds, NOTHING_ACCEPTED)
-    assert set(few.answer(p).level) == {0}
+    assert set(few.nodes(p).level) == {0}
     assert "95 % of the answers are right at level 1 and those below it, so" in few.unkept()
     enough = Levels.of(CLASSES, ".", 0.95).fitted(np.vstack([p, p[:1]]), np.append(y, 0))
     np.testing.assert_array_equal(enough.thresholds, 0.95)

@@ -107,7 +107,8 @@ def test_the_best_record_of_a_class():
     for label in range(5):
         for members in (False, True):
             labels = np.full(25, label)
-            found = scores.best(places, labels, 6, members)
+            asked = scores.asked(places, 6, members)
+            found = scores.best(places, labels, asked, scores.evidence)
             for i, (best, score) in enumerate(zip(*found, strict=True)):
                 asked = set(problem.order(i)[:6])
                 if members and voting[i]:

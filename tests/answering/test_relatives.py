@@ -9,7 +9,7 @@ from scipy.special import softmax
 
 from answering.cascades import Problem, related_model
 from kreinflow.answering import relatives as module
-from kreinflow.answering.cascade import EVERY_LEVEL, REASONS, Answers
+from kreinflow.answering.answers import EVERY_LEVEL, REASONS, Answers
 from kreinflow.answering.relatives import NoRelative, Relatives, overwhelming
 from kreinflow.answering.score_cache import NOBODY
 from kreinflow.answering.unknown_pvalue import Strangeness, strange
@@ -213,7 +213,7 @@ def test_rows_of_a_table_do_not_depend_on_others(tmp_path, monkeypatch, cascade)
 def test_alignments_are_counted_once(tmp_path):
     """A cascade and relatives ask the same records: no pair twice."""
     model, dataset = related_model(tmp_path)
-    alone = replace(model, classifier=replace(model.classifier, relatives=None))
+    alone = replace(model, classifier=model.classifier.with_parts(relatives=None))
     new = write_fasta(tmp_path / "new.fasta", families(7, each=20, changed=0.6))
     both, before = classify_file(model, new), classify_file(alone, new)
     m, n = len(model.landmark_ids), len(dataset.sequences)

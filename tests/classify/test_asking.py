@@ -91,7 +91,7 @@ def test_the_table_says_who_answered_and_what_it_cost(asked):
 def test_a_record_itself_is_its_nearest(asked):
     model, dataset, _ = asked
     cascade = replace(model.classifier.cascade, threshold=2.0)
-    sure = replace(model, classifier=replace(model.classifier, cascade=cascade))
+    sure = replace(model, classifier=model.classifier.with_parts(cascade=cascade))
     path = asked[2].parent / "x.fasta"
     table = classify_file(sure, path)
     own = table[table["label"] == [dataset.classes[code] for code in dataset.labels]]
@@ -177,7 +177,7 @@ def test_models_that_ask_nobody_have_empty_columns(tmp_path):
     model, _ = cascade_model(tmp_path, apart=True)
     model.save(tmp_path / "m")
     model = type(model).load(tmp_path / "m")
-    plain = replace(model.classifier, cascade=None)
+    plain = model.classifier.with_parts(cascade=None)
     new = write_fasta(tmp_path / "new.fasta", NEW[:9])
     table = classify_file(model, new)
     assert classify_file(

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from answering.cascades import cascade_model
-from kreinflow.answering.cascade import FEATURES, STAGES
+from kreinflow.answering.answers import STAGES
+from kreinflow.answering.cascade import FEATURES
 from kreinflow.answering.score_cache import NOBODY
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.evidence import PREDICTED, RUNNER_UP
@@ -32,7 +33,7 @@ def asking_model(folder, threshold=2.0, pairs=PAIRS):
 def with_other(model, **changes):
     """The model with another cascade."""
     cascade = replace(model.classifier.cascade, **changes)
-    return replace(model, classifier=replace(model.classifier, cascade=cascade))
+    return replace(model, classifier=model.classifier.with_parts(cascade=cascade))
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +235,7 @@ def test_a_model_whose_records_are_apart_answers_by_its_first_stage(asking, tmp_
     digests = [digest(residues) for residues in model.record_residues]
     replace(model, record_digests=tuple(digests)).save(tmp_path / "apart.safetensors")
     found = explain(Model.load(tmp_path / "apart.safetensors"), path, "b3")
-    alone = replace(model, classifier=replace(model.classifier, cascade=None))
+    alone = replace(model, classifier=model.classifier.with_parts(cascade=None))
     assert found.cascade is None
     assert explanation_text(found, 2) == explanation_text(
         replace(explain(alone, path, "b3"), evidence=found.evidence), 2

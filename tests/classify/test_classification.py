@@ -81,7 +81,7 @@ def test_answers_go_down_the_tree_as_far_as_they_are_sure(tmp_path):
     assert tuple(table.columns) == (*COLUMNS[:-1], *LEVEL_COLUMNS, "problem")
     own = model.classifier.levels
     assert (own.thresholds >= 0.8).all()
-    nodes = own.answer(probabilities)
+    nodes = own.nodes(probabilities)
     assert table["node"].tolist() == [own.tree.nodes[node] for node in nodes.node]
     assert table["level"].tolist() == nodes.level.tolist()
     np.testing.assert_array_equal(table["node_probability"], nodes.probability)
@@ -99,7 +99,7 @@ def test_answers_go_down_the_tree_as_far_as_they_are_sure(tmp_path):
     pd.testing.assert_frame_equal(
         classify_file(Model.load(tmp_path / "m.safetensors"), tmp_path / "x.fasta"), table
     )
-    bad = replace(model.classifier, levels=replace(own, separator=";"))
+    bad = model.classifier.with_parts(levels=replace(own, separator=";"))
     replace(model, classifier=bad).save(tmp_path / "m.safetensors")
     with pytest.raises(InputError, match="a part is damaged .its levels and classes"):
         Model.load(tmp_path / "m.safetensors")

@@ -217,7 +217,9 @@ def test_the_best_member_of_a_class_is_mostly_among_the_candidates(tmp_path):
     model, dataset, _ = trained_model(configuration(fasta_source()), tmp_path)
     model = with_cascade(model, dataset, pairs=False, threshold=2.0)
     relatives = Relatives(model.classifier.records, model.classifier.cascade.evidence)
-    model = replace(model, classifier=replace(model.classifier, relatives=relatives, cascade=None))
+    model = replace(
+        model, classifier=model.classifier.with_parts(relatives=relatives, cascade=None)
+    )
     rng, new = np.random.default_rng(1), []
     for place in rng.choice(len(records), 40, replace=False).tolist():
         letters = np.array(list(records[place][2]))

@@ -104,7 +104,7 @@ def test_a_model_with_a_cascade_says_its_levels_and_whom_it_asks(tmp_path, apart
     model, dataset = cascade_model(tmp_path, apart=apart)
     path = tmp_path / "model.safetensors"
     model.save(path)
-    without = replace(model, classifier=replace(model.classifier, cascade=None), record_ids=())
+    without = replace(model, classifier=model.classifier.with_parts(cascade=None), record_ids=())
     replace(without, record_digests=()).save(tmp_path / "without")
     more = path.stat().st_size - (tmp_path / "without").stat().st_size
     content = describe_model(Model.load(path))
@@ -147,7 +147,7 @@ def test_a_cascade_without_levels_is_its_first_stage_alone(tmp_path):
     model, _ = cascade_model(tmp_path)
     cascade = model.classifier.cascade
     cascade = replace(cascade, steps=(), machines=None, weights=cascade.weights[:1])
-    alone = replace(model, classifier=replace(model.classifier, cascade=cascade))
+    alone = replace(model, classifier=model.classifier.with_parts(cascade=cascade))
     content = describe_model(alone)
     assert content["cascade"]["levels"] == []
     assert "  levels: none (the first stage alone)\n" in description_text(content)
@@ -158,7 +158,7 @@ def test_the_promise_of_a_cascade_is_that_of_all_its_levels(tmp_path, whose):
     model, _ = cascade_model(tmp_path)
     first, cascade = model.classifier, model.classifier.cascade
     if whose == "cascade":
-        first = replace(first, cascade=replace(cascade, reject_threshold=NOTHING_ACCEPTED))
+        first = first.with_parts(cascade=replace(cascade, reject_threshold=NOTHING_ACCEPTED))
     else:
         first = replace(first, reject_threshold=NOTHING_ACCEPTED)
     reject = describe_model(replace(model, classifier=first))["reject"] or {}
@@ -281,7 +281,7 @@ def test_it_tells_what_is_known_of_unknown_objects(tmp_path):
     assert told_of_unknown({}) == []
     assert describe_model(model)["unknown"] is None
     relatives = replace(classifier.relatives, needed=np.log([10.0, 1000.0, np.inf]))
-    with_levels = replace(model, classifier=replace(classifier, relatives=relatives))
+    with_levels = replace(model, classifier=classifier.with_parts(relatives=relatives))
     assert describe_model(with_levels)["unknown"]["largest_evalue_of_levels"] == pytest.approx(
         [0.1, 0.001, 0.0]
     )

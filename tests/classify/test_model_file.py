@@ -205,12 +205,12 @@ def test_a_final_model_knows_the_records_of_its_cascade(tmp_path, where):
     cascade = replace(classifier.cascade, records=shuffled)
     rows = records.landmarks.tolist()
     made = final_model(
-        dataset, replace(classifier, cascade=cascade), model.scheme, {}, {}, {}, rows
+        dataset, classifier.with_parts(cascade=cascade), model.scheme, {}, {}, {}, rows
     )
     assert made.record_ids == tuple(dataset.ids[row] for row in order)
     digests = tuple(dataset.digests[row] for row in order)
     assert made.record_digests == (digests if where == "apart" else ())
-    without = replace(classifier, cascade=None)
+    without = classifier.with_parts(cascade=None)
     plain = final_model(dataset, without, model.scheme, {}, {}, {}, rows)
     assert (plain.record_ids, plain.record_digests) == ((), ())
 

@@ -184,7 +184,7 @@ def test_labels_of_several_columns_are_read_as_they_were(tmp_path):
     it = trained_on(tmp_path, old, config)
     it.model.save(tmp_path / "m.safetensors")
     learned_of(it).save(tmp_path / "l.safetensors", tmp_path / "m.safetensors")
-    plain = replace(it.model, classifier=replace(it.model.classifier, levels=None))
+    plain = replace(it.model, classifier=it.model.classifier.with_parts(levels=None))
     with pytest.raises(InputError, match="the setting columns"):
         Learned.load(tmp_path / "l.safetensors", plain, tmp_path / "m.safetensors")
     learned = Learned.load(tmp_path / "l.safetensors", it.model, tmp_path / "m.safetensors")
@@ -611,7 +611,7 @@ def test_new_records_join_a_cascade_and_its_levels_stay(tmp_path, recipe):
     np.testing.assert_allclose(after.weights[0], scale * before.weights[0])
     # It comes back from its file. If all go up, a record that it knows finds itself.
     cascade = replace(after, threshold=2.0)
-    asking = replace(done.model, classifier=replace(done.model.classifier, cascade=cascade))
+    asking = replace(done.model, classifier=done.model.classifier.with_parts(cascade=cascade))
     asking.save(tmp_path / "two.safetensors")
     write_fasta(tmp_path / "all.fasta", [*old, *new])
     apart = [tmp_path / "all.fasta"] if done.model.record_digests else []

@@ -317,7 +317,7 @@ def test_what_cannot_be_promised(refused, trained, tmp_path, option, value, mess
 
 
 def test_models_that_promise_nothing(refused, trained, tmp_path):
-    old = replace(trained.model, classifier=replace(trained.model.classifier, calibration=None))
+    old = replace(trained.model, classifier=trained.model.classifier.with_parts(calibration=None))
     old.save(tmp_path / "old.safetensors")
     for option in ("--confidence", "--errors"):
         said = refused("classify", tmp_path / "old.safetensors", trained.fasta, option, 0.2)

@@ -37,7 +37,7 @@ def made_up_paths(recipes, n, folds, repeats=1, back_off=0.6):
     """Return predictions of classes that are paths, with the nodes that are answered."""
     table = made_up_predictions(PATHS, recipes, n, folds, repeats)
     levels = Levels.of(PATHS, ".", back_off)
-    nodes = levels.answer(table[[f"p_{name}" for name in PATHS]].to_numpy())
+    nodes = levels.nodes(table[[f"p_{name}" for name in PATHS]].to_numpy())
     table.insert(6, "node", [levels.tree.nodes[node] for node in nodes.node])
     table.insert(7, "node_probability", nodes.probability)
     return table

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from evaluation.made_up import made_up_predictions, several_by_hand
-from kreinflow.answering.cascade import REASONS
+from kreinflow.answering.answers import REASONS
 from kreinflow.evaluation.accepted import ACCEPTED_COLUMNS, AS, accepted_table
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
 from kreinflow.files.tables import read_table, write_table

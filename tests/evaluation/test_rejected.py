@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from evaluation.made_up import made_up_predictions, made_up_several, several_by_hand
-from kreinflow.answering.cascade import REASONS
+from kreinflow.answering.answers import REASONS
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
 from kreinflow.evaluation.rejected import REJECTED_COLUMNS, rejected_by_class
 from kreinflow.files.tables import read_table, write_table

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from evaluation.made_up import made_up_paths, made_up_predictions, made_up_several
-from kreinflow.answering.cascade import REASONS
+from kreinflow.answering.answers import REASONS
 from kreinflow.evaluation import unknown as u
 from kreinflow.evaluation.inner_choice import with_inner_choice
 from kreinflow.evaluation.levels import level_tables

@@ -221,12 +221,12 @@ WAYS = {"both": (), "cascade": ("relatives",), "relatives": ("cascade",)}
 def test_of_a_recipe_that_asks_it_is_the_best_of_those_asked(asking, way, together, monkeypatch):
     monkeypatch.setattr(hits, "_TOGETHER", together)
     run, dataset, scores = asking.run, asking.run.dataset, asking.scores
-    classifier = replace(asking.classifier, **dict.fromkeys(WAYS[way]))
+    classifier = asking.classifier.with_parts(**dict.fromkeys(WAYS[way]))
     if way == "relatives":  # which ask for the records that the first stage is unsure of
         first = FoldRecords(run, asking.landmarks, FOLD, classifier).predictions("it")
         unsure = float(first.filter(regex="^p_").max(axis=1).median()) / 2
         rule = replace(classifier.relatives, null=None, strangeness=None, sure_threshold=unsure)
-        classifier = replace(classifier, relatives=rule)
+        classifier = classifier.with_parts(relatives=rule)
     aligned = run.pair_scores(asking.scheme, "auto", 1)
     every = np.arange(len(dataset.digests))
     aligned(every, np.tile(every, (len(every), 1)))  # another recipe of the job asked for all
@@ -261,7 +261,7 @@ def test_of_a_cascade_that_asks_all_records_it_is_the_best_of_all(asking):
     run, dataset, cascade = asking.run, asking.run.dataset, asking.classifier.cascade
     *fewer, _ = cascade.steps
     cascade = replace(cascade, steps=(*fewer, len(cascade.records)))
-    classifier = replace(asking.classifier, cascade=cascade, relatives=None)
+    classifier = asking.classifier.with_parts(cascade=cascade, relatives=None)
     counted = Counted(run.pair_scores(asking.scheme, "auto", 1))
     tested = FoldRecords(run, asking.landmarks, FOLD, classifier, counted)
     tested.curve()
@@ -291,7 +291,7 @@ def test_all_recipes_share_one_look_at_the_columns(asking, monkeypatch):
     monkeypatch.setattr(hits.Searched, "meet", counting)
     training, own = np.unique(run.training_part(FOLD).rows), np.diag(scores)
     for name in ("one", "other"):
-        classifier = replace(asking.classifier, cascade=None, relatives=None)
+        classifier = asking.classifier.with_parts(cascade=None, relatives=None)
         table = FoldRecords(run, asking.landmarks, FOLD, classifier).predictions(name)
         assert table["hit"].tolist() == [
             best(scores, own, row, training, dataset.digests, dataset.row_labels)
@@ -318,7 +318,7 @@ def test_a_cascade_without_levels_asks_nobody(asking):
         machines=None,
         weights=asking.classifier.cascade.weights[:1],
     )
-    classifier = replace(asking.classifier, cascade=cascade, relatives=None)
+    classifier = asking.classifier.with_parts(cascade=cascade, relatives=None)
     asked = asking.run.pair_scores(asking.scheme, "auto", 1)
     tested = FoldRecords(asking.run, asking.landmarks, FOLD, classifier, asked)
     tested.curve()

@@ -370,7 +370,7 @@ def test_clans_that_nobody_knows_are_told_as_seldom_as_it_is_said(tmp_path):
         assert (table["level"].astype(int)[table["reason"] == "no relative"] == 0).all()
         classifier = it.model.classifier
         alone = replace(classifier.relatives, null=None)  # p-values alone
-        model = replace(it.model, classifier=replace(classifier, relatives=alone))
+        model = replace(it.model, classifier=classifier.with_parts(relatives=alone))
         table = classify_file(model, folder / "new.fasta")
         label, strange = table["id"].str[:3], table["reason"] == "unknown"
         level, node = table["level"].astype(int), table["node"].fillna("")
@@ -379,7 +379,7 @@ def test_clans_that_nobody_knows_are_told_as_seldom_as_it_is_said(tmp_path):
         unknown = of["fgh"] & strange
         family = of["ab"] & (label.str[2] == "z") & strange
         right = node[family] == label[family].str[0]
-        free = replace(classifier, relatives=replace(alone, needed=None))
+        free = classifier.with_parts(relatives=replace(alone, needed=None))
         before = classify_file(replace(it.model, classifier=free), folder / "new.fasta")
         moved = before["level"] != table["level"]
         assert not moved[~strange].any()

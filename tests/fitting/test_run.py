@@ -210,7 +210,7 @@ def asks(tmp_path_factory):
     climbed = climbed_by(it, run)
     it.threshold = float(np.median(climbed.levels[0].probabilities.max(axis=1)))
     cascade = replace(it.classifier.cascade, threshold=it.threshold, reject_threshold=0.9)
-    it.classifier = replace(it.classifier, cascade=cascade)
+    it.classifier = it.classifier.with_parts(cascade=cascade)
     return it, run, *more
 
 
@@ -231,7 +231,7 @@ def answers(it, scores, rows, threshold=None):
         return np.where(records >= 0, scores[rows[queries][:, None], known], -1)
 
     lengths = it.dataset.lengths.astype(float)[rows]
-    classifier = replace(it.classifier, cascade=cascade)
+    classifier = it.classifier.with_parts(cascade=cascade)
     own = np.diag(scores)[rows].astype(float)
     return classifier.answer(Query(scores[rows][:, landmarks], own, lengths, ask=ask))
 
@@ -314,7 +314,9 @@ def test_a_fold_answers_through_the_cascade(asks, monkeypatch):
 
 def test_a_fold_tells_reasons(asks, monkeypatch):
     it, run, *_ = asks
-    classifier = replace(it.classifier, relatives=made_up_relatives(it.classifier, it.model.scheme))
+    classifier = it.classifier.with_parts(
+        relatives=made_up_relatives(it.classifier, it.model.scheme)
+    )
     rows = it.dataset.rows[1::3]
     landmarks, asked = (
         run.landmarks(landmark_table(it)),
@@ -346,7 +348,9 @@ def test_a_fold_tells_reasons(asks, monkeypatch):
 
 def test_what_a_fold_counts_is_what_classify_counts(asks, tmp_path):
     it, run, *_ = asks
-    classifier = replace(it.classifier, relatives=made_up_relatives(it.classifier, it.model.scheme))
+    classifier = it.classifier.with_parts(
+        relatives=made_up_relatives(it.classifier, it.model.scheme)
+    )
     tested = range(1, len(it.dataset.ids), 3)
     records = [(it.dataset.ids[i], "a", it.dataset.sequences[it.dataset.rows[i]]) for i in tested]
     path = write_fasta(tmp_path / "x.fasta", [(id, a, s.decode()) for id, a, s in records])

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kreinflow.answering.cascade import unsure
+from kreinflow.answering.answers import unsure
 from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report import sections

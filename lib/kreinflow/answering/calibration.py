@@ -29,7 +29,6 @@ class TemperatureCalibrator:
 
     Attributes
     ----------
-    temperature_ : float
     log_loss_ : float
         The mean log loss at this temperature.
 
@@ -59,17 +58,8 @@ class TemperatureCalibrator:
     def fit(self, decisions: FloatArray, y: IntArray) -> "TemperatureCalibrator":
         """Find the temperature.
 
-        Parameters
-        ----------
-        decisions : ndarray of shape (N, n_classes)
-            Out-of-fold decisions.
-        y : ndarray of shape (N,)
-            True class codes.
-
-        Raises
-        ------
-        InputError
-            If there are no rows, or a decision is not finite.
+        ``decisions``, of shape (N, n_classes): out-of-fold decisions. ``y``, of shape (N,): True
+        class codes. Raises InputError if there are no rows, or a decision is not finite.
         """
         from scipy.optimize import brentq  # slow to import, and not needed to classify
 
@@ -167,17 +157,9 @@ class PlattCalibrator:
     def fit(self, decisions: FloatArray, memberships: NDArray[np.bool_]) -> "PlattCalibrator":
         """Find slopes and intercepts.
 
-        Parameters
-        ----------
-        decisions : ndarray of shape (N, n_labels)
-            Out-of-fold decisions.
-        memberships : ndarray of shape (N, n_labels), bool
-            The labels of each row.
-
-        Raises
-        ------
-        InputError
-            If there are no rows, or a decision is not finite.
+        ``decisions``, of shape (N, n_labels): out-of-fold decisions. ``memberships``, of shape (N,
+        n_labels): the labels of each row. Raises InputError if there are no rows, or a decision is
+        not finite.
         """
         if len(decisions) == 0 or not np.isfinite(decisions).all():
             raise InputError("calibration: it needs at least one row, and finite decisions only.")

@@ -22,7 +22,7 @@ The weights of a level are shared by all classes: a conditional logit.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -30,7 +30,9 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.answering.answers import FIRST, NEAREST, PAIRS, Answers, unsure
 from kreinflow.answering.pair_machines import PairMachines
+from kreinflow.answering.parts import ModelPart
 from kreinflow.answering.query import Decided
 from kreinflow.answering.record_scores import (
     NEAREST_WEIGHTS,
@@ -41,14 +43,8 @@ from kreinflow.answering.record_scores import (
     logit,
     pair_features,
 )
-from kreinflow.answering.score_cache import NOBODY
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.files.state import Array, Number, Part, State, Value
-
-STAGES = ("first", "nearest", "pairs")
-"""What may answer, by the number that stands in :attr:`Answers.stage`."""
-
-FIRST, NEAREST, PAIRS = range(3)
+from kreinflow.files.state import Array, Number, Part, Value
 
 FEATURES = {
     FIRST: ("decision",),
@@ -56,17 +52,6 @@ FEATURES = {
     PAIRS: ("log_probability", "votes"),
 }
 """What the conditional logit of each stage looks at."""
-
-REASONS = ("", "unsure", "unknown", "no relative")
-"""Why an answer is rejected: its probability is too small; the object is too strange, by its
-p-value; it has no relative among the training records. The last that holds is told."""
-
-EVERY_LEVEL = 1 << 30
-"""Stands in :attr:`Answers.deepest` for no limit."""
-
-MOST_PAIRS = 1 << 21
-"""Of objects with the records that they may ask, at once."""
-
 
 TRANSFORM = Value(ScoreTransform.from_dict, ScoreTransform.to_dict)
 """A score transform in a file."""
@@ -80,81 +65,11 @@ class Level(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
-    """What a model says of n objects.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n, n_classes)
-        Calibrated.
-    reason : ndarray of shape (n,)
-        See :data:`REASONS`.
-    p_value : ndarray of shape (n,)
-        Share of true members that are as strange as the object; NaN of a model that has none.
-    stage : ndarray of shape (n,)
-        See :data:`STAGES`.
-    alignments : ndarray of shape (n,)
-        Those beyond the landmarks.
-    nearest : ndarray of shape (n,)
-        The record of the most evidence for the predicted class among those aligned; -1 for none.
-    nearest_score : ndarray of shape (n,)
-        As aligned; NaN for none.
-    deepest : ndarray of shape (n,)
-        The deepest level of classes that are paths at which an object may be answered. Only what
-        is rejected as unknown or without a relative has a limit.
-    first : ndarray of shape (n,)
-        The largest probability of the first stage.
-    """
-
-    probabilities: FloatArray
-    reason: NDArray[np.str_]
-    p_value: FloatArray
-    stage: IntArray
-    alignments: IntArray
-    nearest: IntArray
-    nearest_score: FloatArray
-    deepest: IntArray
-    first: FloatArray
-
-    @classmethod
-    def joined(cls, parts: Sequence["Answers"]) -> "Answers":
-        """Return the answers for all objects from those for parts of them."""
-        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
-
-    @property
-    def rejected(self) -> NDArray[np.bool_]:
-        """Whether there is a reason not to accept them."""
-        return np.asarray(self.reason != "")
-
-    @classmethod
-    def of_first(cls, probabilities: FloatArray, reject_threshold: float) -> "Answers":
-        """Return those of a model that has no cascade, or asks no records."""
-        n, first = len(probabilities), probabilities.max(axis=1)
-        return cls(
-            probabilities,
-            unsure(first, reject_threshold),
-            np.full(n, np.nan),
-            np.full(n, FIRST),
-            np.zeros(n, dtype=np.int64),
-            np.full(n, NOBODY),
-            np.full(n, np.nan),
-            np.full(n, EVERY_LEVEL),
-            first,
-        )
-
-
-def unsure(sureness: FloatArray, threshold: float) -> NDArray[np.str_]:
-    """Return the reasons by a reject threshold alone."""
-    return np.array(REASONS)[(sureness < threshold).astype(np.int64)]
-
-
-@dataclass(frozen=True, eq=False)
-class Cascade(State):
+class Cascade(ModelPart):
     """The levels above the first stage, and when an object goes up.
 
     Parameters
     ----------
-    records : Records
     transform : ScoreTransform
         What the machines see scores through: that of the first stage.
     evidence : ScoreTransform
@@ -165,7 +80,6 @@ class Cascade(State):
     weights : tuple of ndarray
         Of each level: 1 of the first, :data:`NEAREST_WEIGHTS` of each step,
         :data:`PAIR_WEIGHTS` of the pairs, if there are machines.
-    machines : PairMachines or None
     likeliest : int
         Classes at most whose members the level of pairs asks.
     threshold : float
@@ -175,6 +89,8 @@ class Cascade(State):
     about : dict
         What was asked for, and what the inner folds said.
     """
+
+    needs: ClassVar = "records"
 
     records: Records
     transform: ScoreTransform
@@ -200,11 +116,7 @@ class Cascade(State):
 
         What is said of an object depends on the object alone.
 
-        Parameters
-        ----------
-        query : Decided
-        before : Answers
-            Of the first stage.
+        ``before``: of the first stage.
         """
         raw = logit(query.decisions[:, :, None], self.weights[0])
         stage, alignments = before.stage.copy(), before.alignments.copy()
@@ -219,8 +131,9 @@ class Cascade(State):
         for place, level in enumerate(self.levels, start=1):
             rows = np.flatnonzero(number == place)
             stage[up[rows]] = level.stage
+            asked = scores.asked(rows, level.asks, level.stage == PAIRS)
             nearest[up[rows]], score[up[rows]] = scores.best(
-                rows, labels[rows], level.asks, level.stage == PAIRS
+                rows, labels[rows], asked, scores.evidence
             )
         return replace(
             before,
@@ -235,6 +148,14 @@ class Cascade(State):
     def scores(self, query: Decided) -> RecordScores:
         """Return the scores of a query with the records of the cascade."""
         return RecordScores(self.records, query, self.transform, self.evidence)
+
+    def asked_records(self) -> Records:
+        """See :meth:`~kreinflow.answering.parts.ModelPart.asked_records`."""
+        return self.records
+
+    def with_records(self, records: Records) -> "Cascade":
+        """See :meth:`~kreinflow.answering.parts.ModelPart.with_records`."""
+        return replace(self, records=records)
 
     def most_asked(self, n_classes: int) -> int:
         """Return the records that an object asks at most."""
@@ -275,14 +196,8 @@ class Cascade(State):
     ) -> tuple[FloatArray, IntArray, NDArray[np.bool_]]:
         """Return what the conditional logit of a level looks at.
 
-        Parameters
-        ----------
-        level : Level
-        scores : RecordScores
-        places : ndarray of shape (k,)
-            Objects.
-        before : ndarray of shape (k, n_classes)
-            Their probabilities at the level before.
+        ``places``, of shape (k,): objects. ``before``, of shape (k, n_classes): their probabilities
+        at the level before.
 
         Returns
         -------

@@ -1,19 +1,21 @@
 """What remains of a trained model: a function of the scores with a few landmarks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.cascade import MOST_PAIRS, REASONS, TRANSFORM, Answers, Cascade
+from kreinflow.answering.answers import MOST_PAIRS, REASONS, Answers
+from kreinflow.answering.cascade import TRANSFORM, Cascade
 from kreinflow.answering.fork_temperatures import ForkTemperatures
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
+from kreinflow.answering.parts import ModelPart
 from kreinflow.answering.query import Decided, Query
 from kreinflow.answering.record_scores import Records
 from kreinflow.answering.relatives import Relatives
@@ -36,6 +38,15 @@ def _names(given: object) -> tuple[str, ...]:
     return tuple(map(str, given))
 
 
+PARTS: Mapping[str, type[ModelPart]] = {
+    "cascade": Cascade,
+    "relatives": Relatives,
+    "levels": Levels,
+    "calibration": Calibration,
+}
+"""The parts that a model may have above its first stage, in the order in which they answer."""
+
+
 @dataclass(frozen=True)
 class LandmarkClassifier(State):
     """Class probabilities from the scores with m landmarks.
@@ -54,18 +65,14 @@ class LandmarkClassifier(State):
 
     Parameters
     ----------
-    classes : tuple of str
-    decision : Decision
     landmark_classes : ndarray of shape (n_landmarks,)
         Codes of the landmarks' classes.
-    transform : ScoreTransform
     landmark_self_scores, landmark_lengths : ndarray of shape (n_landmarks,)
         What the transform needs of the landmarks.
     centring : LandmarkCentring or None
         For squared dissimilarities.
     lift : Lift or None
         If there is one, the decision sees the kernel with its inducing points in place of k(x).
-    temperature : float
     reject_threshold : float
         A prediction whose probability is below it is rejected. Above 1: all are.
     about : dict
@@ -73,17 +80,10 @@ class LandmarkClassifier(State):
     inducing_rows, inducing_classes : ndarray of shape (p,) or None
         Of a lift: the distinct rows of its inducing points in the training data, and the codes of
         their classes.
-    cascade : Cascade or None
-        What asks training records where this first stage is unsure; see :meth:`answer`.
-    forks : ForkTemperatures or None
-    levels : Levels or None
-        Of classes that are paths.
-    calibration : Calibration or None
-        Of the answers for records that were held out: what sets and the control of errors look at.
     several : Several or None
         Of objects that may have several labels: their probabilities and thresholds.
-    relatives : Relatives or None
-        What tells whether an object is like any training record; its records are the cascade's.
+    parts : mapping of str to ModelPart
+        What stands above this first stage, by the names in :data:`PARTS`.
     """
 
     classes: tuple[str, ...]
@@ -99,24 +99,47 @@ class LandmarkClassifier(State):
     lift: Lift | None = None
     inducing_rows: IntArray | None = None
     inducing_classes: IntArray | None = None
-    cascade: Cascade | None = None
     forks: ForkTemperatures | None = None
-    levels: Levels | None = None
-    calibration: Calibration | None = None
     several: Several | None = None
-    relatives: Relatives | None = None
+    parts: Mapping[str, ModelPart] = field(default_factory=dict)
+
+    @property
+    def cascade(self) -> Cascade | None:
+        """What asks training records where the first stage is unsure."""
+        return cast("Cascade | None", self.parts.get("cascade"))
+
+    @property
+    def relatives(self) -> Relatives | None:
+        """What tells whether an object is like any training record."""
+        return cast("Relatives | None", self.parts.get("relatives"))
+
+    @property
+    def levels(self) -> Levels | None:
+        """The tree of classes that are paths, and how sure it has to be at each level."""
+        return cast("Levels | None", self.parts.get("levels"))
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What sets of labels and the control of errors rest on."""
+        return cast("Calibration | None", self.parts.get("calibration"))
+
+    def with_parts(self, **parts: ModelPart | None) -> "LandmarkClassifier":
+        """Return the model with these parts in the place of those of the same names."""
+        changed = {**self.parts, **parts}
+        kept = {name: part for name in PARTS if (part := changed.get(name)) is not None}
+        return replace(self, parts=kept)
 
     @property
     def records(self) -> Records | None:
-        """The training records that an object may ask; None if it asks nobody."""
-        asking = self.cascade or self.relatives
-        return None if asking is None else asking.records
+        """The training records that an object may ask, the same of all parts; None if none does."""
+        asked = (part.asked_records() for part in self.parts.values())
+        return next((records for records in asked if records is not None), None)
 
     def with_records(self, records: Records) -> "LandmarkClassifier":
         """Return the classifier with other records in the place of its own."""
-        cascade = self.cascade and replace(self.cascade, records=records)
-        relatives = self.relatives and replace(self.relatives, records=records)
-        return replace(self, cascade=cascade, relatives=relatives)
+        return self.with_parts(
+            **{name: part.with_records(records) for name, part in self.parts.items()}
+        )
 
     @property
     def n_landmarks(self) -> int:
@@ -165,9 +188,7 @@ class LandmarkClassifier(State):
     def decision_rows(self, query: Query) -> FloatArray:
         """Return what the decision looks at: k(x), or of a lift the kernel with its p points.
 
-        Returns
-        -------
-        ndarray of shape (n, n_landmarks) or (n, p)
+        The result has shape (n, n_landmarks) or (n, p).
         """
         rows = self.landmark_rows(query)
         return rows if self.lift is None else self.lift.columns(rows, query.objects)
@@ -207,34 +228,36 @@ class LandmarkClassifier(State):
         return replace(answers, reason=np.array(REASONS)[none.astype(np.int64)])
 
     def answer(self, query: Query) -> Answers:
-        """Return what the model says, asking training records if it has a cascade or relatives.
+        """Return what the model says: its first stage, then its parts, each in its turn.
 
-        Without an ask the first stage answers.
+        Without an ask those that ask training records are left out.
         """
-        if self.records is None or query.ask is None:
+        asks = query.ask is not None
+        parts = [
+            part
+            for part in self.parts.values()
+            if type(part).answer is not ModelPart.answer and (asks or not part.asked_records())
+        ]
+        if not parts:
             return self.first_answers(query)
-        decided = self.decided(query)
-        asking = [part for part in (self.cascade, self.relatives) if part is not None]
-        most = sum(part.most_asked(len(self.classes)) for part in asking)
+        decided, most = self.decided(query), sum(p.most_asked(len(self.classes)) for p in parts)
         step, places = max(1, MOST_PAIRS // max(1, most)), np.arange(len(query))
-        parts = [places[i : i + step] for i in range(0, max(1, len(places)), step)]
-        return Answers.joined([self._asked(decided.take(part)) for part in parts])
+        blocks = [places[i : i + step] for i in range(0, max(1, len(places)), step)]
+        return Answers.joined([self._answered(decided.take(own), parts) for own in blocks])
 
-    def _asked(self, query: Decided) -> Answers:
+    def _answered(self, query: Decided, parts: Sequence[ModelPart]) -> Answers:
         """Return the answers for a part of the objects; no pair is aligned twice."""
-        ask, aligned = query.ask, np.zeros(len(query), dtype=np.int64)
-        assert ask is not None
-        assert self.records is not None
+        answers, aligned = self.first_answers(query), np.zeros(len(query), dtype=np.int64)
+        ask = query.ask
+        if ask is not None and self.records is not None:
 
-        def counted(queries: IntArray, records: IntArray) -> NDArray[Any]:
-            np.add.at(aligned, queries, (records >= 0).sum(axis=1))
-            return ask(queries, records)
+            def counted(queries: IntArray, records: IntArray) -> NDArray[Any]:
+                np.add.at(aligned, queries, (records >= 0).sum(axis=1))
+                return ask(queries, records)
 
-        answers = self.first_answers(query)
-        query = replace(query, ask=ScoreCache(counted, len(self.records)))
-        for part in (self.cascade, self.relatives):
-            if part is not None:
-                answers = part.answer(query, answers)
+            query = replace(query, ask=ScoreCache(counted, len(self.records)))
+        for part in parts:
+            answers = part.answer(query, answers)
         return replace(answers, alignments=aligned)
 
     state: ClassVar = {
@@ -254,11 +277,8 @@ class LandmarkClassifier(State):
         "inducing_rows": Array("i", "p", least=0, optional=True),
         "inducing_classes": Array("i", "p", least=0, below="c", optional=True),
         "records": Part(Records, "records_"),
-        "cascade": Part(Cascade, "cascade_", "records"),
-        "relatives": Part(Relatives, "relatives_", "records"),
+        **{name: Part(kind, f"{name}_", kind.needs) for name, kind in PARTS.items()},
         "forks": Part(ForkTemperatures, "forks_"),
-        "levels": Part(Levels, "levels_", "classes"),
-        "calibration": Part(Calibration, "calibration_"),
         "several": Part(Several, "several_"),
     }
 
@@ -272,6 +292,7 @@ class LandmarkClassifier(State):
             "centring_means": centring and centring.landmark_means,
             "centring_grand_mean": centring and np.array([centring.grand_mean]),
         }
+        own |= {name: self.parts.get(name) for name in PARTS}
         return {name: own[name] if name in own else getattr(self, name) for name in self.state}
 
     def to_parts(self) -> Parts:
@@ -289,11 +310,7 @@ class LandmarkClassifier(State):
     def sizes(cls, header: Mapping[str, Any], most: Mapping[str, int]) -> Sizes:
         """Return the arrays that a file may have, and the largest shape of each.
 
-        Parameters
-        ----------
-        header : mapping
-        most : mapping of str to int
-            The numbers m of landmarks and s of training records.
+        ``most``: the numbers m of landmarks and s of training records.
         """
         if header.get("cascade") is not None and header.get("records") is None:
             raise InputError(
@@ -322,25 +339,27 @@ class LandmarkClassifier(State):
     @classmethod
     def restored(cls, **values: Any) -> Self:
         """See :meth:`~kreinflow.files.state.State.restored`."""
-        classes, levels, relatives = values["classes"], values["levels"], values["relatives"]
         means, grand_mean = values.pop("centring_means"), values.pop("centring_grand_mean")
-        records, centred = values.pop("records"), values.pop("centred")
+        records, centred, classes = values.pop("records"), values.pop("centred"), values["classes"]
         del values["kind"]
+        found = {name: values.pop(name) for name in PARTS}
+        parts: dict[str, Any] = {name: part for name, part in found.items() if part is not None}
         if not len(values["landmark_classes"]) or len(set(classes)) != len(classes) >= 2:
             raise ValueError("its classes and landmarks do not agree")
         if any((values[name] is None) != (values["lift"] is None) for name in _OF_LIFT):
             raise ValueError("its lift and inducing points do not agree")
-        if (records is None) != (values["cascade"] is None and relatives is None):
+        if (records is None) != all(part.asked_records() is None for part in parts.values()):
             raise ValueError("it has records, and nothing that asks them")
-        needed = None if relatives is None else relatives.needed
-        if needed is not None and len(needed) >= (0 if levels is None else len(levels.thresholds)):
+        needed = parts["relatives"].needed if "relatives" in parts else None
+        n_levels = len(parts["levels"].thresholds) if "levels" in parts else 0
+        if needed is not None and len(needed) >= n_levels:
             raise ValueError("its levels and what is unknown at them do not agree")
-        if values["cascade"] is not None and values["several"] is not None:
+        if "cascade" in parts and values["several"] is not None:
             raise ValueError("it has a cascade and several labels")
         if {means is not None, grand_mean is not None} != {centred}:
             raise ValueError("what centres its dissimilarities is missing")
         centring = LandmarkCentring(means, float(grand_mean[0])) if centred else None
-        return cls(**values, centring=centring)
+        return cls(**values, centring=centring, parts=parts)
 
 
 _OF_LIFT = ("inducing_rows", "inducing_classes")

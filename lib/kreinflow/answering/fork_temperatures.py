@@ -27,7 +27,6 @@ class ForkTemperatures(State):
 
     Parameters
     ----------
-    forks : Forks
     temperature : float
         T.
     of_forks : ndarray of shape (n_forks,)
@@ -59,7 +58,6 @@ class ForkTemperatures(State):
 
         Parameters
         ----------
-        forks : Forks
         decisions : ndarray of shape (N, n_classes)
             Out-of-fold decisions.
         y : ndarray of shape (N,)
@@ -67,10 +65,7 @@ class ForkTemperatures(State):
         temperature : float, optional
             T, if it is known.
 
-        Raises
-        ------
-        InputError
-            If there are no rows, or a decision is not finite.
+        Raises InputError if there are no rows, or a decision is not finite.
         """
         calibrator, given = TemperatureCalibrator(), temperature is not None
         if temperature is None:

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kreinflow.answering.parts import ModelPart
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, tile_map
-from kreinflow.files.state import Array, State
+from kreinflow.files.state import Array
 
 CONFIDENCES = (0.9, 0.95, 0.99)
 """Of the sets that are made for the records of outer folds."""
@@ -43,14 +44,7 @@ def nonconformity(probabilities: FloatArray) -> FloatArray:
     better the surer the model is, and better than each other class of any object. Of classes that
     are as probable the first in order is the likelier.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n, K)
-
-    Returns
-    -------
-    ndarray of shape (n, K)
-        From 0 to 1.
+    ``probabilities``, of shape (n, K). The result has shape (n, K): from 0 to 1.
 
     References
     ----------
@@ -79,11 +73,7 @@ def accepted(p: FloatArray, share: float) -> NDArray[np.bool_]:
     Of m p-values those of at most :math:`q k / m`, with the largest k for which k of them are so
     small [1]_.
 
-    Parameters
-    ----------
-    p : ndarray of shape (m,)
-    share : float
-        q, the expected share of wrong predictions among the accepted.
+    ``p``, of shape (m,). ``share``: q, the expected share of wrong predictions among the accepted.
 
     References
     ----------
@@ -103,7 +93,7 @@ def accepted(p: FloatArray, share: float) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration(State):
+class Calibration(ModelPart):
     """What sets and p-values look at: the records that were held out once.
 
     Parameters
@@ -124,12 +114,8 @@ class Calibration(State):
     def of(cls, probabilities: FloatArray, y: IntArray) -> "Calibration":
         """Return that of out-of-fold probabilities.
 
-        Parameters
-        ----------
-        probabilities : ndarray of shape (n, n_classes)
-            Of models that were not trained on the record.
-        y : ndarray of shape (n,)
-            True class codes.
+        ``probabilities``, of shape (n, n_classes): of models that were not trained on the record.
+        ``y``, of shape (n,): True class codes.
         """
 
         def own(rows: slice) -> FloatArray:
@@ -147,11 +133,7 @@ class Calibration(State):
     def of_more_classes(self, codes: IntArray, n_classes: int) -> "Calibration":
         """Return the same records among more classes; a new one has none, so it shares others'.
 
-        Parameters
-        ----------
-        codes : ndarray of shape (n_classes_before,)
-            The code that each class has now; growing.
-        n_classes : int
+        ``codes``, of shape (n_classes_before,): the code that each class has now; growing.
         """
         counts = np.zeros(n_classes, dtype=np.int64)
         counts[codes] = self.counts
@@ -167,16 +149,8 @@ class Calibration(State):
         :math:`\gamma / (1 - \gamma)` share those of all of them, and the next smallest join them
         until there are enough. The promise is for these classes together then.
 
-        Parameters
-        ----------
-        probabilities : ndarray of shape (n, n_classes)
-        confidence : float
-            Above 0, below 1.
-
-        Raises
-        ------
-        InputError
-            If all records together are too few.
+        ``probabilities``, of shape (n, n_classes). ``confidence``: above 0, below 1. Raises
+        InputError if all records together are too few.
 
         References
         ----------
@@ -223,10 +197,7 @@ class Calibration(State):
         most :math:`\alpha` has a probability of at most :math:`\alpha`. So :func:`accepted` bounds
         the expected share of wrong predictions among the accepted [1]_.
 
-        Parameters
-        ----------
-        top : ndarray of shape (m,)
-            The largest probabilities of new objects.
+        ``top``, of shape (m,): the largest probabilities of new objects.
 
         References
         ----------
@@ -239,10 +210,7 @@ class Calibration(State):
     def check_errors(self, share: float) -> None:
         """Refuse a share of errors that no prediction can meet, however sure it is.
 
-        Raises
-        ------
-        InputError
-            If the records are too few.
+        Raises InputError if the records are too few.
         """
         n = len(self.conformity)
         if 1 / (n + 1) > share * (1 + _ROUNDING):
@@ -275,12 +243,7 @@ class Calibration(State):
 def outcomes(calibration: Calibration, probabilities: FloatArray, y: IntArray) -> pd.DataFrame:
     """Return what the sets and the p-values of objects came to.
 
-    Parameters
-    ----------
-    calibration : Calibration
-    probabilities : ndarray of shape (n, n_classes)
-    y : ndarray of shape (n,)
-        True class codes.
+    ``probabilities``, of shape (n, n_classes). ``y``, of shape (n,): True class codes.
 
     Returns
     -------

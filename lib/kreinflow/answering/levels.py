@@ -7,11 +7,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.answering.parts import ModelPart
 from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED, reject_threshold
 from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import Tree
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.files.state import Number, State, Value
+from kreinflow.files.state import Number, Value
 
 CONFIDENCE = 0.9
 """With which the thresholds are found where the reject threshold is found by a coverage."""
@@ -31,7 +32,7 @@ class Nodes(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Levels(State):
+class Levels(ModelPart):
     r"""The tree of the classes of a model, and how sure it has to be at each level.
 
     The probability of a node v is that of the classes c that end at it or below it,
@@ -45,7 +46,6 @@ class Levels(State):
 
     Parameters
     ----------
-    tree : Tree
     separator : str
         Of the levels of a label.
     back_off : float
@@ -53,6 +53,8 @@ class Levels(State):
     thresholds : ndarray of shape (n_levels,)
         Of level 1, 2, ...; none is below ``back_off``.
     """
+
+    needs: ClassVar = "classes"
 
     tree: Tree
     separator: str
@@ -83,9 +85,7 @@ class Levels(State):
     def node_probabilities(self, probabilities: FloatArray) -> FloatArray:
         """Return the probability of each node, of shape (n, n_nodes).
 
-        Parameters
-        ----------
-        probabilities : ndarray of shape (n, n_classes)
+        ``probabilities``, of shape (n, n_classes).
         """
         sums = np.zeros((len(self.tree.nodes), len(probabilities)))
         sums[self.tree.leaf] = probabilities.T
@@ -94,15 +94,12 @@ class Levels(State):
         sums[0] = 1.0
         return np.minimum(sums, 1.0).T
 
-    def answer(self, probabilities: FloatArray, deepest: IntArray | None = None) -> Nodes:
+    def nodes(self, probabilities: FloatArray, deepest: IntArray | None = None) -> Nodes:
         """Return the deepest node that is sure enough, of each row.
 
-        Parameters
-        ----------
-        probabilities : ndarray of shape (n, n_classes)
-        deepest : ndarray of shape (n,), optional
-            The deepest level that each row may have. Less than the levels that there are: it is
-            of no known class, so it ends at a node that has others below it.
+        ``probabilities``, of shape (n, n_classes). ``deepest``, of shape (n,) (optional): the
+        deepest level that each row may have. Less than the levels that there are: it is of no known
+        class, so it ends at a node that has others below it.
         """
         n, depth = len(probabilities), self.tree.depth
         inner = np.isin(np.arange(len(depth)), self.tree.parent)
@@ -120,14 +117,8 @@ class Levels(State):
     def likeliest(self, probabilities: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the likeliest node of each level, however sure, and its probability.
 
-        Parameters
-        ----------
-        probabilities : ndarray of shape (n, n_classes)
-
-        Returns
-        -------
-        nodes, probabilities : ndarray of shape (n, n_levels + 1)
-            The first column is that of the root.
+        ``probabilities``, of shape (n, n_classes). The result has shape (n, n_levels + 1): the
+        first column is that of the root.
         """
         shape = len(probabilities), len(self.thresholds) + 1
         nodes, top, depth = np.zeros(shape, dtype=np.int64), np.ones(shape), self.tree.depth
@@ -236,9 +227,7 @@ class Levels(State):
 def lineages(tree: Tree) -> IntArray:
     """Return the node of each level above each node, and itself; -1 below it.
 
-    Returns
-    -------
-    ndarray of shape (n_nodes, n_levels + 1)
+    The result has shape (n_nodes, n_levels + 1).
     """
     depth = tree.depth
     found: NDArray[np.int64] = np.full((len(depth), int(depth.max()) + 1), -1, dtype=np.int64)

@@ -23,11 +23,8 @@ def fit_machine(rows: FloatArray, first: NDArray[np.bool_]) -> tuple[FloatArray,
     with targets :math:`y_i = \pm 1`, weights :math:`v_i` that sum to n/2 in each class, and
     :math:`\bar s` the mean squared length of :math:`x_i` about their weighted mean.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, n_columns)
-    first : ndarray of shape (n,)
-        Which are of the first class; both classes have some.
+    ``rows``, of shape (n, n_columns). ``first``, of shape (n,): which are of the first class; both
+    classes have some.
     """
     n = len(rows)
     weights = np.where(first, 0.5 * n / first.sum(), 0.5 * n / (~first).sum())
@@ -77,15 +74,8 @@ class PairMachines(State):
     def contests(self, probabilities: FloatArray, likeliest: int) -> IntArray:
         """Return the machines of the pairs of the likeliest classes of objects.
 
-        Parameters
-        ----------
-        probabilities : ndarray of shape (n, n_classes)
-        likeliest : int
-
-        Returns
-        -------
-        ndarray of shape (n, likeliest (likeliest - 1) / 2)
-            Numbers of machines, -1 for a pair without one.
+        ``probabilities``, of shape (n, n_classes). The result has shape (n, likeliest (likeliest -
+        1) / 2): numbers of machines, -1 for a pair without one.
         """
         k = probabilities.shape[1]
         known = np.append(self.pairs[:, 0] * k + self.pairs[:, 1], k * k)  # sorted, as pairs are

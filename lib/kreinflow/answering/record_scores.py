@@ -1,5 +1,6 @@
-"""Objects in front of the training records: what is asked, and what comes back."""
+"""The scores of a query with training records, and what its levels make of them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -123,9 +124,11 @@ def logit(features: FloatArray, weights: FloatArray) -> FloatArray:
 class RecordScores:
     """Objects of a query with the training records: their scores, and what follows from these.
 
+    Places are those of k objects in the query, of shape (k,). Records have shape (k, q), -1 for
+    none.
+
     Parameters
     ----------
-    records : Records
     query : Decided
         With an ask; of a ScoreCache nothing is kept twice.
     transform, evidence : ScoreTransform
@@ -138,23 +141,15 @@ class RecordScores:
         self.records, self.query = records, query
         self._transform, self._evidence = transform, evidence
         self.scores = cached(query, records)  # as aligned
-        n = len(query)
         self._is_landmark = np.isin(np.arange(len(records)), records.landmarks)
-        self._order = np.full((n, 0), NOBODY, dtype=np.int64)
-        self._members: list[IntArray] = []  # of sets of classes
-        self._set = np.full(n, NOBODY, dtype=np.int64)  # whose members an object has asked
+        self._order = self._members = np.full((len(query), 0), NOBODY, dtype=np.int64)
 
     def rank(
         self, places: IntArray, most: int, besides: tuple[IntArray, IntArray] | None = None
     ) -> None:
         """Find the nearest records of some objects, so many at most.
 
-        Parameters
-        ----------
-        places : ndarray of shape (k,)
-        most : int
-        besides : tuple of ndarray of shape (k,) and (n_records,), optional
-            Codes of the objects and of the records: those of its own code are left out.
+        ``besides`` are codes of the objects and of all records: those of its own code are left out.
         """
         if besides is None:
             near = self._nearest(places, most)
@@ -166,7 +161,6 @@ class RecordScores:
     def _nearest_besides(
         self, places: IntArray, most: int, own: IntArray, codes: IntArray
     ) -> IntArray:
-        """Return the nearest records of other codes; -1 for none."""
         wanted = min(len(codes), most + int(np.unique(codes, return_counts=True)[1].max()))
         near = np.full((len(places), most), NOBODY, dtype=np.int64)
         step = max(1, _RANKED // wanted)
@@ -185,7 +179,7 @@ class RecordScores:
         objects = None if self.query.objects is None else self.query.objects.take(places)
         return self.records.index.nearest(self.query.rows[places], objects, most)
 
-    def met(self) -> tuple[FloatArray, FloatArray]:
+    def with_landmarks(self) -> tuple[FloatArray, FloatArray]:
         """Return :meth:`resemblance` of all objects with the landmarks."""
         known, column = np.unique(self.records.landmarks, return_index=True)
         there = known >= 0
@@ -194,26 +188,14 @@ class RecordScores:
         return self._resembling(np.arange(len(records)), records, scores)
 
     def around(self, places: IntArray, q: int) -> IntArray:
-        """Return the landmarks and the q nearest records of some objects, which :meth:`rank` found.
-
-        Returns
-        -------
-        ndarray of shape (k, n_landmarks + q)
-            -1 for none, and for one that stands there already.
-        """
+        """Return the landmarks and the q nearest records of some objects, each once."""
         known = np.unique(self.records.landmarks[self.records.landmarks >= 0])
         near = self._order[places, :q]
         near = np.where((near >= 0) & ~self._is_landmark[near], near, NOBODY)
         return np.concatenate([np.tile(known, (len(places), 1)), near], axis=1)
 
     def resemblance(self, places: IntArray, records: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return normalised scores and -ln E of objects with records; NaN for none.
-
-        Parameters
-        ----------
-        places : ndarray of shape (k,)
-        records : ndarray of shape (k, q)
-        """
+        """Return normalised scores and -ln E of objects with records; NaN for none."""
         return self._resembling(places, records, self.scores(places, records))
 
     def _resembling(
@@ -227,72 +209,39 @@ class RecordScores:
         lengths = query.lengths[places, None], of.lengths[records]
         return normalised, -self._evidence.log_evalues(scores, *lengths)
 
-    def best_of(
-        self, places: IntArray, labels: IntArray, asked: IntArray
-    ) -> tuple[IntArray, FloatArray]:
-        """Return the record of the smallest E among some, and its score.
-
-        Parameters
-        ----------
-        places, labels : ndarray of shape (k,)
-            The objects, and the codes of the classes; -1 for any class.
-        asked : ndarray of shape (k, q)
-            Records.
-
-        Returns
-        -------
-        ndarray of shape (k,)
-            The first of equal ones; -1 if there is none.
-        ndarray of shape (k,)
-            As aligned; NaN for none.
-        """
-        fits = (labels < 0)[:, None] | (self.records.classes[asked] == labels[:, None])
-        asked = np.where(fits, asked, NOBODY)
-        _, gains = self.resemblance(places, asked)
-        said = np.where(asked >= 0, gains, -np.inf)
-        most = (asked >= 0) & (said == said.max(axis=1, keepdims=True, initial=-np.inf))
-        first = np.where(most, asked, len(self.records)).min(axis=1, initial=len(self.records))
-        best = np.where(most.any(axis=1), first, NOBODY)
-        return best, self.scores(places, best[:, None])[:, 0]
+    def evidence(self, places: IntArray, records: IntArray) -> FloatArray:
+        """Return the evidence of records for some objects; 0 for none."""
+        of, query = self.records, self.query
+        return self._evidence.evidence(
+            self.scores(places, records),
+            query.self_scores[places, None],
+            of.self_scores[records],
+            query.lengths[places, None],
+            of.lengths[records],
+        )
 
     def ranked(self, places: IntArray, q: int) -> IntArray:
         """Return the q nearest records of some objects, which :meth:`rank` has found."""
         return self._order[places, :q]
 
     def nearest(self, places: IntArray, q: int) -> tuple[FloatArray, IntArray]:
-        """Ask the q nearest records of some objects, which :meth:`rank` has found.
+        """Return :func:`nearest_features` of the q nearest records, and alignments so far.
 
-        Returns
-        -------
-        ndarray of shape (k, n_classes, 4)
-            See :func:`nearest_features`.
-        ndarray of shape (k,)
-            Alignments so far beyond the landmarks.
+        Those with landmarks are not counted.
         """
         near = self.ranked(places, q)
-        said = self.evidence(places, near)
+        evidence = self.evidence(places, near)
         classes = np.where(near >= 0, self.records.classes[near], NOBODY)
-        features = nearest_features(self.query.decisions[places], classes, said)
+        features = nearest_features(self.query.decisions[places], classes, evidence)
         return features, self._fresh(near).sum(axis=1)
 
     def votes(
-        self,
-        places: IntArray,
-        before: FloatArray,
-        machines: PairMachines,
-        likeliest: int,
-        q: int,
+        self, places: IntArray, before: FloatArray, machines: PairMachines, likeliest: int, q: int
     ) -> tuple[FloatArray, IntArray, NDArray[np.bool_]]:
         """Ask the members of the likeliest classes of some objects.
 
-        Parameters
-        ----------
-        places : ndarray of shape (k,)
-        before : ndarray of shape (k, n_classes)
-            Probabilities.
-        machines : PairMachines
-        likeliest, q : int
-            Classes at most, and the nearest records that were asked before.
+        ``before``, of shape (k, n_classes): probabilities. ``likeliest``, ``q``: classes at most,
+        and the nearest records that were asked before.
 
         Returns
         -------
@@ -303,19 +252,17 @@ class RecordScores:
         ndarray of shape (k,), bool
             Whether any machine has a vote; the others are not asked.
         """
-        records, classes = self.records, self.records.classes
+        n, classes = len(self.records), self.records.classes
         contests = machines.contests(before, likeliest)
-        voting = (contests >= 0).any(axis=1)
         sets, of_object = np.unique(contests, axis=0, return_inverse=True)
         members = [np.flatnonzero(np.isin(classes, machines.pairs[own[own >= 0]])) for own in sets]
-        self._set[places] = len(self._members) + of_object
-        self._members += members
         asked = np.full((len(places), max(map(len, members), default=0)), NOBODY, dtype=np.int64)
         for number, some in enumerate(members):
             asked[of_object == number, : len(some)] = some
+        self._members = np.full((len(self.query), asked.shape[1]), NOBODY, dtype=np.int64)
+        self._members[places] = asked
         self.scores(places, asked)
-        votes = np.zeros_like(before)
-        ends = machines.ends(classes)
+        votes, ends = np.zeros_like(before), machines.ends(classes)
         for contest in contests.T:
             for pair in np.unique(contest[contest >= 0]).tolist():
                 rows = np.flatnonzero(contest == pair)
@@ -324,13 +271,13 @@ class RecordScores:
                 vote = np.tanh(machines.decide(pair, ends, similar, rows_of))
                 votes[rows, machines.pairs[pair, 0]] += vote
                 votes[rows, machines.pairs[pair, 1]] -= vote
-        near = self._order[places, :q]
-        twice = np.isin(_keys(asked, len(records)), _keys(near, len(records)))
+        near, row = self._order[places, :q], np.arange(len(places))[:, None] * n
+        twice = np.isin(row + asked, np.where(near >= 0, row + near, -1))
         fresh = self._fresh(near).sum(axis=1) + (self._fresh(asked) & ~twice).sum(axis=1)
-        return votes, np.asarray(fresh), np.asarray(voting)
+        return votes, np.asarray(fresh), np.asarray((contests >= 0).any(axis=1))
 
     def similarities(self, places: IntArray, records: IntArray) -> FloatArray:
-        """Return the transformed scores of some objects with records, of shape (k, n_records)."""
+        """Return the transformed scores of objects with the same records, of shape (k, q)."""
         return self._transform.apply(
             self.scores(places, np.tile(records, (len(places), 1))),
             self.query.self_scores[places],
@@ -339,64 +286,45 @@ class RecordScores:
             self.records.lengths[records],
         )
 
+    def asked(self, places: IntArray, q: int, members: bool) -> IntArray:
+        """Return the q nearest records of some objects, and the members that voted."""
+        near = self._order[places, :q]
+        return np.concatenate([near, self._members[places]], axis=1) if members else near
+
     def best(
-        self, places: IntArray, labels: IntArray, q: int, members: bool
+        self,
+        places: IntArray,
+        labels: IntArray,
+        asked: IntArray,
+        weight: Callable[[IntArray, IntArray], FloatArray],
     ) -> tuple[IntArray, FloatArray]:
-        """Return the record of a class with the most evidence for each object, and its score.
+        """Return the record of a class with the most weight for each object, and its score.
 
         Parameters
         ----------
-        places, labels : ndarray of shape (k,)
-            The objects, and the codes of the classes.
-        q : int
-            The nearest records that were asked.
-        members : bool
-            Whether members of classes were asked too.
+        labels : ndarray of shape (k,)
+            Codes of the classes; -1 for any class.
+        asked : ndarray of shape (k, q)
+            Records.
+        weight : callable
+            Takes places and records, as :meth:`evidence` does.
 
         Returns
         -------
         ndarray of shape (k,)
-            The first of equal ones; -1 if none was asked.
+            The first of equal ones; -1 if there is none.
         ndarray of shape (k,)
             As aligned; NaN for none.
         """
-        best, score = np.full(len(places), NOBODY), np.full(len(places), np.nan)
-        sets = self._set[places] if members else np.full(len(places), NOBODY)
-        for number in np.unique(sets).tolist():
-            rows = np.flatnonzero(sets == number)
-            own = places[rows]
-            asked = self._order[own, :q]
-            if number != NOBODY:
-                others = np.tile(self._members[number], (len(rows), 1))
-                asked = np.concatenate([asked, others], axis=1)
-            if not asked.shape[1]:
-                continue
-            fits = (asked >= 0) & (self.records.classes[asked] == labels[rows, None])
-            said = np.where(fits, self.evidence(own, np.where(fits, asked, NOBODY)), -np.inf)
-            most = fits & (said == said.max(axis=1, keepdims=True))
-            first = np.where(most, asked, len(self.records)).min(axis=1)
-            found = most.any(axis=1)
-            best[rows[found]] = first[found]
-            score[rows[found]] = self.scores(own[found], first[found, None])[:, 0]
-        return best, score
-
-    def evidence(self, places: IntArray, records: IntArray) -> FloatArray:
-        """Return the evidence of records for some objects, of shape (k, q); 0 for none."""
-        of, query = self.records, self.query
-        return self._evidence.evidence(
-            self.scores(places, records),
-            query.self_scores[places, None],
-            of.self_scores[records],
-            query.lengths[places, None],
-            of.lengths[records],
-        )
+        any_class = (labels < 0)[:, None]
+        fits = (asked >= 0) & (any_class | (self.records.classes[asked] == labels[:, None]))
+        asked, n = np.where(fits, asked, NOBODY), len(self.records)
+        value = np.where(fits, weight(places, asked), -np.inf)
+        most = fits & (value == value.max(axis=1, keepdims=True, initial=-np.inf))
+        first = np.where(most, asked, n).min(axis=1, initial=n)
+        best = np.where(most.any(axis=1), first, NOBODY)
+        return best, self.scores(places, best[:, None])[:, 0]
 
     def _fresh(self, records: IntArray) -> NDArray[np.bool_]:
         """Return which records are not aligned as landmarks."""
         return np.asarray((records >= 0) & ~self._is_landmark[records])
-
-
-def _keys(records: IntArray, n_records: int) -> IntArray:
-    """Return numbers that tell the pairs of rows and records apart, of each row's records."""
-    keys = np.arange(len(records))[:, None] * n_records + records
-    return np.asarray(np.where(records >= 0, keys, -1))

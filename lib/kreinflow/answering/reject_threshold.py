@@ -215,12 +215,8 @@ def coverage_threshold(probabilities: FloatArray, coverage: float) -> float:
     number ceil(coverage N), the surest first. Rows of equal top probability are accepted together,
     so the share may be larger.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (N, n_classes)
-        Of inner out-of-fold predictions.
-    coverage : float
-        Above 0, at most 1.
+    ``probabilities``, of shape (N, n_classes): of inner out-of-fold predictions. ``coverage``:
+    above 0, at most 1.
     """
     top = np.sort(probabilities.max(axis=1))
     # 0.07 x 100 is a little more than 7.

@@ -26,13 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.cascade import REASONS, Answers, unsure
+from kreinflow.answering.answers import REASONS, Answers, unsure
+from kreinflow.answering.parts import ModelPart
 from kreinflow.answering.query import Decided
 from kreinflow.answering.record_scores import Records, RecordScores
 from kreinflow.answering.score_cache import NOBODY
 from kreinflow.answering.unknown_pvalue import Strangeness, mean_of_largest, strange
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.files.state import Array, Number, Part, State, Value
+from kreinflow.files.state import Array, Number, Part, Value
 
 NEAREST, MORE = 20, 100
 """Nearest records that are asked, and by those that seem to have no relative."""
@@ -68,12 +69,11 @@ def _evidence(content: Mapping[str, Any]) -> ScoreTransform:
 
 
 @dataclass(frozen=True, eq=False)
-class Relatives(State):
+class Relatives(ModelPart):
     """The training records that tell whether an object is like any of them.
 
     Parameters
     ----------
-    records : Records
     evidence : ScoreTransform
         Of E-values.
     null : NoRelative or None
@@ -88,12 +88,22 @@ class Relatives(State):
         answered at level 1, 2, ...; infinite where nothing is.
     """
 
+    needs: ClassVar = "records"
+
     records: Records
     evidence: ScoreTransform
     null: NoRelative | None = None
     strangeness: Strangeness | None = None
     sure_threshold: float | None = None
     needed: FloatArray | None = None
+
+    def asked_records(self) -> Records:
+        """See :meth:`~kreinflow.answering.parts.ModelPart.asked_records`."""
+        return self.records
+
+    def with_records(self, records: Records) -> "Relatives":
+        """See :meth:`~kreinflow.answering.parts.ModelPart.with_records`."""
+        return replace(self, records=records)
 
     def most_asked(self, n_classes: int) -> int:
         """Return the records that an object asks at most."""
@@ -104,17 +114,13 @@ class Relatives(State):
 
         What is said of an object depends on the object alone.
 
-        Parameters
-        ----------
-        query : Decided
-        before : Answers
-            By probability alone.
+        ``before``: by probability alone.
         """
         n, threshold = len(query), self.sure_threshold
         scores = self.scores(query)
         everyone, sureness = np.arange(n), before.probabilities.max(axis=1)
         labels = before.probabilities.argmax(axis=1)
-        normalised, gains = scores.met()
+        normalised, gains = scores.with_landmarks()
         of_landmarks = strange(normalised, gains, before.first)
         asks = np.zeros(n, dtype=bool)
         if self.null is not None:
@@ -151,7 +157,9 @@ class Relatives(State):
         around = np.concatenate([around, nearest[up][:, None]], axis=1)
         strangers, deepest = np.isin(reason, REASONS[2:]), before.deepest
         wanted = np.where(strangers, NOBODY, labels)
-        nearest[up], score[up] = scores.best_of(up, wanted[up], around)
+        nearest[up], score[up] = scores.best(
+            up, wanted[up], around, lambda *of: scores.resemblance(*of)[1]
+        )
         if self.needed is not None:
             has = np.logical_and.accumulate(evidence[:, None] > self.needed, axis=1)
             deepest = np.where(strangers, has.sum(axis=1), deepest)

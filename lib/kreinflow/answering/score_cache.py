@@ -26,7 +26,6 @@ class ScoreCache:
     ----------
     ask : callable
         See :data:`Ask`.
-    n_records : int
     symmetric : bool
         Queries and records are numbers of the same sequences, and the score of two of them has no
         direction: one is asked for.
@@ -58,16 +57,8 @@ class ScoreCache:
     def __call__(self, queries: IntArray, records: IntArray) -> FloatArray:
         """Return the scores of each query with records of its own.
 
-        Parameters
-        ----------
-        queries : ndarray of shape (k,)
-        records : ndarray of shape (k, q)
-            -1 for none.
-
-        Returns
-        -------
-        ndarray of shape (k, q)
-            NaN for none.
+        ``queries``, of shape (k,). ``records``, of shape (k, q): -1 for none. The result has shape
+        (k, q): NaN for none.
         """
         wanted = records >= 0
         keys = np.where(wanted, self._key(queries[:, None], records), -1)

@@ -93,12 +93,8 @@ def f1_threshold(logits: FloatArray, having: NDArray[np.bool_]) -> float:
       with the sum of those of the n rows for k and the sum of all for :math:`N_+`. A row adds to
       the largest :math:`F_1` if its probability is above that [1]_.
 
-    Parameters
-    ----------
-    logits : ndarray of shape (N,)
-        Of the calibrated probabilities of rows that were held out.
-    having : ndarray of shape (N,), bool
-        Which rows have the label: some.
+    ``logits``, of shape (N,): of the calibrated probabilities of rows that were held out.
+    ``having``, of shape (N,): which rows have the label: some.
 
     Notes
     -----

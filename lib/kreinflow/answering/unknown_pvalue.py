@@ -48,12 +48,8 @@ def mean_of_largest(values: FloatArray, k: int, none: float) -> FloatArray:
 def strange(normalised: FloatArray, gains: FloatArray, probability: FloatArray) -> FloatArray:
     """Return n, e and p of objects, of shape (n, 3); see this module.
 
-    Parameters
-    ----------
-    normalised, gains : ndarray of shape (n, q)
-        Normalised scores, and -ln E; NaN where none was aligned.
-    probability : ndarray of shape (n,)
-        The largest of each.
+    ``normalised``, ``gains``, of shape (n, q): normalised scores, and -ln E; NaN where none was
+    aligned. ``probability``, of shape (n,): the largest of each.
     """
     likeness = mean_of_largest(normalised, LARGEST, 0.0)
     evidence = mean_of_largest(gains, LARGEST, _NONE)
@@ -95,10 +91,8 @@ class Strangeness(State):
         Whoever asks is stranger than all who do not. Of those who do not ask the order is that by
         the landmarks.
 
-        Parameters
-        ----------
-        of_landmarks, of_nearest : ndarray of shape (n, 3)
-            The latter is looked at where :meth:`asks` says so.
+        ``of_landmarks``, ``of_nearest``, of shape (n, 3): the latter is looked at where
+        :meth:`asks` says so.
         """
         out = np.empty(len(of_landmarks))
         for part in _parts(len(out)):

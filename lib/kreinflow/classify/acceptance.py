@@ -10,7 +10,7 @@ from typing import IO
 import numpy as np
 import pandas as pd
 
-from kreinflow.answering.cascade import REASONS
+from kreinflow.answering.answers import REASONS
 from kreinflow.answering.label_sets import accepted
 from kreinflow.base.errors import unwritable
 

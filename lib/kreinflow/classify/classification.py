@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.engine import in_threads
-from kreinflow.answering.cascade import STAGES, Answers
+from kreinflow.answering.answers import STAGES, Answers
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.classify.acceptance import accepting
@@ -269,7 +269,7 @@ def answered_nodes(model: Model, answers: Answers) -> dict[str, NDArray[Any]]:
     levels = model.classifier.levels
     if levels is None:
         return {}
-    nodes = levels.answer(answers.probabilities, answers.deepest)
+    nodes = levels.nodes(answers.probabilities, answers.deepest)
     paths = np.array(levels.tree.nodes, dtype=object)[nodes.node]
     columns = paths, nodes.level.astype(object), nodes.probability
     return dict(zip(LEVEL_COLUMNS, columns, strict=True))

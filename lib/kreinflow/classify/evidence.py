@@ -24,7 +24,7 @@ from kreinflow.alignment.engine import in_threads
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.traceback import Alignment, trace
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.cascade import Answers
+from kreinflow.answering.answers import Answers
 from kreinflow.answering.score_cache import NOBODY
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.classify.model_file import Model

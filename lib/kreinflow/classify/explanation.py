@@ -8,15 +8,8 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.traceback import Alignment, trace
-from kreinflow.answering.cascade import (
-    FEATURES,
-    FIRST,
-    NEAREST,
-    STAGES,
-    Answers,
-    Level,
-    LevelAnswers,
-)
+from kreinflow.answering.answers import FIRST, NEAREST, STAGES, Answers
+from kreinflow.answering.cascade import FEATURES, Level, LevelAnswers
 from kreinflow.answering.query import Decided
 from kreinflow.answering.record_scores import cached
 from kreinflow.answering.score_cache import ScoreCache

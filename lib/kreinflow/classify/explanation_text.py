@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from kreinflow.answering.cascade import NEAREST, STAGES
+from kreinflow.answering.answers import NEAREST, STAGES
 from kreinflow.answering.record_scores import SMALLEST
 from kreinflow.base.wording import plural
 from kreinflow.classify.evidence import OTHER

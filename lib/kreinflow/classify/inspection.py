@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.answering.cascade import FEATURES, FIRST, NEAREST, STAGES
+from kreinflow.answering.answers import FIRST, NEAREST, STAGES
+from kreinflow.answering.cascade import FEATURES
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.answering.relatives import MORE

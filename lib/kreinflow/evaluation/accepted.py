@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from kreinflow.answering.cascade import REASONS
+from kreinflow.answering.answers import REASONS
 
 AS = {reason: f"as_{reason.replace(' ', '_')}" for reason in REASONS[1:]}
 """What the share of records that are rejected for a reason is called."""

@@ -39,7 +39,6 @@ class Searched:
     ----------
     columns : Landmarks
         All columns of the run that are training records of the fold.
-    part : TrainingPart
     rows : ndarray of shape (n,)
         The distinct rows of the records that are tested.
     ranks : ndarray of shape (n_distinct,)
@@ -121,13 +120,8 @@ class Hits:
     def heard(self, ask: Ask, places: IntArray, records: Records) -> Ask:
         """Return an ask of the same answers, whose scores are taken note of.
 
-        Parameters
-        ----------
-        ask : callable
-        places : ndarray of shape (k,)
-            The places of its objects among the tested records.
-        records : Records
-            Those that it asks.
+        ``places``, of shape (k,): the places of its objects among the tested records. ``records``:
+        those that it asks.
         """
         searched = self._searched
         if searched.part.memberships is not None:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.answering.cascade import STAGES, Cascade, LevelAnswers
+from kreinflow.answering.answers import STAGES
+from kreinflow.answering.cascade import Cascade, LevelAnswers
 from kreinflow.answering.record_scores import SMALLEST
 from kreinflow.base.numerics import FloatArray, IntArray
 

@@ -28,7 +28,6 @@ class CascadeCurve:
 
     Parameters
     ----------
-    cascade : Cascade
     levels : sequence of LevelAnswers
         The first stage first.
     base : int
@@ -58,10 +57,7 @@ class CascadeCurve:
     def table(self, truth: IntArray) -> pd.DataFrame:
         """Return cost and accuracy at growing thresholds; columns as :data:`CURVE_COLUMNS`.
 
-        Parameters
-        ----------
-        truth : ndarray of shape (n,)
-            Codes of the classes; n is not 0.
+        ``truth``, of shape (n,): codes of the classes; n is not 0.
         """
         going = [level.probabilities.max(axis=1) for level in self.levels[:-1]]
         shares = np.arange(1, POINTS - 1) / (POINTS - 1)

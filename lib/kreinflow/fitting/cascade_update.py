@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from kreinflow.answering.cascade import FIRST, NEAREST, Cascade
+from kreinflow.answering.answers import FIRST, NEAREST
+from kreinflow.answering.cascade import Cascade
 from kreinflow.answering.pair_machines import PairMachines
 from kreinflow.answering.record_scores import Records
 from kreinflow.base.numerics import FloatArray, IntArray
@@ -20,7 +21,6 @@ def with_more_records(cascade: Cascade, records: Records, codes: IntArray, scale
 
     Parameters
     ----------
-    cascade : Cascade
     records : Records
         All of them; those that the cascade asks so far come first, in their order, and so do the
         landmarks.
@@ -29,10 +29,7 @@ def with_more_records(cascade: Cascade, records: Records, codes: IntArray, scale
     scale : float
         The temperature of the first stage before, in units of that now.
 
-    Raises
-    ------
-    ValueError
-        If the first records or landmarks are others.
+    Raises ValueError if the first records or landmarks are others.
     """
     n, m = len(cascade.records), len(cascade.records.landmarks)
     if not (

@@ -55,7 +55,6 @@ def make_factors(
     ----------
     landmarks, part
         See the classes.
-    transforms : mapping of str to ScoreTransform
     recipes : sequence of mappings
         With the keys transform, rank, correction.
     """

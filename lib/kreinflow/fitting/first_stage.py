@@ -33,11 +33,8 @@ class TrainingData:
 
     Parameters
     ----------
-    landmarks : Landmarks
-    part : TrainingPart
     fits : InnerFits
         Those of the inner folds, which recipes share.
-    reject : RejectRule
     seed : int
         For the learners that draw.
     liftings : callable, optional
@@ -129,20 +126,12 @@ class FirstStage:
 
     Parameters
     ----------
-    data : TrainingData
-    recipe : mapping
-    classifier : LandmarkClassifier
     kernel : LandmarkKernel
         Of the scores.
-    machine : Learner
-    problem : Problem
     choice : mapping
         The hyper-parameters.
-    fitted : Fitted
-    calibrator : TemperatureCalibrator or PlattCalibrator
     decisions : ndarray of shape (n_measured, n_classes)
         For the records that are held out once.
-    lift : RecipeLift or None
     """
 
     data: TrainingData

@@ -6,7 +6,7 @@ knows. The weights that it is measured with were learned from the other folds.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -62,10 +62,7 @@ def fit_logit(features: FloatArray, y: IntArray) -> FloatArray:
 
     .. math:: \min_w -\frac1n \sum_i \log softmax_c(x_{ic}'w)_{y_i} + \rho \|w\|^2
 
-    Parameters
-    ----------
-    features : ndarray of shape (n, n_classes, n_features)
-    y : ndarray of shape (n,)
+    ``features``, of shape (n, n_classes, n_features). ``y``, of shape (n,).
 
     References
     ----------
@@ -92,11 +89,8 @@ def fit_part(
 ) -> tuple[LandmarkClassifier, OutOfFold]:
     """Return the model with the cascade that its recipe asks for, if it does.
 
-    Raises
-    ------
-    InputError
-        If records may have several labels, or the landmarks alone are more alignments than are
-        wanted.
+    Raises InputError if records may have several labels, or the landmarks alone are more alignments
+    than are wanted.
     """
     settings = classifier.about["recipe"].get("cascade")
     if settings is None:
@@ -109,7 +103,7 @@ def fit_part(
     fit = CascadeFit.of(first)
     with single_threaded():
         cascade, found = fit.fit(Wanted.of(settings), first.data.reject)
-    return replace(classifier, cascade=cascade), found
+    return classifier.with_parts(cascade=cascade), found
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,13 +197,8 @@ class CascadeFit:
     def inner(self, fold: int, places: IntArray, decisions: FloatArray) -> "Inner":
         """Return an inner fold.
 
-        Parameters
-        ----------
-        fold : int
-        places : ndarray of shape (n_sample,)
-            The records that are looked at, by their places in the part.
-        decisions : ndarray of shape (n_sample, n_classes)
-            Of these.
+        ``places``, of shape (n_sample,): the records that are looked at, by their places in the
+        part. ``decisions``, of shape (n_sample, n_classes): of these.
         """
         data, kernel = self.first.data, self.first.kernel
         landmarks = data.fits.landmarks(data.landmarks, data.part, fold)

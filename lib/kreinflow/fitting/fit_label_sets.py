@@ -1,7 +1,5 @@
 """The records that sets of labels and the control of errors rest on, of a recipe."""
 
-from dataclasses import replace
-
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold
@@ -17,4 +15,4 @@ def fit_part(
         calibration = first.calibration
     else:
         calibration = Calibration.of(held.probabilities, first.data.part.labels[held.places])
-    return replace(classifier, calibration=calibration), held
+    return classifier.with_parts(calibration=calibration), held

@@ -1,7 +1,5 @@
 """The thresholds of the levels of classes that are paths, of a recipe."""
 
-from dataclasses import replace
-
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold
 
@@ -15,4 +13,4 @@ def fit_part(
         return classifier, held
     truth = data.part.labels[held.places]
     levels = data.levels.fitted(held.probabilities, truth, data.reject.confidence)
-    return replace(classifier, levels=levels), held
+    return classifier.with_parts(levels=levels), held

@@ -71,7 +71,6 @@ class Lifting:
     ----------
     objects : Viewed
         All distinct rows as views see them.
-    part : TrainingPart
     views : mapping
         ``views`` of the recipe.
     settings : mapping
@@ -359,11 +358,9 @@ class TriedWidths:
     def best(self, without: int | None = None) -> Widths:
         """Return the widths of the fewest errors, of equal ones those of the smallest loss.
 
-        Parameters
-        ----------
-        without : int, optional
-            An inner fold whose records have no say: they are neither predicted nor learned from.
-            If there is one other fold, nothing is left, and the preferred widths are returned.
+        ``without`` (optional): an inner fold whose records have no say: they are neither predicted
+        nor learned from. If there is one other fold, nothing is left, and the preferred widths are
+        returned.
         """
         allowed = [i for i, w in enumerate(self.tries) if np.isfinite(w[SCORES])]
         # A fold of which no record was tried had no say.
@@ -397,10 +394,7 @@ def positive_factor(kernel: LandmarkKernel) -> CorrectedFactor:
     It costs a sixtieth of the eigenvalues, which no learner needs here. A W that is singular in
     the precision of the machine has a little added to its diagonal.
 
-    Raises
-    ------
-    DegenerateKernelError
-        If the kernel is zero or not finite.
+    Raises DegenerateKernelError if the kernel is zero or not finite.
     """
     W = np.asarray(kernel.W[:])
     p, scale = len(W), float(np.trace(W)) / max(len(W), 1)
@@ -437,10 +431,7 @@ def _rounded(U: NDArray[Any]) -> FloatArray:
 
 
 def _unit(form: Form, X: Features) -> float:
-    """Return the median squared distance of rows, or their mean squared length.
-
-    If more than half of the distances are 0 it is their mean, and 1 if all are.
-    """
+    """Return the median squared distance of rows, or their mean squared length."""
     length = float(square_norms(X).mean())
     units = [length]
     if form == "gaussian":
@@ -452,10 +443,7 @@ def _unit(form: Form, X: Features) -> float:
 def _ridge_decisions(
     inside: FloatArray, across: FloatArray, known: FloatArray
 ) -> Iterator[FloatArray]:
-    """Yield the decisions of ridge regression for records held out, for each of :data:`RIDGES`.
-
-    The kernel is given of the other records, and of those held out with them.
-    """
+    """Yield the decisions of ridge regression for records held out, for each of :data:`RIDGES`."""
     scale = float(np.trace(inside)) / len(inside)
     right_sides = np.column_stack([known, np.ones(len(known))])
     for ridge in RIDGES:

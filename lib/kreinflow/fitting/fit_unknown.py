@@ -69,16 +69,8 @@ def asked_records(
 ) -> Records:
     """Return the records that a classifier asks, or all of its training part.
 
-    Parameters
-    ----------
-    classifier : LandmarkClassifier
-    landmarks : Landmarks
-    part : TrainingPart
-    objects : Viewed
-        All distinct rows.
-    thinned : bool
-        Leave records out where their scores with the landmarks are more than
-        :data:`LARGEST_INDEX`.
+    ``objects``: all distinct rows. ``thinned``: leave records out where their scores with the
+    landmarks are more than :data:`LARGEST_INDEX`.
     """
     if classifier.records is not None:
         return classifier.records
@@ -110,13 +102,10 @@ class Relating:
 
     Parameters
     ----------
-    landmarks : Landmarks
-    part : TrainingPart
     objects : Viewed
         All distinct rows.
     evidence : ScoreTransform
         Of E-values.
-    strangers : Strangers
     cache : ScoreCache
         Of the distinct rows, and behind them the strangers, with each other.
     """
@@ -151,7 +140,7 @@ class Relating:
         told: dict[str, Any] = {"off": off, "known_rejected": rejected, "tried": len(near)}
         if not off:
             told |= {"near": rule.near, "far": rule.far}
-            classifier = replace(classifier, relatives=replace(relatives, null=rule))
+            classifier = classifier.with_parts(relatives=replace(relatives, null=rule))
         answers = classifier.answer(self._query(classifier, records, self.strangers.shuffled))
         told["shuffled"] = len(answers.reason)
         told["shuffled_accepted"] = float(np.mean(~answers.rejected))
@@ -318,4 +307,4 @@ def _with_p_values(
         "left_out": len(tried),
     }
     about = {**classifier.about, "unknown": unknown}
-    return replace(classifier, relatives=relatives, about=about)
+    return replace(classifier, about=about).with_parts(relatives=relatives)

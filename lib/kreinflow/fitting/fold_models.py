@@ -26,12 +26,7 @@ def save_fold_models(
 ) -> None:
     """Write the classifiers of one fold, by the names of their recipes.
 
-    Parameters
-    ----------
-    path : path
-    classifiers : mapping of str to LandmarkClassifier
-    held_out : mapping of str to ndarray
-        See :class:`~kreinflow.fitting.training.Trained`.
+    ``held_out``: see :class:`~kreinflow.fitting.training.Trained`.
     """
     headers: dict[str, Any] = {}
     arrays: dict[str, NDArray[Any]] = {}

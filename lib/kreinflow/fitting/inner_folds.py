@@ -48,19 +48,8 @@ def inner_partition(part: TrainingPart, k: int, seed: int, fold: str) -> IntArra
     Groups with a class that is in one inner fold alone are trained on. So are, of records with
     several labels, those without a label that all records outside one inner fold have.
 
-    Parameters
-    ----------
-    part : TrainingPart
-    k : int
-        Inner folds wanted; see :func:`~kreinflow.sequences.folds.inner_folds`.
-    seed : int
-    fold : str
-        Name of the outer fold.
-
-    Raises
-    ------
-    InputError
-        If there are not two folds left.
+    ``k``: inner folds wanted; see :func:`~kreinflow.sequences.folds.inner_folds`. ``fold``: name of
+    the outer fold. Raises InputError if there are not two folds left.
     """
     inner = inner_folds(part.groups, part.labels, k, seed, fold, memberships=part.memberships)
     for own in _sides(part):
@@ -149,13 +138,8 @@ class InnerFits:
     def problem(self, problem: Problem, fold: int, rank: Rank) -> Problem | None:
         """Return the problem of all records with what the fit of an inner fold may know.
 
-        Parameters
-        ----------
-        problem : Problem
-            The whole training part, with its landmarks and its factor.
-        fold : int
-        rank : "misfit", int or float
-            Of the factor.
+        ``problem``: the whole training part, with its landmarks and its factor. ``rank``: of the
+        factor.
 
         Returns
         -------
@@ -190,12 +174,7 @@ class InnerFits:
     def landmarks(self, whole: Landmarks, part: TrainingPart, fold: int) -> Landmarks:
         """Return the landmarks that the fit of an inner fold may have.
 
-        Parameters
-        ----------
-        whole : Landmarks
-            Those of the training part, which are returned if none of them is held out.
-        part : TrainingPart
-        fold : int
+        ``whole``: those of the training part, which are returned if none of them is held out.
         """
         if fold not in self._landmarks:
             self._landmarks[fold] = self._of_fit(whole, part, np.flatnonzero(self.inner == fold))
@@ -234,8 +213,6 @@ class LiftedFits(InnerFits):
         Of the whole training part.
     kernel : LandmarkKernel
         Of the same.
-    lifting : Lifting
-    tried : TriedWidths
     """
 
     def __init__(
@@ -310,7 +287,6 @@ def choose(
 
     Parameters
     ----------
-    learner : Learner
     problem : Problem
         The whole training part.
     fits : InnerFits
@@ -392,12 +368,10 @@ def decisions_with_all_landmarks(
 
     Parameters
     ----------
-    learner : Learner
     problem : Problem
         The whole training part.
     choice : mapping
         The hyper-parameters.
-    fits : InnerFits
     landmarks : Landmarks
         Of the scores; those of the problem may be the inducing points of a lift.
 
@@ -427,12 +401,7 @@ def decisions_with_all_landmarks(
 def _held_out_decisions(
     learner: Learner, problem: Problem, choices: Sequence[Choice], fits: InnerFits, rank: Rank
 ) -> list[FloatArray]:
-    """Return the decisions of each choice for the records that are held out once, and no others.
-
-    With many choices, records and classes these are the largest arrays of the training. Where the
-    landmarks that an inner fold leaves are too few to learn from, or score nothing, all classes
-    have the same decision, 0: nothing is known, and records are the same for all recipes.
-    """
+    """Return the decisions of each choice for the records that are held out once, and no others."""
     measured = fits.measured
     decisions = [np.zeros((len(measured), problem.n_classes)) for _ in choices]
     for fold in fits:

@@ -67,19 +67,12 @@ def training(
 
     Parameters
     ----------
-    landmarks : Landmarks
-    part : TrainingPart
-    settings : Settings
-    source : LiftSource
     choose_again : callable, optional
         See :class:`~kreinflow.fitting.inner_folds.InnerFits`.
     **more
         The other fields of :class:`~kreinflow.fitting.first_stage.TrainingData`.
 
-    Raises
-    ------
-    InputError
-        If the records are too few for inner folds.
+    Raises InputError if the records are too few for inner folds.
     """
     inner = inner_partition(part, settings.inner_folds, settings.seed, settings.fold)
     keys = hash_keys(settings.seed, "inducing points", source.digests)
@@ -103,17 +96,8 @@ def fold_training(
 ) -> Training:
     """Return what trains recipes of one selector on the training part of a fold.
 
-    Parameters
-    ----------
-    run : Run
-    fold : str
-    landmarks : Landmarks
-    recipes : sequence of mappings
-    params : object
-        Of the rule ``model``: what the config says.
-    folder : Path
-        Of the results of the data set.
-    threads : int
+    ``params``: of the rule ``model``: what the config says. ``folder``: of the results of the data
+    set.
     """
     scheme, part = read_scheme(run.dataset, params.scoring, params.data), run.training_part(fold)
     selector, unknown = make_selector(params.selector), params.unknown

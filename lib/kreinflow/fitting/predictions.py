@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.answering.cascade import Answers
+from kreinflow.answering.answers import Answers
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import outcomes
 from kreinflow.answering.query import Query
@@ -32,10 +32,6 @@ class FoldRecords:
 
     Parameters
     ----------
-    run : Run
-    landmarks : Landmarks
-    fold : str
-    classifier : LandmarkClassifier
     cache : ScoreCache, optional
         Of the distinct rows with each other. Without it the first stage answers.
     """
@@ -125,7 +121,7 @@ class FoldRecords:
         )
         parts = [table, self.hits.table()]
         if classifier.levels is not None:
-            found = classifier.levels.answer(probabilities, answers.deepest)
+            found = classifier.levels.nodes(probabilities, answers.deepest)
             nodes = np.array(classifier.levels.tree.nodes, dtype=object)[found.node]
             parts.append(pd.DataFrame({"node": nodes, "node_probability": found.probability}))
         parts.append(pd.DataFrame(probabilities, columns=[f"p_{label}" for label in classes]))
@@ -139,14 +135,8 @@ def answered(
 ) -> Answers:
     """Return the answers for n objects, which are read and answered some at a time.
 
-    Parameters
-    ----------
-    classifier : LandmarkClassifier
-    n : int
-    query : callable
-        Takes places of objects.
-    asks : bool
-        Whether training records are asked: in one thread then.
+    ``query``: takes places of objects. ``asks``: whether training records are asked: in one thread
+    then.
     """
     nothing = Answers.of_first(np.empty((0, len(classifier.classes))), 0.0)
 

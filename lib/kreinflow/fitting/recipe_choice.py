@@ -80,10 +80,7 @@ def gained(better: FloatArray, other: FloatArray) -> tuple[float, float]:
     Records of one group are taken for independent, and fits of inner folds share records: it is a
     rule to choose by and no test.
 
-    Parameters
-    ----------
-    better, other : ndarray of shape (inner_records,)
-        See :func:`unpacked`.
+    ``better``, ``other``, of shape (inner_records,): see :func:`unpacked`.
 
     Examples
     --------
@@ -110,19 +107,10 @@ def close(better: FloatArray, other: FloatArray, errors: float = 1.0) -> bool:
 def read_figures(paths: Sequence[str | os.PathLike[str]], order: Sequence[str]) -> pd.DataFrame:
     """Read tables of models as one.
 
-    Parameters
-    ----------
-    paths : sequence of path
-        One table of all models, or those of single folds, SELECTOR/FOLD.tsv.
-    order : sequence of str
-        All recipes.
-
-    Raises
-    ------
-    InputError
-        If a model is missing, stands twice, is of another recipe or fold or has no figures. The
-        first training part has a model of each recipe; the others have those that went on after
-        it, which may be all.
+    ``paths``: one table of all models, or those of single folds, SELECTOR/FOLD.tsv. ``order``: all
+    recipes. Raises InputError if a model is missing, stands twice, is of another recipe or fold or
+    has no figures. The first training part has a model of each recipe; the others have those that
+    went on after it, which may be all.
     """
     parts = []
     for path in map(Path, paths):
@@ -197,7 +185,6 @@ def choose_recipe(
         training part.
     order : sequence of str
         The recipes as the config lists them. Those without a row cannot be chosen.
-    wanted : str or None
     prefer : {"accuracy", "cheap"}
         accuracy takes the highest inner accuracy, on the records that all were measured on. cheap
         takes the recipe with the fewest alignments among those that are behind it by one standard

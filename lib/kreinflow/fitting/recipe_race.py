@@ -94,17 +94,9 @@ def going_on(
 ) -> list[Mapping[str, Any]]:
     """Return the recipes that are fitted on a training part.
 
-    Parameters
-    ----------
-    recipes : sequence of mappings
-        With the key name.
-    paths : sequence of path
-        The file of :func:`race_table`; none for a part without a race, where all are fitted.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, or lacks a recipe.
+    ``recipes``: with the key name. ``paths``: the file of :func:`race_table`; none for a part
+    without a race, where all are fitted. Raises InputError if the file is damaged, or lacks a
+    recipe.
     """
     found = list(recipes)
     for path in paths:

@@ -55,17 +55,9 @@ class Run:
     def landmarks(self, table: pd.DataFrame, scores: Scores | None = None) -> Landmarks:
         """Return the landmarks of one fold, with the scores of all distinct rows.
 
-        Parameters
-        ----------
-        table : DataFrame
-            See :meth:`~kreinflow.landmarks.selector.Selector.select`.
-        scores : Scores, optional
-            Where the scores are, if they are not among the columns of the run.
-
-        Raises
-        ------
-        InputError
-            If a landmark is not among the columns.
+        ``table``: see :meth:`~kreinflow.landmarks.selector.Selector.select`. ``scores`` (optional):
+        where the scores are, if they are not among the columns of the run. Raises InputError if a
+        landmark is not among the columns.
         """
         rows = table["row"].to_numpy(np.int64)
         if scores is None and not np.isin(rows, self.union).all():
@@ -114,14 +106,8 @@ class Run:
     ) -> ChooseAgain | None:
         """Return how the landmarks of a fold are chosen without some of its training records.
 
-        Parameters
-        ----------
-        stage : LandmarkStage
-            Of the fold.
-        selector : Selector
-        count : int
-            The landmarks that it chose from all training records. Of a budget, the same share of
-            the records that are left is chosen.
+        ``stage``: of the fold. ``count``: the landmarks that it chose from all training records. Of
+        a budget, the same share of the records that are left is chosen.
 
         Returns
         -------
@@ -214,19 +200,9 @@ def pair_scores(
 ) -> ScoreCache:
     """Return the scores of sequences with each other, which are aligned when they are asked for.
 
-    Parameters
-    ----------
-    sequences : sequence of bytes
-    scheme : ScoringScheme
-    backend : str
-        As in the config. Some pairs are held against parasail; see :data:`CHECKED`.
-    threads : int
-        Scores do not depend on it.
-
-    Raises
-    ------
-    KreinflowError
-        When it is asked, if a score is not that of parasail.
+    ``backend``: as in the config. Some pairs are held against parasail; see :data:`CHECKED`.
+    ``threads``: scores do not depend on it. Raises KreinflowError when it is asked, if a score is
+    not that of parasail.
     """
     packed, aligner = pack(sequences), backend_named(backend)
     left = 0 if backend == "parasail" else SAMPLE
@@ -250,10 +226,7 @@ def pair_scores(
 def open_run(files: Any) -> Run:
     """Read what the factor and the models of any fold need.
 
-    Parameters
-    ----------
-    files : object
-        With the paths records, folds, columns, union and self_scores as attributes.
+    ``files``: with the paths records, folds, columns, union and self_scores as attributes.
     """
     dataset = read_dataset(Path(files.records).parent)
     run = Run(

@@ -51,13 +51,7 @@ def made_strange(
 
     Where there are fewer training records they come again, shuffled each time.
 
-    Parameters
-    ----------
-    sequences, digests : sequence
-        Of all distinct rows.
-    rows : ndarray of int
-        Those that may be used.
-    seed : int
+    ``sequences``, ``digests``: of all distinct rows. ``rows``: those that may be used.
 
     Returns
     -------

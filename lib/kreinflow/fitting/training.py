@@ -49,8 +49,6 @@ class Trained:
 
     Parameters
     ----------
-    classifier : LandmarkClassifier
-    figures : dict
     held_out : ndarray of shape (n,)
         What the first stage says of each training record when an inner fold holds it out: the code
         of a class. It is -1 for records that are always learned from.
@@ -141,11 +139,10 @@ class Training(TrainingData):
             # A cascade keeps its thresholds. That of a first stage is found anew.
             sure = None if before.cascade is None else before.relatives.sure_threshold
             relatives = replace(before.relatives, records=records, sure_threshold=sure)
-            classifier = replace(classifier, relatives=relatives)
+            classifier = classifier.with_parts(relatives=relatives)
         if before.cascade is not None:
             classes, calibration, levels = self.part.classes, before.calibration, before.levels
-            classifier = replace(
-                classifier,
+            classifier = classifier.with_parts(
                 cascade=with_more_records(before.cascade, records, codes, scale),
                 calibration=calibration and calibration.of_more_classes(codes, len(classes)),
                 levels=levels and levels.of_more_classes(classes),
@@ -291,14 +288,9 @@ class Training(TrainingData):
         Recipes of one transform follow each other, so that one kernel at a time is held. Those that
         differ in their cascades alone share a first stage.
 
-        Parameters
-        ----------
-        recipes : sequence of mappings
-        learners, transforms : mapping
-            Of the config, by the names that the recipes have for them.
-        embedding_of : callable
-            Returns the corrected factor of a recipe; only those of
-            :func:`~kreinflow.learners.registry.factored` are asked for.
+        ``learners``, ``transforms``: of the config, by the names that the recipes have for them.
+        ``embedding_of``: returns the corrected factor of a recipe; only those of
+        :func:`~kreinflow.learners.registry.factored` are asked for.
         """
         needing = {recipe["name"] for recipe in factored(recipes, learners)}
         for name in dict.fromkeys(recipe["transform"] for recipe in recipes):

@@ -1,0 +1,50 @@
+"""The parts that a model may have above its first stage, and what each of them has to say.
+
+A new part is a class here in ``answering``, a line in ``PARTS`` of
+:mod:`kreinflow.answering.classifier`, and what learns it: a file in ``fitting`` with a line in
+``PART_FITS`` of :mod:`kreinflow.fitting.training`.
+"""
+
+from typing import ClassVar, Self
+
+from kreinflow.answering.answers import Answers
+from kreinflow.answering.query import Decided
+from kreinflow.answering.record_scores import Records
+from kreinflow.files.state import State
+
+
+class ModelPart(State):
+    """A part of a model; it does nothing but what its methods are overridden with.
+
+    Attributes
+    ----------
+    needs : str
+        What it is read from a file with, beside its own state: "records", "classes" or nothing.
+    """
+
+    needs: ClassVar[str] = ""
+
+    def asked_records(self) -> Records | None:
+        """Return the training records that it asks; None if it asks none."""
+        return None
+
+    def with_records(self, records: Records) -> Self:
+        """Return the part with other records in the place of its own."""
+        return self
+
+    def most_asked(self, n_classes: int) -> int:
+        """Return the records that an object asks at most."""
+        return 0
+
+    def answer(self, query: Decided, before: Answers) -> Answers:
+        """Return better answers than those of the parts before.
+
+        What is said of an object depends on the object alone.
+
+        ``query``: it can ask, if any part of the model has records.
+        """
+        return before
+
+    def inspected(self) -> dict[str, object]:
+        """Return what ``kreinflow inspect`` tells of it besides, by names."""
+        return {}
