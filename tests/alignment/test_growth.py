@@ -89,10 +89,6 @@ class Study:
         assert max(self.log.pairs.values(), default=1) == 1, "no pair is aligned twice"
         return set(self.log.pairs), {self.dataset.sequences[row] for row in self.union}
 
-    def columns(self, landmarks):
-        """Return all pairs of a sequence with a landmark, those of one with itself left out."""
-        return {tuple(sorted((a, b))) for a in self.dataset.sequences for b in landmarks if a != b}
-
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
@@ -126,34 +122,6 @@ MEB = {"method": "meb", "candidates": 5, "epsilon": 0.1}
 
 def without_selves(pairs):
     return {pair for pair in pairs if pair[0] != pair[1]}
-
-
-def test_what_is_in_the_store_is_not_aligned_again(study):
-    first, _ = study.read(RECORDS).run(UNIFORM, MEB)
-    assert len(first) > 500
-    assert study.read(RECORDS).run(MEB, UNIFORM)[0] == set()
-    assert study.read(RECORDS[::-1]).run(UNIFORM)[0] == set()  # whatever the order of the file
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ([UNIFORM, MEB], [UNIFORM, MEB, {"method": "kmeans++", "candidates": 5, "budget": 9}]),
-        ([UNIFORM], [UNIFORM | {"budget": 10}]),
-    ],
-    ids=["a new selector", "a larger budget"],
-)
-def test_added_landmarks_cost_their_columns(study, before, after):
-    """Those that were candidates of their class are aligned only with others."""
-    first, old = study.read(RECORDS).run(*before)
-    assert without_selves(first) >= study.columns(old)
-    more, union = study.run(*after)
-    assert union > old
-    assert more == study.columns(union - old) - first
-    if MEB not in before:
-        assert without_selves(first) == study.columns(old)
-        new, n = len(union - old), len(study.dataset.sequences)
-        assert len(more) == new * (n - len(old)) - new * (new + 1) // 2
 
 
 def test_with_landmarks_kept_n_added_sequences_cost_n_times_m_alignments(study):

@@ -99,18 +99,6 @@ def test_each_distinct_pair_is_aligned_once_and_no_other(seed, monkeypatch):
     assert set(noting.pairs.values()) <= {1}
 
 
-def test_the_same_number_twice_is_aligned_once_and_both_are_filled():
-    rng = np.random.default_rng(73)
-    sequences, _ = families(rng, 6, 60, 0.5)
-    rows, asked = np.array([0, 1, 0]), np.array([[2, 2, 1], [0, 2, -1], [0, 1, 2]])
-    noting = Noting()
-    ours = align_pair_lists(pack(sequences), rows, asked, SCHEME, 2, noting)
-    assert np.array_equal(ours, expected(sequences, rows, asked))
-    assert ours[0, 0] == ours[0, 1] == ours[2, 2]
-    assert ours[0, 2] == ours[1, 0] == ours[2, 1]
-    assert noting.pairs == dict.fromkeys([(0, 0), (0, 1), (0, 2), (1, 2)], 1)
-
-
 @pytest.mark.parametrize("shape", [(0, 0), (0, 5), (3, 0), (3, 4)])
 def test_nothing_asked_is_nothing_aligned(shape):
     noting = Noting()
@@ -120,16 +108,6 @@ def test_nothing_asked_is_nothing_aligned(shape):
     assert scores.shape == shape
     assert (scores == NOT_ALIGNED).all()
     assert not noting.cells
-
-
-def test_one_sequence_that_asks():
-    rng = np.random.default_rng(74)
-    sequences, _ = families(rng, 300, 200, 0.6)
-    packed = pack(sequences)
-    for q in (1, 20, 299):
-        rows, asked = np.array([17]), rng.permutation(300)[None, :q]
-        ours = align_pair_lists(packed, rows, asked, SCHEME, 1, backend_named("auto"))
-        assert np.array_equal(ours, expected(sequences, rows, asked))
 
 
 def test_rectangles_are_bounded_and_hold_those_that_ask_alike():
@@ -147,18 +125,6 @@ def test_rectangles_are_bounded_and_hold_those_that_ask_alike():
     # In the order given each rectangle would need 20,000 columns; families have 100.
     assert sizes.sum() < 60 * len(noting.pairs)
     assert set(noting.pairs) == asked_pairs(rows, asked)
-
-
-def test_all_members_of_some_classes_each():
-    rng = np.random.default_rng(76)
-    sequences, family = families(rng, 260, 90, 0.7)
-    rows = np.arange(60)
-    lists = [60 + np.flatnonzero(np.isin(family[60:], rng.permutation(5)[:2])) for _ in rows]
-    asked = np.full((60, max(map(len, lists))), -1)
-    for k, members in enumerate(lists):
-        asked[k, : members.size] = members
-    ours = align_pair_lists(pack(sequences), rows, asked, SCHEME, 2, backend_named("auto"))
-    assert np.array_equal(ours, expected(sequences, rows, asked))
 
 
 def test_errors_are_those_of_the_backend():

@@ -80,7 +80,7 @@ def test_sets_are_drawn_by_their_squared_determinant():
     expected = determinants(sketch.eigenvectors[:, :3])
     assert expected.sum() == pytest.approx(1)  # Cauchy-Binet
     shares = dict.fromkeys(SETS, 0.0)
-    draws = 20_000
+    draws = 6_000
     for seed in range(draws):
         chosen = AdaptivePivoting({"budget": 3}).choose(sketch, 3, keys_of(8, seed=seed))
         shares[tuple(sorted(chosen.tolist()))] += 1 / draws
