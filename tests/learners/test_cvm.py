@@ -59,9 +59,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("penalty", [0.3, 10.0, 1000.0])
-@pytest.mark.parametrize("epsilon", [1e-2, 1e-4, 1e-7])
-def test_radius_is_near_the_optimum_of_scikit_learn(case, penalty, epsilon):
+@pytest.mark.parametrize("penalty", [0.3, 1000.0])
+@pytest.mark.parametrize("epsilon", [1e-2, 1e-7])
+def test_the_ball_covers_all_points_and_is_near_the_optimum_of_scikit_learn(case, penalty, epsilon):
     """With a margin rho of its own, the optimum of the dual eta - a'Ka is eta - 1/P*."""
     Z, signs, y = problem(**CASES[case])
     n_classes = y.max() + 1
@@ -71,6 +71,9 @@ def test_radius_is_near_the_optimum_of_scikit_learn(case, penalty, epsilon):
         eta = K.diagonal().max()
         squared_radius = eta - a @ K @ a
         best = eta - 1 / optimum(Z, y == c, penalty)[0]
+        assert a.sum() == pytest.approx(1, abs=1e-12)
+        distances = eta - 2 * K @ a + a @ K @ a
+        assert np.sqrt(distances.max() / squared_radius) <= 1 + epsilon + 1e-12
         assert squared_radius <= best * (1 + 1e-10)
         assert best <= (1 + epsilon) ** 2 * squared_radius * (1 + 1e-10)
 
@@ -99,23 +102,6 @@ def test_the_default_epsilon_is_fine_enough_where_labels_are_wrong():
         values[epsilon] = w @ w + decision.intercept[1] ** 2 + 1000.0 * losses.sum()
     assert values[EPSILON] < 1.001 * best
     assert values[1e-6] > 1.05 * best
-
-
-def test_the_ball_covers_all_points_of_the_dense_kernel():
-    Z, signs, y = problem()
-    K = dense_kernel(Z, y == 1, 5.0)
-    eta = K.diagonal().max()
-    excess, sizes = [], []
-    for epsilon in (1e-2, 1e-4, 1e-6):
-        ((support, a),) = dual(Z, signs, y, 2, 5.0, epsilon)
-        assert a.sum() == pytest.approx(1, abs=1e-12)
-        distances = eta - 2 * K @ a + a @ K @ a
-        ratio = np.sqrt(distances.max() / (eta - a @ K @ a))
-        assert ratio <= 1 + epsilon + 1e-12
-        excess.append(ratio - 1)
-        sizes.append(len(support))
-    assert excess[0] > 1e-4  # a core set of its own: not just the optimum
-    assert sizes[0] < len(y) / 4
 
 
 def test_of_a_constant_diagonal_it_is_the_minimum_enclosing_ball():

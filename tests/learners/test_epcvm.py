@@ -11,11 +11,9 @@ from sklearn.linear_model import LogisticRegression
 
 from krein_problems import MIXTURES, mixture_rows, problem_of
 from kreinflow.base.errors import InputError, KreinflowError
-from kreinflow.base.numerics import single_threaded
 from kreinflow.learners.epcvm import (
     EPCVMLearner,
     _Basis,
-    _grow,
     _objective,
     _Point,
     _SparseModel,
@@ -197,24 +195,19 @@ def test_whole_runs_equal_the_definitions(case, basis):
     Z, signs, y, rows, classes = chosen(case, basis)
     found = solved(Z, signs, y, None if basis == "all" else rows)
     decisions = decisions_of(found, Z)
+    kinds = set()
     for i, c in enumerate(classes):
         dense = Dense(kernel(Z, signs), y == c, rows)
-        tried, _ = dense.grow()
+        tried, own = dense.grow()
+        kinds.update(own)
         members = np.array(list(dense.alpha))
         assert found.n_iter[i] == tried
         np.testing.assert_array_equal(found.active[i], rows[members[1:] - 1])
         np.testing.assert_allclose(found.weights[i], dense.w[1:], rtol=1e-7)
         expected = dense.Psi[:, members] @ dense.w
         np.testing.assert_allclose(decisions[:, i], expected, rtol=1e-7, atol=1e-7)
-
-
-def test_the_runs_above_add_delete_and_estimate_again():
-    seen = set()
-    for case in ("two classes", "unbalanced"):
-        Z, signs, y, rows, classes = chosen(case, "all")
-        for c in classes:
-            seen.update(Dense(kernel(Z, signs), y == c, rows).grow()[1])
-    assert seen == {"add", "delete", "again"}
+    if (case, basis) == ("unbalanced", "all"):
+        assert kinds == {"add", "delete", "again"}
 
 
 @pytest.mark.parametrize("spread", [0.1, 1.0, 5.0])
@@ -265,27 +258,6 @@ def test_factor_that_is_all_rounding_error_is_zero():
     assert gains[2] == 0.0
 
 
-@pytest.mark.parametrize("case", MIXTURES)
-@pytest.mark.parametrize("basis", ["landmarks", "all"])
-def test_factors_and_gains_equal_their_definitions(case, basis):
-    Z, signs, y, rows, classes = chosen(case, basis)
-    for c in classes[:2]:
-        dense = Dense(kernel(Z, signs), y == c, rows)
-        for _ in range(4):
-            machine = machine_of(dense, Z, signs, rows)
-            s, q = machine.factors()
-            best, gains = machine.actions()
-            for j in {*dense.alpha, *range(1, len(rows) + 1, 5), int(np.argmax(gains))}:
-                expected = dense.factors(j)
-                np.testing.assert_allclose((s[j], q[j]), expected, rtol=1e-7, atol=1e-10)
-                now = dense.alpha.get(j, np.inf)
-                gain = dense.marginal(j, best[j]) - dense.marginal(j, now)
-                assert gains[j] == pytest.approx(gain, rel=1e-7, abs=1e-9)
-            best_j = int(np.argmax(gains))
-            if not (gains[best_j] > 0 and dense.act(best_j, best[best_j])):
-                break
-
-
 def test_best_precisions_maximise_the_marginal_likelihood():
     Z, signs, y, rows, _ = chosen("unbalanced", "all")
     dense = Dense(kernel(Z, signs), y == 1, rows)
@@ -308,25 +280,6 @@ def test_best_precisions_maximise_the_marginal_likelihood():
         j = int(np.argmax(gains))
         dense.act(j, best[j])
     assert len(kinds) == 4  # members and candidates, kept and not
-
-
-@pytest.mark.parametrize("case", ["three classes", "unbalanced", "half of the signs negative"])
-def test_evidence_is_laplaces_at_a_mode_and_never_falls(case):
-    Z, signs, y, rows, classes = chosen(case, "all")
-    basis = _Basis.of(Z, Z[rows] * signs, rows)
-    for c in classes:
-        last, ready, steps = -np.inf, False, 0
-        while not ready:
-            steps += 1
-            with single_threaded():
-                machine, _, ready = _grow(basis, np.where(y == c, 1.0, -1.0), steps)
-            mode, dense = machine.mode, Dense(kernel(Z, signs), y == c, rows)
-            dense.alpha = dict(zip(machine.members, mode.alpha, strict=True))
-            assert mode.evidence == pytest.approx(dense.settle(), rel=1e-9)
-            np.testing.assert_allclose(mode.w, dense.w, rtol=1e-7, atol=1e-9)
-            assert mode.evidence >= last
-            last = mode.evidence
-        assert steps > 5
 
 
 def test_columns_and_products_are_the_same_over_more_rows_than_a_tile():
@@ -355,14 +308,6 @@ def test_probabilities_are_those_of_logistic_regression():
     assert np.abs(probabilities - other).max() < 0.02  # the prior shrinks a little
     true = expit(2 * (0.8 * Z[:, 0] + 0.4 * Z[:, 1]))  # of two normal distributions
     assert np.abs(probabilities - true).mean() < 0.02
-
-
-def test_kernel_against_the_labels_leaves_the_bias_alone():
-    y = np.arange(30) % 2
-    Z = np.column_stack([2.0 * y - 1.0, np.zeros(30)])
-    found = solved(Z[:, :1], -np.ones(1), y)  # k is -1 within a class
-    assert len(found.weights[0]) == 0
-    np.testing.assert_array_equal(found.coef, 0.0)
 
 
 def test_dependent_columns_and_copies_of_basis_functions_change_nothing():

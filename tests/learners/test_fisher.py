@@ -5,10 +5,8 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from krein_problems import labelled_rows, problem_of
-from kreinflow.config.configuration import complete_configuration
 from kreinflow.learners.fisher import SCATTERS, _solve, fisher_path
 from kreinflow.learners.registry import make_learner
-from small_inputs import configuration
 
 
 def problem(n, r, n_classes, **shape):
@@ -183,13 +181,6 @@ def test_each_ridge_of_a_path_is_fitted_as_if_alone(n, r, scatter, n_classes):
         assert np.isfinite(solution.coef).all()
         np.testing.assert_array_equal(solution.coef, alone.coef)
         np.testing.assert_array_equal(solution.intercept, alone.intercept)
-
-
-@pytest.mark.parametrize("ridge", [0, 1e-9, 0.5, 3, "inner"])
-def test_a_ridge_is_any_number_from_zero_on(ridge):
-    config = configuration({"type": "simulated"})
-    config["learners"]["ikfd"]["ridge"] = ridge
-    assert complete_configuration(config)["learners"]["ikfd"]["ridge"] == ridge
 
 
 def test_more_rows_than_a_tile_and_a_far_origin():

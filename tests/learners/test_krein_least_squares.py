@@ -247,12 +247,6 @@ def test_pairs_are_tried_from_the_most_regularised():
     assert shares == sorted(shares)
 
 
-def test_the_methods_paragraph_names_both_penalties_if_they_differ():
-    given = KreinVarianceConstrainedLearner({"lambda_plus": 0.1, "variance": 0.5}).describe()
-    assert "(0.1 and chosen on inner folds)" in given
-    assert "(0.5)" in given
-
-
 def test_penalties_that_are_too_small_are_refused():
     Z, _, y = labelled_rows()
     with pytest.raises(InputError, match="penalty of 1e-30 is too small"):

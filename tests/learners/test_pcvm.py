@@ -149,17 +149,6 @@ def test_extrapolation_that_would_prune_is_not_tried(last, kept):
     assert (machine.w[1] < last) == kept
 
 
-def test_converged_means_that_a_dense_step_changes_nothing():
-    Z, signs, y = problem(n_classes=2)
-    found = solved(Z, signs, y, max_iter=20000, tol=1e-9)
-    em = DenseEM(Z, signs, y == 1, np.arange(len(y)))
-    em.started, em.active = True, found.active[0]
-    em.w, em.b = found.weights[0], found.intercept[0]
-    em.step()
-    np.testing.assert_allclose(em.w, found.weights[0], rtol=1e-7)
-    np.testing.assert_allclose(em.b, found.intercept[0], rtol=1e-7)
-
-
 def test_scale_of_a_kernel_whose_diagonal_is_zero():
     Z, signs, y = problem(n_classes=2)
     basis = np.array([0, 5, 11])
@@ -201,11 +190,6 @@ def test_dependent_columns_and_repeated_rows():
         em.step()
     f = Z @ found.coef + found.intercept
     np.testing.assert_allclose(f[:, 2], em.f(), rtol=1e-7, atol=1e-7)
-
-
-def test_functions_at_all_records_are_held_in_memory_and_the_workflow_knows():
-    assert PCVMLearner({}).by_tiles
-    assert not PCVMLearner({"basis": "all"}).by_tiles
 
 
 def test_first_steps_of_pcvm_with_one_basis_function_by_hand():
@@ -252,3 +236,14 @@ def test_with_nothing_left_the_larger_class_is_predicted_whatever_its_label(labe
     found = solved(Z, -np.ones(1), np.array(labels)[y])
     assert len(found.weights[0]) == 0
     assert found.intercept[0] == pytest.approx((-1) ** labels[0] * norm.ppf(29 / 60), rel=1e-12)
+
+
+def test_converged_means_that_a_dense_step_changes_nothing():
+    Z, signs, y = problem(n_classes=2)
+    found = solved(Z, signs, y, max_iter=20000, tol=1e-9)
+    em = DenseEM(Z, signs, y == 1, np.arange(len(y)))
+    em.started, em.active = True, found.active[0]
+    em.w, em.b = found.weights[0], found.intercept[0]
+    em.step()
+    np.testing.assert_allclose(em.w, found.weights[0], rtol=1e-7)
+    np.testing.assert_allclose(em.b, found.intercept[0], rtol=1e-7)

@@ -5,11 +5,10 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
-from krein_problems import learned, problem_of, scale_of
+from krein_problems import learned, scale_of
 from kreinflow.base.errors import InputError
 from kreinflow.krein.factor import Embedding
 from kreinflow.learners.decisions import QuadraticDecision
-from kreinflow.learners.quadratic import QuadraticLearner
 
 
 def problem(n_classes=3, n=120, r=6, negative=2, seed=0):
@@ -82,12 +81,6 @@ def test_axes_do_not_matter_without_ridge_and_rotations_never_do():
     np.testing.assert_allclose(differences(0, Z), differences(0, Z @ any_axes), atol=1e-9)
     np.testing.assert_allclose(differences(0.1, Z), differences(0.1, Z @ rotation), atol=1e-10)
     assert np.abs(differences(0.1, Z) - differences(0.1, Z @ any_axes)).max() > 0.1
-
-
-def test_all_ridges_share_the_axes():
-    Z, signs, y = problem()
-    fits = QuadraticLearner({}).fit(problem_of(Z, signs, y), [{"ridge": 1.0}, {"ridge": 0.1}])
-    assert fits[0].decision.axes is fits[1].decision.axes
 
 
 def test_the_folded_decision_is_that_of_the_embedded_rows():

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from krein_problems import labelled_rows, learner_problem, problem_of
+from krein_problems import labelled_rows, problem_of
 from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import Tree
 from kreinflow.learners.decisions import KINDS
 from kreinflow.learners.learner import Fitted, Learner
 from kreinflow.learners.registry import LEARNERS, make_learner
 from kreinflow.learners.siblings import SIBLINGS, SiblingsLearner, learner_of
+from learners.test_all_learners import EVERY, name_of
 
 PATHS = ("a.1", "a.2", "b.1.x", "b.1.y", "b.2", "c")
 """At the root three branches, two at a, two at b, and two at b.1."""
@@ -25,30 +26,9 @@ AT_FORKS = (
     [[2], [3]],
 )
 """The classes of each branch, in the order of the branches."""
-SETTINGS = [
-    {"method": "ny_ikfd"},
-    {"method": "ny_ikfd", "scatter": "pooled", "bias": "least_squares", "ridge": 0.1},
-    {"method": "ny_pcvm"},
-    {"method": "ny_pcvm", "basis": "all"},
-    {"method": "ny_epcvm"},
-    {"method": "krein_lsm", "lambda_plus": 1e-2, "lambda_minus": 1e-4},
-    {"method": "krein_vc_lsm", "lambda_plus": 1e-2, "lambda_minus": 1e-4},
-    {"method": "krein_sh_svm", "lambda_plus": 1e-2, "lambda_minus": 1e-4},
-    {"method": "sf_lsm", "ridge": 1e-3},
-    {"method": "cvm", "penalty": 10.0},
-    {"method": "svc", "penalty": 10.0},
-    {"method": "dissimilarity_space", "penalty": 1.0},
-    {"method": "linear_svc"},
-]
-BENT = [
-    {"method": "nearest_landmark"},
-    {"method": "ikqd", "ridge": 0.01},
-    {"method": "dissimilarity_space", "kernel": "elm", "penalty": 1.0},
-]
-
-
-def name_of(settings):
-    return " ".join(map(str, settings.values()))
+LINEAR = [settings for settings in EVERY if make_learner(settings).linear]
+BENT = [settings for settings in EVERY if settings not in LINEAR]
+POOLED, FEATURES = LINEAR[1], {"method": "sf_lsm", "ridge": 1e-3}
 
 
 def rows_of(settings, seed=0, **keywords):
@@ -60,15 +40,8 @@ def by_siblings(settings):
     return SiblingsLearner(make_learner(settings), FORKS, or_leaves=False)
 
 
-def test_the_tests_know_all_learners():
-    linear = {name for name, kind in LEARNERS.items() if kind.linear}
-    assert {settings["method"] for settings in SETTINGS} == linear
-    for settings in SETTINGS + BENT:
-        assert make_learner(settings).linear == (settings in SETTINGS)
-
-
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("settings", SETTINGS, ids=name_of)
+@pytest.mark.parametrize("settings", LINEAR, ids=name_of)
 def test_each_fork_is_a_fit_of_its_own_records(settings):
     """A problem of the records of a fork alone, nothing else, gives the same conditionals."""
     Z, signs, y = rows_of(settings)
@@ -101,7 +74,7 @@ def test_each_fork_is_a_fit_of_its_own_records(settings):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("settings", SETTINGS, ids=name_of)
+@pytest.mark.parametrize("settings", LINEAR, ids=name_of)
 def test_decisions_come_back_from_arrays_and_do_not_depend_on_other_rows(settings):
     Z, signs, y = rows_of(settings)
     machine = by_siblings(settings)
@@ -120,13 +93,13 @@ def test_decisions_come_back_from_arrays_and_do_not_depend_on_other_rows(setting
 
 
 def test_a_fork_does_not_see_the_records_that_do_not_come_by():
-    Z, signs, y = rows_of(SETTINGS[1])
+    Z, signs, y = rows_of(POOLED)
     other = Z.copy()
     other[y >= 2] = np.random.default_rng(1).normal(size=(int((y >= 2).sum()), Z.shape[1]))
     at_a = FORKS.branches[1]
     weights = []
     for rows in (Z, other):
-        machine = by_siblings(SETTINGS[1])
+        machine = by_siblings(POOLED)
         (fitted,) = machine.fit(problem_of(rows, signs, y), machine.choices())
         weights.append(fitted.decision.weights)
     np.testing.assert_array_equal(weights[0][:, at_a], weights[1][:, at_a])
@@ -136,16 +109,11 @@ def test_a_fork_does_not_see_the_records_that_do_not_come_by():
 @pytest.mark.parametrize("settings", BENT, ids=name_of)
 def test_learners_that_are_not_linear_learn_no_siblings(settings):
     learner = make_learner(settings)
+    assert learner_of(learner, None, "siblings") is learner  # no tree
     with pytest.raises(InputError, match=f"the learner {settings['method']} cannot learn siblings"):
         learner_of(learner, FORKS, "siblings")
     assert learner_of(learner, FORKS, "inner") is learner
     assert learner_of(learner, FORKS, "leaves") is learner
-
-
-def test_the_learner_itself_learns_where_nobody_asks_for_siblings():
-    learner = make_learner({"method": "sf_lsm"})
-    assert learner_of(learner, FORKS, "leaves") is learner
-    assert learner_of(learner, None, "siblings") is learner
 
 
 def test_choices_are_those_of_the_learner_and_whether_forks_are_learned():
@@ -160,7 +128,7 @@ def test_choices_are_those_of_the_learner_and_whether_forks_are_learned():
 
 
 def test_fits_stand_in_the_order_of_the_choices():
-    Z, signs, y = rows_of(SETTINGS[1])
+    Z, signs, y = rows_of(POOLED)
     problem = problem_of(Z, signs, y)
     learner = make_learner({"method": "sf_lsm"})
     machine = learner_of(learner, FORKS, "inner")
@@ -174,7 +142,7 @@ def test_fits_stand_in_the_order_of_the_choices():
     np.testing.assert_array_equal(fits[1].decision.weights, leaf.decision.weights)
 
 
-@pytest.mark.parametrize("settings", [SETTINGS[1], SETTINGS[8]], ids=name_of)
+@pytest.mark.parametrize("settings", [POOLED, FEATURES], ids=name_of)
 def test_a_class_without_records_is_refused(settings):
     Z, signs, y = rows_of(settings)
     y = np.where(y == 3, 2, y)
@@ -272,13 +240,3 @@ def test_describe_says_that_the_children_of_each_node_are_learned():
         ("inner", "for the children of each node or the classes, as inner folds prefer"),
     ):
         assert learner_of(learner, FORKS, how).describe() == f"{learner.describe()}, {text}"
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_problems_of_the_workflow_are_learned_too():
-    problem = learner_problem(n=120, m=24, n_classes=6)
-    machine = by_siblings({"method": "krein_lsm"})
-    choices = machine.choices()
-    fits = machine.fit(problem, choices)
-    right = [np.mean(machine.decide(f, problem).argmax(axis=1) == problem.labels) for f in fits]
-    assert max(right) > 0.6

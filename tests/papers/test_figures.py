@@ -64,14 +64,6 @@ def test_figures_are_drawn_without_the_files_and_with_letters_of_nine_points(tab
         assert min(text.get_fontsize() for text in shown) >= 9, name
 
 
-def test_the_same_table_gives_the_same_bytes(tables, tmp_path):
-    for name in ("first", "second"):
-        style.save_png(PLOTS["runtime"].draw(tables["runtime"]), tmp_path / name)
-    first = (tmp_path / "first").read_bytes()
-    assert first.startswith(b"\x89PNG")
-    assert first == (tmp_path / "second").read_bytes()
-
-
 @pytest.mark.parametrize("name", ["spectra", "rank_preservation", "samplers"])
 def test_numbers_follow_from_the_seed(tables, name):
     again = PLOTS[name].measure(1, NOWHERE).drop(columns="seconds", errors="ignore")
@@ -98,13 +90,6 @@ def test_the_error_of_a_rank_is_near_the_best_where_landmarks_abound():
     for rank in (5, 10):
         error, _ = costs.one_try(data_set, "uniform", 150, rank, seed=1)
         assert best[rank] <= error < 1.1 * best[rank]
-
-
-def test_landmarks_are_those_of_the_training_part():
-    training = np.arange(60) < 40
-    chosen = balls(1, 60).choose(data_sets.selector_settings("kmeans", 7), 1, training)
-    assert len(chosen) == 7
-    assert training[chosen].all()
 
 
 def test_scores_of_families_have_a_unit_diagonal_and_are_symmetric():
@@ -139,16 +124,6 @@ def test_a_turned_map_lies_on_its_pattern():
     pattern = np.random.default_rng(0).normal(size=(30, 2))
     mirrored = pattern @ np.array([[0.6, 0.8], [0.8, -0.6]])
     np.testing.assert_allclose(approximations.turned(mirrored, pattern), pattern, atol=1e-12)
-
-
-def test_two_landmarks_give_the_plane_the_decisions_of_all_points(tables):
-    """A kernel of rank 2 has nothing to lose; the paper's difference is none of the kernel's."""
-    table = tables["pseudo_euclidean_plane"]
-    grid = table[table["kind"] == "grid"]
-    first, *others = (part["decision"].to_numpy() for _, part in grid.groupby("panel", sort=False))
-    assert len(others) == 2
-    for other in others:
-        np.testing.assert_allclose(other, first, atol=1e-9 * np.abs(first).max())
 
 
 def test_decisions_on_the_grid_extend_those_of_the_points(tables):
@@ -243,3 +218,21 @@ def test_the_kernel_of_the_samplers_is_as_indefinite_as_the_papers():
     data_set = costs.two_gaussian_kernels("diabetes")
     assert not np.diagonal(data_set.matrix).any()
     assert data_set.matrix.any()
+
+
+def test_the_same_table_gives_the_same_bytes(tables, tmp_path):
+    for name in ("first", "second"):
+        style.save_png(PLOTS["runtime"].draw(tables["runtime"]), tmp_path / name)
+    first = (tmp_path / "first").read_bytes()
+    assert first.startswith(b"\x89PNG")
+    assert first == (tmp_path / "second").read_bytes()
+
+
+def test_two_landmarks_give_the_plane_the_decisions_of_all_points(tables):
+    """A kernel of rank 2 has nothing to lose; the paper's difference is none of the kernel's."""
+    table = tables["pseudo_euclidean_plane"]
+    grid = table[table["kind"] == "grid"]
+    first, *others = (part["decision"].to_numpy() for _, part in grid.groupby("panel", sort=False))
+    assert len(others) == 2
+    for other in others:
+        np.testing.assert_allclose(other, first, atol=1e-9 * np.abs(first).max())
