@@ -14,8 +14,8 @@ from kreinflow.answering.relatives import Relatives
 from kreinflow.classify import evidence, new_objects
 from kreinflow.classify.classification import classify_batches, classify_file
 from kreinflow.classify.evidence import EVIDENCE_COLUMNS
-from kreinflow.classify.explanation import alignments, explain
-from kreinflow.classify.explanation_text import explanation_text
+from kreinflow.classify.explanation import explain
+from kreinflow.classify.explanation_text import alignments, explanation_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options
 from kreinflow.files.tables import table_text

@@ -13,8 +13,8 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import Tree
 from kreinflow.classify.classification import classify_batches, classify_file
 from kreinflow.classify.evidence import SHOWN
-from kreinflow.classify.explanation import INTERCEPT, alignments, explain
-from kreinflow.classify.explanation_text import explanation_text
+from kreinflow.classify.explanation import INTERCEPT, explain
+from kreinflow.classify.explanation_text import alignments, explanation_text
 from kreinflow.classify.new_objects import Options, score_new
 from kreinflow.views.lift import SCORES
 from small_inputs import (

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kreinflow.alignment.traceback import Alignment, trace
 from kreinflow.answering.answers import FIRST, NEAREST, STAGES, Answers
 from kreinflow.answering.cascade import FEATURES, Level, LevelAnswers
 from kreinflow.answering.query import Decided
@@ -22,7 +21,7 @@ from kreinflow.classify.classification import (
     first_alignments,
     nearest_records,
 )
-from kreinflow.classify.evidence import OTHER, Witnesses
+from kreinflow.classify.evidence import Witnesses
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import DEFAULTS, Batch, Options, normalised_scores, score_new
 from kreinflow.learners.decisions import LinearDecision
@@ -437,25 +436,3 @@ def _came(said: list[LevelAnswers], threshold: float) -> Iterator[LevelAnswers]:
         yield level
         if level.probabilities.max() >= threshold:
             return
-
-
-def alignments(model: Model, found: Explanation, shown: int) -> list[tuple[str, Alignment]]:
-    """Return the alignments of an object with the nearest members of its classes.
-
-    If the answer names a member of another class, it comes first. Then comes the nearest member of
-    each class, then the second of each; ``shown`` at most.
-
-    Raises
-    ------
-    InputError
-        If the model is not one of sequences.
-    """
-    if model.scheme is None or found.sequence is None or not isinstance(model.landmarks, tuple):
-        raise InputError("--alignment: the model is not one of sequences. Leave it out.")
-    sequences = dict(zip(model.landmark_ids, model.landmarks, strict=True))
-    if model.record_residues is not None:
-        sequences |= dict(zip(model.record_ids, model.record_residues, strict=True))
-    rank = found.evidence.groupby(["of", "label"], sort=False).cumcount()
-    rank = rank.mask(found.evidence["of"] == OTHER, -1)
-    wanted = found.evidence["member"].loc[rank.sort_values(kind="stable").index][:shown]
-    return [(id, trace(found.sequence, sequences[id], model.scheme)) for id in wanted]

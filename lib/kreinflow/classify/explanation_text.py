@@ -1,13 +1,16 @@
-"""Explanations as plain text."""
+"""Explanations as plain text, and the alignments that they name."""
 
 import numpy as np
 import pandas as pd
 
+from kreinflow.alignment.traceback import Alignment, trace
 from kreinflow.answering.answers import NEAREST, STAGES
 from kreinflow.answering.record_scores import SMALLEST
+from kreinflow.base.errors import InputError
 from kreinflow.base.wording import plural
 from kreinflow.classify.evidence import OTHER
 from kreinflow.classify.explanation import INTERCEPT, LANDMARKS, CascadeExplanation, Explanation
+from kreinflow.classify.model_file import Model
 
 
 def explanation_text(found: Explanation, shown: int) -> str:
@@ -136,3 +139,25 @@ def _text(table: pd.DataFrame) -> str:
 
 def _digits(value: float) -> str:
     return f"{value:.6g}"
+
+
+def alignments(model: Model, found: Explanation, shown: int) -> list[tuple[str, Alignment]]:
+    """Return the alignments of an object with the nearest members of its classes.
+
+    If the answer names a member of another class, it comes first. Then comes the nearest member of
+    each class, then the second of each; ``shown`` at most.
+
+    Raises
+    ------
+    InputError
+        If the model is not one of sequences.
+    """
+    if model.scheme is None or found.sequence is None or not isinstance(model.landmarks, tuple):
+        raise InputError("--alignment: the model is not one of sequences. Leave it out.")
+    sequences = dict(zip(model.landmark_ids, model.landmarks, strict=True))
+    if model.record_residues is not None:
+        sequences |= dict(zip(model.record_ids, model.record_residues, strict=True))
+    rank = found.evidence.groupby(["of", "label"], sort=False).cumcount()
+    rank = rank.mask(found.evidence["of"] == OTHER, -1)
+    wanted = found.evidence["member"].loc[rank.sort_values(kind="stable").index][:shown]
+    return [(id, trace(found.sequence, sequences[id], model.scheme)) for id in wanted]

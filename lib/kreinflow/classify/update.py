@@ -125,7 +125,7 @@ def update(
         records, or a record cannot be compared.
     """
     dataset, new_classes = with_new(learned, new)
-    scores = _scores(dataset, learned.self_scores, model.scheme, threads, backend)
+    scores = _scores(model, learned, dataset, threads, backend)
     known, old = len(learned.dataset.payload), learned.landmark_rows
     columns, added = _columns(model, learned, dataset, scores, new_classes)
     rows = np.concatenate([old, added])
@@ -186,19 +186,15 @@ class _AlignedScores(Scores):
 
 
 def _scores(
-    dataset: Dataset,
-    own: FloatArray,
-    scheme: ScoringScheme | None,
-    threads: int,
-    backend: Backend | None,
+    model: Model, learned: Learned, dataset: Dataset, threads: int, backend: Backend | None
 ) -> Scores:
     payload = dataset.payload
     if isinstance(payload, Compared):
         kernel = make_kernel(payload.kernel_settings)
         return KernelScores(payload.objects, kernel, dataset.first_id)
-    assert scheme is not None, "sequences, and nothing that scores them"
+    assert model.scheme is not None, "sequences, and nothing that scores them"
     aligner = checked(backend or backend_named("auto"))
-    return _AlignedScores(dataset.sequences, own, scheme, threads, aligner)
+    return _AlignedScores(dataset.sequences, learned.self_scores, model.scheme, threads, aligner)
 
 
 def _columns(
@@ -206,29 +202,35 @@ def _columns(
 ) -> tuple[NDArray[Any], IntArray]:
     """Return the scores of all rows with all landmarks, and the landmarks of the new classes."""
     known, every = len(learned.dataset.payload), np.arange(len(dataset.payload))
-    m, fresh = len(learned.landmark_rows), np.arange(known, len(dataset.payload))
-    own, lengths = scores.self_scores()[known:], dataset.lengths[known:].astype(np.float64)
-    _check_usable(model, dataset, known, np.empty((len(fresh), 0)), own, lengths)
+    m, fresh = len(learned.landmark_rows), every[known:]
+
+    def refuse_unusable(given: NDArray[Any]) -> None:
+        lengths = dataset.lengths[known:].astype(np.float64)
+        found = unusable_rows(model, given, scores.self_scores()[known:], lengths)
+        for row, fault in sorted(found.items()):
+            raise InputError(f"{dataset.first_id(known + row)}: {fault}")
+
+    refuse_unusable(np.empty((len(fresh), 0)))
     sizes = pd.Series(dataset.row_labels).value_counts()
     share = max(1, min(MOST_LANDMARKS, round(m / len(model.classifier.classes))))
     counts = {label: min(share, int(sizes[label])) for label in new_classes}
-    columns = new_rows((len(every), m + sum(counts.values())), _dtype(learned, dataset, model))
+    dtype = np.dtype(learned.scores.dtype)
+    if model.scheme is not None:  # what holds all scores, as that of the columns of a run
+        small = model.scheme.score_bound(dataset.sequences) <= np.iinfo(np.int16).max
+        dtype = np.result_type(dtype, np.int16 if small else np.int32)
+    columns = new_rows((len(every), m + sum(counts.values())), dtype)
     for part in tiles(known):
         columns[part, :m] = learned.scores[part]
     scores.into(columns[known:, :m], fresh, learned.landmark_rows)
-    _check_usable(model, dataset, known, columns[known:, :m], own, lengths)
-    stage = LandmarkStage(
-        dataset,
-        scores,
-        {model.classifier.transform.name: model.classifier.transform},
-        learned.settings["seed"],
-    )
+    refuse_unusable(columns[known:, :m])
+    transform = model.classifier.transform
+    stage = LandmarkStage(dataset, scores, {transform.name: transform}, learned.settings["seed"])
     added = [np.empty(0, dtype=np.int64)]
     for label, count in counts.items():
         members = dataset.labels == dataset.classes.index(label)
         selector = EnclosingBalls(
             {
-                "transform": model.classifier.transform.name,
+                "transform": transform.name,
                 "candidates": CANDIDATES["default"],
                 "epsilon": EnclosingBalls.settings_schema["epsilon"]["default"],
                 "budget": count,
@@ -240,28 +242,6 @@ def _columns(
     scores.into(columns[:, m:], every, rows)
     release(columns)
     return columns, rows
-
-
-def _dtype(learned: Learned, dataset: Dataset, model: Model) -> np.dtype[Any]:
-    """Return the type that holds all scores, as that of the columns of a run."""
-    found = np.dtype(learned.scores.dtype)
-    if model.scheme is None:
-        return found
-    small = model.scheme.score_bound(dataset.sequences) <= np.iinfo(np.int16).max
-    return np.result_type(found, np.int16 if small else np.int32)
-
-
-def _check_usable(
-    model: Model,
-    dataset: Dataset,
-    known: int,
-    scores: NDArray[Any],
-    own: FloatArray,
-    lengths: FloatArray,
-) -> None:
-    """Refuse new rows that the transform cannot take, by the id of the first one."""
-    for row, fault in sorted(unusable_rows(model, scores, own, lengths).items()):
-        raise InputError(f"{dataset.first_id(known + row)}: {fault}")
 
 
 def _train(
@@ -326,22 +306,21 @@ def _model(
 
 def _changes(learned: Learned, dataset: Dataset, held_out: IntArray) -> pd.DataFrame:
     """Return the table of :class:`Updated`."""
-    n = len(learned.dataset.ids)
-    before = _names(learned.dataset.classes, learned.held_out)
+    old, new = len(learned.dataset.ids), len(dataset.ids) - len(learned.dataset.ids)
+
+    def names(classes: Sequence[str], codes: NDArray[np.integer]) -> list[str]:
+        found: list[str] = np.array([*classes, ""], dtype=object)[codes].tolist()
+        return found
+
     return pd.DataFrame(
         {
             "id": dataset.ids,
-            "label": _names(dataset.classes, dataset.labels),
-            "added": ["no"] * n + ["yes"] * (len(dataset.ids) - n),
-            "before": [*before, *([""] * (len(dataset.ids) - n))],
-            "after": _names(dataset.classes, held_out),
+            "label": names(dataset.classes, dataset.labels),
+            "added": ["no"] * old + ["yes"] * new,
+            "before": names(learned.dataset.classes, learned.held_out) + [""] * new,
+            "after": names(dataset.classes, held_out),
         }
     )
-
-
-def _names(classes: Sequence[str], codes: NDArray[np.integer]) -> list[str]:
-    names = [*classes, ""]
-    return [names[code] for code in codes.tolist()]
 
 
 def _far(landmarks: Landmarks, m: int, known: int) -> tuple[float, float] | None:
@@ -351,22 +330,19 @@ def _far(landmarks: Landmarks, m: int, known: int) -> tuple[float, float] | None
     smallest one. A landmark is not near itself.
     """
     own, nearness = landmarks.self_scores, np.empty(len(landmarks.scores))
-    place = {row: column for column, row in enumerate(landmarks.rows[:m].tolist())}
+    rows = landmarks.rows[:m]
     for part in tiles(len(nearness)):
         block = np.asarray(landmarks.scores[part], dtype=np.float64)[:, :m]
         if landmarks.kind == "squared_dissimilarity":
             block = -block
         else:
-            scale = np.sqrt(np.maximum(own[part][:, None] * own[landmarks.rows[:m]], 0.0))
+            scale = np.sqrt(np.maximum(own[part][:, None] * own[rows], 0.0))
             block = np.divide(block, scale, out=np.full_like(block, -np.inf), where=scale > 0)
-        for row in range(part.start, part.stop):
-            if row in place:
-                block[row - part.start, place[row]] = -np.inf
+        block[np.arange(len(nearness))[part, None] == rows] = -np.inf
         nearness[part] = block.max(axis=1)
-    new = nearness[known:]
-    if not len(new):
+    if len(nearness) == known:
         return None
-    middle = float(np.median(new))
+    middle = float(np.median(nearness[known:]))
     low = float(np.quantile(nearness[:known], FAR, method="lower"))
     return (middle, low) if middle < low else None
 
@@ -378,31 +354,34 @@ def update_text(updated: Updated) -> str:
     """Return what a person wants to know of an update, as lines of text."""
     changes = updated.changes
     new = changes["added"] == "yes"
-    lines = [_added_text(updated, int(new.sum()))]
+    lines = [f"{plural(int(new.sum()), 'record')} added"]
+    if updated.new_classes:
+        classes = plural(len(updated.new_classes), "new class", "new classes")
+        lines[0] += f", of {classes} ({abridged(list(updated.new_classes))})"
+        lines[0] += f" with {plural(updated.landmarks, 'landmark')}"
+    if updated.alignments:
+        lines[0] += f"; {updated.alignments:,} alignments"
     held = changes[~new & (changes["before"] != "") & (changes["after"] != "")]
     before, after = held["before"] == held["label"], held["after"] == held["label"]
     changed = held["before"] != held["after"]
-    lines.append(
+    measured = changes[changes["after"] != ""]
+    right = measured["after"] == measured["label"]
+    lines += [
         f"of {plural(len(held), 'old record')} that inner folds hold out the first stage labels "
         f"{int(changed.sum())} otherwise: {int((~before & after).sum())} are right now, "
         f"{int((before & ~after).sum())} are wrong now; accuracy {before.mean():.4f} before, "
-        f"{after.mean():.4f} after"
-    )
-    measured = changes[changes["after"] != ""]
-    right = measured["after"] == measured["label"]
-    lines.append(
-        f"with the new ones: {plural(len(measured), 'record')}, accuracy {right.mean():.4f}"
-    )
-    classes = pd.DataFrame({"label": held["label"], "before": before, "after": after})
-    sums = classes[changed].groupby("label").size().index
-    for label in sums[:_SHOWN]:
-        own = classes[classes["label"] == label]
+        f"{after.mean():.4f} after",
+        f"with the new ones: {plural(len(measured), 'record')}, accuracy {right.mean():.4f}",
+    ]
+    labels = sorted(set(held["label"][changed]))
+    for label in labels[:_SHOWN]:
+        own = held["label"] == label
         lines.append(
-            f"  {label}: {plural(len(own), 'record')}, right {int(own['before'].sum())} before, "
-            f"{int(own['after'].sum())} after"
+            f"  {label}: {plural(int(own.sum()), 'record')}, right {int(before[own].sum())} "
+            f"before, {int(after[own].sum())} after"
         )
-    if len(sums) > _SHOWN:
-        lines.append(f"  and {len(sums) - _SHOWN} more classes")
+    if len(labels) > _SHOWN:
+        lines.append(f"  and {len(labels) - _SHOWN} more classes")
     if updated.far is not None:
         middle, low = updated.far
         lines.append(
@@ -411,14 +390,3 @@ def update_text(updated: Updated) -> str:
             f"than {low:.3g}. Scores tell little of them: train anew, with landmarks among them"
         )
     return "".join(f"{line}\n" for line in lines)
-
-
-def _added_text(updated: Updated, records: int) -> str:
-    text = f"{plural(records, 'record')} added"
-    if updated.new_classes:
-        classes = plural(len(updated.new_classes), "new class", "new classes")
-        text += f", of {classes} ({abridged(list(updated.new_classes))})"
-        text += f" with {plural(updated.landmarks, 'landmark')}"
-    if updated.alignments:
-        text += f"; {updated.alignments:,} alignments"
-    return text

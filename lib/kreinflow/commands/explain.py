@@ -4,8 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from kreinflow.classify.explanation import alignments, explain
-from kreinflow.classify.explanation_text import explanation_text
+from kreinflow.classify.explanation import explain
+from kreinflow.classify.explanation_text import alignments, explanation_text
 from kreinflow.classify.new_objects import Options
 from kreinflow.commands.arguments import (
     add_scoring_arguments,
