@@ -143,8 +143,6 @@ def test_tables(proposed, tmp_path):
         "label_column": "no",
     }
     assert "Others could be: species (5 classes)." in out
-    text = (tmp_path / "kreinflow.yaml").read_text().replace("\n      # ", " ")
-    assert "{method: grouped, column: species}" in text
 
     labels = {id: str(i % 3) for i, id in enumerate(CLASS)}
     for name, guess in (("batch", True), ("class", False)):

@@ -38,10 +38,7 @@ def test_a_candidate_makes_two_classes_of_most_records():
     assert several.usable()
 
 
-def test_folds_of_the_users_own_and_texts_for_nothing():
-    assert column("split", ["train", "test"]).is_of_folds()
-    assert column("fold", ["0", "1"]).is_of_folds()
-    assert not column("fold", ["TIM barrel", "Rossmann"]).is_of_folds()
+def test_texts_for_nothing():
     assert column("a", ["NA", "-", "no", "x", "Unknown"]).missing() == ["-", "NA", "Unknown"]
 
 
@@ -81,11 +78,3 @@ def test_several_lines_of_a_record():
 )
 def test_paths(labels, separator):
     assert separator_of_levels(labels) == separator
-
-
-def test_a_column_above_another():
-    family, clan = column("family", ["a", "b", "c", "a"]), column("clan", ["x", "x", "y", "x"])
-    assert family.is_below(clan)
-    assert not clan.is_below(family)
-    assert not family.is_below(family)
-    assert not column("family", ["a", "b", "c", "a"]).is_below(column("clan", ["x", "x", "y", "y"]))

@@ -29,12 +29,11 @@ def test_notes_stand_beside_or_above():
     content = {
         "a": Noted(1, "short"),
         "b": Noted({"c": Noted(2, long)}, "a\nb\x07c"),
-        "d": Noted(None, "x"),
     }
     text = yaml_text(content, ["head"])
     lines = text.splitlines()
     assert lines[:3] == ["# head", "a: 1 # short", "b: # a b c"]
-    assert lines[-2:] == ["  c: 2", "# x"]
-    assert all(line.startswith("  # words") for line in lines[3:-2])
+    assert lines[-1] == "  c: 2"
+    assert all(line.startswith("  # words") for line in lines[3:-1])
     assert max(map(len, lines)) <= 100
     assert yaml.safe_load(text) == {"a": 1, "b": {"c": 2}}

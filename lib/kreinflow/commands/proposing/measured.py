@@ -9,8 +9,13 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.base.wording import abridged
 from kreinflow.commands.proposing.labels import Candidate
-from kreinflow.commands.proposing.source import SourceFound, labels_of_table, tell_of_labels
-from kreinflow.commands.proposing.tables import is_called_id, look_at_table
+from kreinflow.commands.proposing.source import (
+    SourceFound,
+    is_called_id,
+    labels_of_table,
+    look_at_table,
+    tell_of_labels,
+)
 from kreinflow.commands.proposing.writing import Noted
 from kreinflow.sequences.labels import read_lines
 from kreinflow.sequences.matrix_files import (
@@ -105,7 +110,7 @@ def _labels(path: Path, name: str, read: ReadMatrix, source: SourceFound) -> dic
     lines = read_lines(path)
     if "\t" in lines[0] or name_endings(path)[1] in (".tsv", ".csv"):
         table = look_at_table(path, read.ids or _ids(path))
-        return labels_of_table(table, name, len(read.values), source)
+        return labels_of_table(table, name, source)
     chosen = Candidate("", {str(i): [text] for i, text in enumerate(lines)})
     about, several = tell_of_labels(chosen, [], f"the lines of {name}", source)
     return {"lines": Noted(name, about), **several}

@@ -10,9 +10,9 @@ import yaml
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged, plural
+from kreinflow.commands.proposing.fasta import look_at_fasta
 from kreinflow.commands.proposing.folds import IDENTITY, FoldsFound, propose_folds
 from kreinflow.commands.proposing.measured import are_numbers, look_at_numbers
-from kreinflow.commands.proposing.sequences import look_at_fasta
 from kreinflow.commands.proposing.source import SourceFound
 from kreinflow.commands.proposing.writing import Noted, yaml_text
 from kreinflow.config.configuration import complete_configuration
@@ -151,6 +151,4 @@ def _folds(found: FoldsFound, source: SourceFound) -> Noted | Mapping[str, Any]:
     source.found.append(f"{plural(k, 'fold')}: {why}.")
     settings["method"] = Noted(settings["method"], note)
     settings["k"] = Noted(k, why)
-    for place, text in enumerate(source.more):
-        settings[f"more {place}"] = Noted(None, text)
     return settings

@@ -2,12 +2,126 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from kreinflow.base.wording import abridged, plural
+from kreinflow.base.errors import InputError
+from kreinflow.base.wording import abridged, plural, shortened
 from kreinflow.commands.proposing.labels import Candidate, separator_of_levels
-from kreinflow.commands.proposing.tables import LabelsTable
-from kreinflow.commands.proposing.writing import Noted, scalar
+from kreinflow.commands.proposing.writing import Noted
+from kreinflow.sequences.headers import short_forms
+from kreinflow.sequences.user_tables import read_user_table
+
+_NAMED = ("id", "ids", "accession", "entry", "name", "identifier")
+
+
+@dataclass(frozen=True)
+class LabelsTable:
+    """A table of labels, looked at.
+
+    Parameters
+    ----------
+    path : Path
+    id_column : str
+    lines : int
+        Below its header.
+    matched : int
+        Lines of a record.
+    candidates : list of Candidate
+        The other columns that could be labels, the most plausible first.
+    """
+
+    path: Path
+    id_column: str
+    lines: int
+    matched: int
+    candidates: list[Candidate]
+
+
+def is_called_id(name: str) -> bool:
+    """Return whether a column has the name of one of ids."""
+    return name.casefold() in _NAMED
+
+
+def look_at_table(path: Path, ids: Sequence[str]) -> LabelsTable:
+    """Find the column of the ids in a table, and what its other columns could be.
+
+    A value is an id if it is that of a record, or a short form of it, or the other way round, as
+    for :func:`~kreinflow.sequences.headers.known_by`.
+
+    Parameters
+    ----------
+    path : Path
+    ids : sequence of str
+        Of the records.
+
+    Raises
+    ------
+    InputError
+        If it is no table, a column stands twice, none has ids, or none could be labels.
+    """
+    names, rows = read_user_table(path)
+    if not rows:
+        raise InputError(f"{path}: has no line below its header. Give the right file.")
+    records = dict(zip(ids, ids, strict=True))
+    of_form: dict[str, list[str]] = {}
+    for id in ids:
+        for form in short_forms(id):
+            of_form.setdefault(form, []).append(id)
+
+    def meant(value: str) -> list[str]:
+        if value in records:
+            return [value]
+        found = of_form.get(value, [])
+        return found or [form for form in short_forms(value) if form in records]
+
+    if twice := [name for name in dict.fromkeys(names) if name and names.count(name) > 1]:
+        raise InputError(f"{path}: column {twice[0]!r} stands twice. Rename one of them.")
+    named = [place for place, name in enumerate(names) if name]
+    columns = {place: [meant(row[place]) for row in rows] for place in named}
+    counts = {place: len({id for own in columns[place] for id in own}) for place in named}
+    best = max(named, key=lambda place: (counts[place], is_called_id(names[place])), default=None)
+    if best is not None and meant(names[best]):
+        raise InputError(
+            f"{path}: its first line has no names of columns, but a record. Write a line above it "
+            "that names the columns, such as id and label."
+        )
+    if best is None or not counts[best]:
+        raise _no_ids(path, names, rows, ids)
+    texts: dict[int, dict[str, list[str]]] = {place: {} for place in named if place != best}
+    for own, row in zip(columns[best], rows, strict=True):
+        for place, found in texts.items():
+            if row[place]:
+                for id in own:
+                    found.setdefault(id, []).append(row[place])
+    every = [Candidate(names[place], found) for place, found in texts.items()]
+    candidates = sorted((one for one in every if one.usable()), key=Candidate.rank)
+    if not candidates:
+        shown = [f"{one.name!r} ({plural(len(one.sizes), 'text')})" for one in every]
+        raise InputError(
+            f"{path}: no column could be the labels of the {plural(len(ids), 'record')}: two "
+            f"classes of two records are needed at least. Beside the ids ({names[best]!r}) it has "
+            f"{abridged(shown, 8) or 'no column'}. Give a table with a column of labels."
+        )
+    matched = sum(map(bool, columns[best]))
+    return LabelsTable(path, names[best], len(rows), matched, candidates)
+
+
+def _no_ids(
+    path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], ids: Sequence[str]
+) -> InputError:
+    """Return what to raise where no column has ids: how they look on both sides."""
+    shown = [
+        f"{name!r} has {abridged([repr(shortened(row[place])) for row in rows[:3]])}"
+        for place, name in sorted(  # ids differ from line to line
+            enumerate(names), key=lambda entry: -len({row[entry[0]] for row in rows})
+        )
+    ]
+    return InputError(
+        f"{path}: no column has the ids of the records. These are "
+        f"{abridged([repr(shortened(id)) for id in ids[:3]])}; in the table {abridged(shown, 4)}."
+        " Write the ids as the first words of the FASTA headers have them, or give the right file."
+    )
 
 
 @dataclass
@@ -24,20 +138,15 @@ class SourceFound:
         What to tell, a sentence each.
     advice : list of str
         What looks like a mistake, a sentence or two each.
-    more : list of str
-        Comments beside the folds.
     """
 
     settings: dict[str, Any]
     levels: Noted | None = None
     found: list[str] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
-    more: list[str] = field(default_factory=list)
 
 
-def labels_of_table(
-    table: LabelsTable, name: str, records: int, source: SourceFound
-) -> dict[str, Any]:
+def labels_of_table(table: LabelsTable, name: str, source: SourceFound) -> dict[str, Any]:
     """Return the settings of the labels in a table, and tell what it has.
 
     Parameters
@@ -45,8 +154,6 @@ def labels_of_table(
     table : LabelsTable
     name : str
         As the user gave it.
-    records : int
-        Of the data.
     source : SourceFound
         What is told goes there.
     """
@@ -59,32 +166,7 @@ def labels_of_table(
     settings |= {"label_column": Noted(chosen.name, about), **several}
     if chosen.is_doubtful():
         source.advice.append(guessed(where, chosen))
-    if above := next((one for one in further if chosen.is_below(one)), None):
-        letters = "".join([*chosen.sizes, *above.sizes])
-        sign = next((sign for sign in "/>|:" if sign not in letters), "::")
-        settings["more"] = Noted(
-            None,
-            f"Each class has one {above.name!r}. For answers at that level too, where it is not "
-            f"sure of the class: label_column: {scalar([above.name, chosen.name])}, and beside the "
-            f"source levels: {{separator: {scalar(sign)}}}.",
-        )
-    _tell_of_folds([*further, *table.others], records, source)
     return settings
-
-
-def _tell_of_folds(columns: Sequence[Candidate], records: int, source: SourceFound) -> None:
-    """Say how to make folds of columns that look like it."""
-    for one in columns:
-        if one.is_of_folds() and len(one.sizes) > 1:
-            source.more.append(
-                f"The column {one.name!r} looks like folds of your own. To test on these: "
-                "{method: table, table: TABLE} with the columns id and fold."
-            )
-        elif one.is_of_groups() and 1 < len(one.sizes) < records == len(one.texts):
-            source.more.append(
-                f"To test on records of another {one.name!r} ({len(one.sizes)} of them) than was "
-                f"learned from: {{method: grouped, column: {scalar(one.name)}}}."
-            )
 
 
 def tell_of_labels(

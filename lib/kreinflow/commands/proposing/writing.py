@@ -26,7 +26,6 @@ def yaml_text(content: Mapping[str, Any], head: Sequence[str] = ()) -> str:
     ----------
     content : mapping
         Keys with text, numbers, booleans, lists of text, mappings, and :class:`Noted` ones.
-        A value that is None and noted is a comment alone.
     head : sequence of str
         Paragraphs that stand above it, as comments.
     """
@@ -39,9 +38,6 @@ def _lines(content: Mapping[str, Any], indent: str) -> Iterator[str]:
         value, note = entry if isinstance(entry, Noted) else (entry, "")
         note = _one_line(note)
         line = f"{indent}{scalar(key)}:"
-        if value is None:
-            yield from _comment(note, indent)
-            continue
         if not isinstance(value, Mapping):
             line += f" {scalar(value)}"
         beside = f"{line} # {note}"

@@ -1,26 +1,135 @@
 """What FASTA files and the labels beside them hold, as the source that reads them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kreinflow.alignment.alphabet import ResidueAlphabet
+from kreinflow.alignment.scoring import load_substitution_matrix
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import IntArray
 from kreinflow.base.wording import abridged, plural
-from kreinflow.commands.proposing.headers import is_guess, look_at_headers
-from kreinflow.commands.proposing.records import FastaFound, look_at_records
+from kreinflow.commands.proposing.labels import is_guess, look_at_headers
 from kreinflow.commands.proposing.source import (
     SourceFound,
     guessed,
     labels_of_table,
+    look_at_table,
     tell_of_labels,
 )
-from kreinflow.commands.proposing.tables import look_at_table
 from kreinflow.commands.proposing.writing import Noted
+from kreinflow.sequences.fasta import read_fasta
 from kreinflow.sequences.labels import HeaderPattern
 from kreinflow.sequences.sources.fasta import FastaSource
 from kreinflow.sequences.text_files import name_endings
+
+_BASES = b"ACGTUN"
+_OF_BASES = 0.9
+_SHORT = 20
+
+
+@dataclass(frozen=True)
+class FastaFound:
+    """The records of FASTA files, looked at.
+
+    Parameters
+    ----------
+    ids, headers : tuple of str
+    molecule : {"protein", "DNA", "RNA"}
+    lengths : ndarray of shape (n,)
+    illegal : tuple of str
+        Ids of records with letters that the substitution matrix lacks.
+    letters : str
+        These letters.
+    long : tuple of str
+        Ids of the records that are longer than the limit.
+    short : tuple of str
+        Ids of those of few residues.
+    foreign : tuple of str
+        Ids of those that look like nucleotides among proteins.
+    """
+
+    ids: tuple[str, ...]
+    headers: tuple[str, ...]
+    molecule: str
+    lengths: IntArray
+    illegal: tuple[str, ...]
+    letters: str
+    long: tuple[str, ...]
+    short: tuple[str, ...]
+    foreign: tuple[str, ...]
+
+    @property
+    def nucleotide(self) -> bool:
+        """Whether it is DNA or RNA."""
+        return self.molecule != "protein"
+
+
+def look_at_records(
+    paths: Sequence[Path], longest: int, protein: str, nucleotide: str
+) -> FastaFound:
+    """Read all records of FASTA files and tell what they are.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    longest : int
+        Residues that a record may have.
+    protein, nucleotide : str
+        Letters of the substitution matrix of each.
+
+    Raises
+    ------
+    InputError
+        As :func:`~kreinflow.sequences.fasta.read_fasta`, or if most records have letters that
+        are no residues, or gaps.
+    """
+    records = [record for path in paths for record in read_fasta(path, longest)]
+    letters = np.zeros(256, dtype=np.int64)
+    for record in records:
+        letters += np.bincount(np.frombuffer(record.residues.upper(), np.uint8), minlength=256)
+    every = letters[ord("A") : ord("Z") + 1].sum()
+    is_nucleotide = letters[list(_BASES)].sum() >= _OF_BASES * max(every, 1)
+    kind = "nucleotide" if is_nucleotide else "protein"
+    alphabet = ResidueAlphabet(nucleotide if is_nucleotide else protein, kind)
+    cleaned = [alphabet.clean(record.residues) for record in records]
+    lengths = np.array([len(residues) for residues in cleaned], dtype=np.int64)
+    long = tuple(r.id for r, n in zip(records, lengths, strict=True) if r.more or n > longest)
+    wrong = {
+        record.id: found[1]
+        for record, residues in zip(records, cleaned, strict=True)
+        if (found := alphabet.illegal(residues)) is not None
+    }
+    if 2 * len(wrong) > len(records):
+        signs = "".join(sorted(set(wrong.values())))
+        advice = (
+            "This is an alignment: remove its gaps and give the sequences."
+            if set(signs) <= set("-.")
+            else "Is this the right file?"
+        )
+        raise InputError(
+            f"{paths[0]}: {len(wrong)} of {plural(len(records), 'record')} have {signs!r} among "
+            f"their residues, such as {abridged([*wrong], 2)}. {advice}"
+        )
+    rna = letters[ord("U")] > letters[ord("T")]
+    return FastaFound(
+        ids=tuple(record.id for record in records),
+        headers=tuple(record.header for record in records),
+        molecule=("RNA" if rna else "DNA") if is_nucleotide else "protein",
+        lengths=lengths,
+        illegal=tuple(wrong),
+        letters="".join(sorted(set(wrong.values()))),
+        long=long,
+        short=tuple(r.id for r, n in zip(records, lengths, strict=True) if n < _SHORT),
+        foreign=tuple(
+            record.id
+            for record, residues in zip(records, cleaned, strict=True)
+            if alphabet.are_nucleotides(residues)
+        ),
+    )
 
 
 def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
@@ -37,8 +146,6 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
     ------
     InputError
     """
-    from kreinflow.alignment.scoring import load_substitution_matrix  # loads parasail
-
     named = inputs[0] if len(inputs) == 1 else list(inputs)
     reader = FastaSource({"fasta": named, "labels": {}}, Path())
     files = reader.fasta_files()
@@ -80,7 +187,7 @@ def _labels_of_table(name: str, records: FastaFound, source: SourceFound) -> dic
         )
     without = len(records.ids) - len(table.candidates[0].texts)
     _unmatched(without, lost, source)
-    return labels_of_table(table, name, len(records.ids), source)
+    return labels_of_table(table, name, source)
 
 
 def _labels_of_headers(records: FastaFound, place: str, source: SourceFound) -> dict[str, Any]:
