@@ -1,7 +1,7 @@
 """What parts of a configuration say of each other: names that must exist, choices that must fit."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kreinflow.base.errors import InputError
@@ -92,8 +92,8 @@ def _too_few(cascade: Mapping[str, Any], transform: str, selector: Mapping[str, 
     )
 
 
-Refuse = Callable[[str, str], InputError]
-"""Makes an error of a place in the configuration, and why it is wrong."""
+Fault = tuple[str, str]
+"""A place in the configuration, and why it is wrong."""
 
 
 def check_references(config: dict[str, Any], name: str) -> None:
@@ -106,229 +106,199 @@ def check_references(config: dict[str, Any], name: str) -> None:
     InputError
         At the first thing wrong.
     """
+    for place, why in _faults(config):
+        raise InputError(f"{name}: {place}: {why}")
 
-    def refuse(place: str, why: str) -> InputError:
-        return InputError(f"{name}: {place}: {why}")
 
+def _faults(config: dict[str, Any]) -> Iterator[Fault]:
+    """Yield what is wrong; each check may count on those before it."""
     evalue = config["transforms"]["evalue"]
     if (evalue["lambda"] is None) != (evalue["K"] is None):
-        raise refuse("transforms.evalue", "give both lambda and K, or neither.")
-    _check_recipes(config, refuse)
-    _check_lenders(config["selectors"], refuse)
+        yield "transforms.evalue", "give both lambda and K, or neither."
+    yield from _of_recipes(config)
+    yield from _of_lenders(config["selectors"])
     for key, dataset in config["datasets"].items():
-        _choose_recipes(dataset, config["recipes"], f"datasets.{key}", refuse)
-        _check_dataset(DatasetPlan(config, key), f"datasets.{key}", refuse)
+        yield from _of_chosen_recipes(dataset, config["recipes"], f"datasets.{key}")
+        yield from _of_dataset(DatasetPlan(config, key), f"datasets.{key}")
     for key, request in config["classify"].items():
-        _check_request(key, request, config, refuse)
+        yield from _of_request(f"classify.{key}", key, request, config)
 
 
-def _check_recipes(config: Mapping[str, Any], refuse: Refuse) -> None:
+def _of_recipes(config: Mapping[str, Any]) -> Iterator[Fault]:
     names = set()
     for recipe in config["recipes"]:
         place = f"recipes, {recipe['name']!r}"
         if recipe["name"] in names:
-            raise refuse(place, "the name stands twice; names must differ.")
+            yield place, "the name stands twice; names must differ."
         names.add(recipe["name"])
         if isinstance(recipe["rank"], float) and recipe["rank"] > 1:
-            raise refuse(
-                place,
-                f"rank {recipe['rank']} is neither a whole number nor a share up to 1.0.",
-            )
+            yield place, f"rank {recipe['rank']} is neither a whole number nor a share up to 1.0."
         for kind in ("selector", "learner"):
             if recipe[kind] not in config[f"{kind}s"]:
-                raise refuse(place, _undefined(kind, recipe[kind], config[f"{kind}s"]))
+                yield place, _undefined(kind, recipe[kind], config[f"{kind}s"])
         learner = config["learners"][recipe["learner"]]["method"]
         recipe["lift"] = lift_of(recipe["views"], recipe["lift"])
         if fault := correction_fault(learner, recipe["correction"], recipe["lift"] is not None):
-            raise refuse(place, fault)
+            yield place, fault
         if recipe["lift"] is not None and recipe["rank"] != "misfit":
-            raise refuse(place, "a lift keeps all of its inducing points. Leave out rank.")
+            yield place, "a lift keeps all of its inducing points. Leave out rank."
         recipe["cascade"] = cascade = cascade_of(recipe["cascade"])
         if cascade is not None:
             selector = config["selectors"][recipe["selector"]]
             fault = cascade_fault(cascade) or _too_few(cascade, recipe["transform"], selector)
             if fault is not None:
-                raise refuse(place, fault)
+                yield place, fault
 
 
 def _undefined(what: str, name: str, known: Iterable[str]) -> str:
     return f"{what} {name!r} is not defined{nearest(name, known)}"
 
 
-def _check_lenders(selectors: Mapping[str, Any], refuse: Refuse) -> None:
-    """Refuse a budget that names no selector, or one that takes its number from another."""
+def _of_lenders(selectors: Mapping[str, Any]) -> Iterator[Fault]:
+    """Yield budgets that name no selector, or one that takes its number from another."""
     own = [key for key, part in selectors.items() if not isinstance(part.get("budget"), str)]
     for key, selector in selectors.items():
         budget = selector.get("budget")
         if isinstance(budget, str) and budget not in own:
-            raise refuse(
-                f"selectors.{key}.budget",
-                f"{budget!r} is no selector with a number of its own{nearest(budget, own)}",
-            )
+            why = f"{budget!r} is no selector with a number of its own{nearest(budget, own)}"
+            yield f"selectors.{key}.budget", why
 
 
-def _choose_recipes(
-    dataset: dict[str, Any], recipes: Iterable[Mapping[str, Any]], place: str, refuse: Refuse
-) -> None:
+def _of_chosen_recipes(
+    dataset: dict[str, Any], recipes: Iterable[Mapping[str, Any]], place: str
+) -> Iterator[Fault]:
     known = [recipe["name"] for recipe in recipes]
     asked = [("recipes", recipe) for recipe in dataset["recipes"] or []]
     asked += [("final", dataset["final"])] if dataset["final"] else []
     for part, recipe in asked:
         if recipe not in known:
-            raise refuse(f"{place}.{part}", _undefined("recipe", recipe, known))
+            yield f"{place}.{part}", _undefined("recipe", recipe, known)
     dataset["recipes"] = dataset["recipes"] or known
     if dataset["final"] is not None and dataset["final"] not in dataset["recipes"]:
-        raise refuse(f"{place}.final", "the recipe is not among the data set's recipes.")
+        yield f"{place}.final", "the recipe is not among the data set's recipes."
 
 
-def _check_request(
-    key: str, request: Mapping[str, Any], config: Mapping[str, Any], refuse: Refuse
-) -> None:
+def _of_request(
+    place: str, key: str, request: Mapping[str, Any], config: Mapping[str, Any]
+) -> Iterator[Fault]:
     name, datasets = request["dataset"], config["datasets"]
     if name not in datasets:
-        raise refuse(f"classify.{key}", _undefined("data set", name, datasets))
+        yield place, _undefined("data set", name, datasets)
     source = datasets[name]["source"]
     if request["vectors"] and not datasets[name]["vectors"]:
-        raise refuse(
-            f"classify.{key}.vectors",
-            f"the data set {name!r} has no vectors, so its model looks at none. Leave it out.",
-        )
+        why = f"the data set {name!r} has no vectors, so its model looks at none. Leave it out."
+        yield f"{place}.vectors", why
     recipes = DatasetPlan(config, name).recipes()
     if not request["vectors"] and any(recipe["views"]["vectors"] for recipe in recipes):
-        raise refuse(
-            f"classify.{key}",
+        yield (
+            place,
             f"recipes of the data set {name!r} have a view of vectors. Give those of the new "
             "objects as 'vectors'.",
         )
     if request["strand"] == "both" and source.get("molecule") != "nucleotide":
-        raise refuse(
-            f"classify.{key}.strand",
-            f"the objects of {name!r} are no nucleotides, so they have no other "
-            "strand. Leave it out.",
-        )
+        why = f"the objects of {name!r} are no nucleotides, so they have no other strand."
+        yield f"{place}.strand", f"{why} Leave it out."
     if key.casefold() == UNLABELLED and source.get("unmatched") == "classify":
-        raise refuse(
-            f"classify.{key}",
+        yield (
+            place,
             "is the name of the data set's own sequences without label (unmatched: classify). "
             "Choose another name.",
         )
 
 
-def _check_dataset(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
+def _of_dataset(plan: DatasetPlan, place: str) -> Iterator[Fault]:
     folds = plan.settings["folds"]
     for key, why in plan.source.faults():
-        raise refuse(f"{place}.source.{key}", why)
+        yield f"{place}.source.{key}", why
     if folds["method"] == "table" and not folds["table"]:
-        raise refuse(f"{place}.folds", "method table needs the path of a table.")
+        yield f"{place}.folds", "method table needs the path of a table."
     if folds["column"] is not None and folds["method"] != "grouped":
-        raise refuse(f"{place}.folds.column", "only the method grouped takes a column.")
-    _check_views(plan, place, refuse)
-    _check_siblings(plan, place, refuse)
-    _check_several(plan, place, refuse)
+        yield f"{place}.folds.column", "only the method grouped takes a column."
+    for recipe in plan.recipes():
+        for why in _of_recipe(plan, recipe):
+            yield f"{place}.recipes", f"recipe {recipe['name']!r}{why}"
+    yield from _of_levels(plan, place)
     if plan.source.aligned:
-        _check_scoring(plan, place, refuse)
+        yield from _of_scoring(plan, place)
         return
-    if plan.source.kind == "asymmetric":
-        for recipe in plan.recipes():
-            selector, learner = (
-                plan.config[f"{key}s"][recipe[key]]["method"] for key in ("selector", "learner")
-            )
-            if fault := asymmetry_fault(selector, learner, recipe["correction"]):
-                raise refuse(f"{place}.recipes", f"recipe {recipe['name']!r}: {fault}")
     noun = plan.source.noun
     for owner, transform in plan.transforms_by_owner().items():
         if transform != "raw":
-            raise refuse(
+            yield (
                 f"{place}.recipes",
                 f"{owner} has 'transform: {transform}', but only alignment scores are "
                 f"transformed. For {noun} give recipes and their selectors 'transform: raw'.",
             )
     if folds["method"] == "grouped" and folds["column"] is None:
-        raise refuse(
+        yield (
             f"{place}.folds",
             f"{noun}: no sequences to group by identity. Use method stratified or table, "
             "or a column of the labels' table.",
         )
 
 
-def _check_views(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
-    """Refuse recipes with views of what the data set does not have, or with a cascade."""
-    for recipe in plan.recipes():
-        owner = f"recipe {recipe['name']!r}"
-        if recipe["views"]["words"] and not plan.source.aligned:
-            raise refuse(
-                f"{place}.recipes",
-                f"{owner} has a view of words, but only sequences have words. For "
-                f"{plan.source.noun} leave it out.",
-            )
-        if recipe["cascade"] is not None and not plan.source.aligned:
-            raise refuse(
-                f"{place}.recipes",
-                f"{owner} has a cascade, but only sequences are aligned. For {plan.source.noun} "
-                "leave it out.",
-            )
-        if recipe["views"]["vectors"] and not plan.settings["vectors"]:
-            raise refuse(
-                f"{place}.recipes",
-                f"{owner} has a view of vectors, but the data set has none. Name a table of them "
-                "as 'vectors' of the data set.",
-            )
+def _of_recipe(plan: DatasetPlan, recipe: Mapping[str, Any]) -> Iterator[str]:
+    """Yield why a recipe does not fit the data set: views, cascade, symmetry, labels."""
+    source, views, cascade = plan.source, recipe["views"], recipe["cascade"]
+    instead = f"For {source.noun} leave it out."
+    if views["words"] and not source.aligned:
+        yield f" has a view of words, but only sequences have words. {instead}"
+    if cascade is not None and not source.aligned:
+        yield f" has a cascade, but only sequences are aligned. {instead}"
+    if views["vectors"] and not plan.settings["vectors"]:
+        yield (
+            " has a view of vectors, but the data set has none. Name a table of them as 'vectors' "
+            "of the data set."
+        )
+    if cascade is not None and source.several:
+        yield (
+            " has a cascade, which tells classes apart, but records may have several labels "
+            "(labels.multiple: all). Leave the cascade out."
+        )
+    learner = make_learner(plan.config["learners"][recipe["learner"]])
+    if source.several and (fault := several_fault(learner)):
+        yield f": {fault}"
+    if not source.aligned and source.kind == "asymmetric":
+        selector = plan.config["selectors"][recipe["selector"]]["method"]
+        if fault := asymmetry_fault(selector, learner.method, recipe["correction"]):
+            yield f": {fault}"
 
 
-def _check_siblings(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
-    """Refuse learners that cannot learn the children of nodes, if they should."""
+def _of_levels(plan: DatasetPlan, place: str) -> Iterator[Fault]:
+    """Yield learners that cannot learn the children of nodes; what several labels cannot have."""
     levels = plan.settings.get("levels")
-    if levels is None or levels["learn"] != "siblings":
-        return
-    for recipe in plan.recipes():
-        learner = make_learner(plan.config["learners"][recipe["learner"]])
-        if fault := siblings_fault(learner):
-            raise refuse(f"{place}.levels.learn", f"recipe {recipe['name']!r}: {fault}")
-
-
-def _check_several(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
-    """Refuse what takes each record for one of one class, where records may have several labels."""
+    if levels is not None and levels["learn"] == "siblings":
+        for recipe in plan.recipes():
+            if fault := siblings_fault(make_learner(plan.config["learners"][recipe["learner"]])):
+                yield f"{place}.levels.learn", f"recipe {recipe['name']!r}: {fault}"
     if not plan.source.several:
         return
     for key in ("levels", "unknown"):
         if plan.settings.get(key):
-            raise refuse(
-                f"{place}.{key}",
-                "records with several labels (labels.multiple: all) cannot have it. Leave it out.",
-            )
+            why = "records with several labels (labels.multiple: all) cannot have it. Leave it out."
+            yield f"{place}.{key}", why
     if plan.config["unknown"] is not None:
-        raise refuse(
+        yield (
             "unknown",
             f"p-values are of objects with one label, but records of {place} may have several "
             "(labels.multiple: all). Leave it out.",
         )
-    for recipe in plan.recipes():
-        owner = f"recipe {recipe['name']!r}"
-        if recipe["cascade"] is not None:
-            raise refuse(
-                f"{place}.recipes",
-                f"{owner} has a cascade, which tells classes apart, but records may have several "
-                "labels (labels.multiple: all). Leave the cascade out.",
-            )
-        learner = make_learner(plan.config["learners"][recipe["learner"]])
-        if fault := several_fault(learner):
-            raise refuse(f"{place}.recipes", f"{owner}: {fault}")
 
 
-def _check_scoring(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
+def _of_scoring(plan: DatasetPlan, place: str) -> Iterator[Fault]:
     scoring, molecule = plan.settings["scoring"], plan.settings["source"].get("molecule")
     matrix, mode = scoring["matrix"], scoring["mode"]
     if molecule == "nucleotide" and re.fullmatch(r"(?i)(blosum|pam)\d+", matrix):
-        raise refuse(
+        yield (
             f"{place}.scoring.matrix",
             f"{matrix} compares amino acids, the molecule is nucleotide. "
             "Use nuc44 or dnafull, or leave it out.",
         )
     if scoring["gap_open"] < scoring["gap_extend"]:
-        raise refuse(f"{place}.scoring", "gap_open must be at least gap_extend.")
+        yield f"{place}.scoring", "gap_open must be at least gap_extend."
     for owner, transform in plan.transforms_by_owner().items():
         if mode != "local" and transform not in ("raw", "normalised"):
-            raise refuse(
+            yield (
                 f"{place}.scoring",
                 f"{mode} alignments can score below 0, which the transform {transform} of {owner} "
                 "cannot take. Use raw or normalised there, or mode local.",
