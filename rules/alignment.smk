@@ -21,7 +21,6 @@ rule list_candidates:
         f"{HERE}/times/candidates.tsv"
     conda:
         "../envs/alignment.yaml"
-    threads: 1
     resources:
         **asks("list_candidates", lambda w, _: costs(w).reading()),
     params:
@@ -112,7 +111,6 @@ rule gather_columns:
         f"{HERE}/times/columns.tsv"
     conda:
         "../envs/alignment.yaml"
-    threads: 1
     resources:
         **asks("gather_columns", lambda w, _: costs(w).gathering()),
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],

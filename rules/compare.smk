@@ -31,7 +31,6 @@ rule assign_homology_folds:
         dataset=one_of(HOMOLOGY_TWINS),
     conda:
         "../envs/alignment.yaml"
-    threads: 1
     resources:
         **asks("assign_homology_folds", lambda w, _: costs(w).clustering()),
     params:
@@ -59,7 +58,6 @@ checkpoint compare_kinds:
         dataset=one_of(KINDS),
     conda:
         "../envs/learning.yaml"
-    threads: 1
     resources:
         **asks("compare_kinds", mb=30, seconds=0.7),
     params:
@@ -150,7 +148,6 @@ rule tabulate_comparison:
         dataset=one_of(KINDS),
     conda:
         "../envs/report.yaml"
-    threads: 1
     resources:
         **asks("tabulate_comparison", mb=30, seconds=0.7, jobs=len(KINDS)),
     params:
@@ -174,7 +171,6 @@ rule write_comparison_page:
         f"{RESULTS}/times/compare_page.tsv"
     conda:
         "../envs/report.yaml"
-    threads: 1
     resources:
         **asks("write_comparison_page"),
     params:

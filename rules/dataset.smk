@@ -26,7 +26,6 @@ rule download:
     localrule: True
     conda:
         "../envs/alignment.yaml"
-    threads: 1
     resources:
         **asks("download", lambda w, _: Cost(4 * 3600)),
     params:
@@ -52,7 +51,6 @@ for _name, (_files, _datasets) in READERS.items():
             dataset=one_of(_datasets),
         conda:
             "../envs/alignment.yaml"
-        threads: 1
         resources:
             **asks(_name, reading_cost),
         params:

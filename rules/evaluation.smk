@@ -30,7 +30,6 @@ rule evaluate:
         f"{HERE}/times/evaluation.tsv"
     conda:
         "../envs/report.yaml"
-    threads: 1
     resources:
         **asks("evaluate", mb=30, seconds=0.7),
     params:

@@ -16,7 +16,6 @@ rule assign_folds:
         f"{HERE}/times/folds.tsv"
     conda:
         "../envs/alignment.yaml"
-    threads: 1
     resources:
         **asks("assign_folds", folds_cost),
     params:

@@ -30,7 +30,6 @@ for _number, (_selectors, _datasets) in enumerate(CHOOSERS.items(), 1):
             dataset=one_of(_datasets),
         conda:
             "../envs/learning.yaml"
-        threads: 1
         resources:
             **asks(_name, lambda w, _: costs(w).selecting()),
         params:

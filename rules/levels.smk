@@ -24,7 +24,6 @@ rule measure_levels:
         f"{HERE}/times/levels.tsv"
     conda:
         "../envs/report.yaml"
-    threads: 1
     resources:
         **asks("measure_levels", mb=30, seconds=0.7),
     params:

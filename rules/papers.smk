@@ -31,7 +31,6 @@ rule run_experiment:
         experiment=one_of(EXPERIMENTS),
     conda:
         "../envs/learning.yaml"
-    threads: 1
     resources:
         **asks(
             "run_experiment",
@@ -63,7 +62,6 @@ rule draw_paper_figure:
         figure=one_of(PAPER_FIGURES),
     conda:
         "../envs/report.yaml"
-    threads: 1
     resources:
         **asks("draw_paper_figure", lambda w, _: Cost(300, mb=1200)),
     params:
@@ -87,7 +85,6 @@ rule write_paper_page:
         f"{PAPER}/times/page.tsv"
     conda:
         "../envs/report.yaml"
-    threads: 1
     resources:
         **asks("write_paper_page"),
     params:

@@ -16,7 +16,6 @@ rule race:
         f"{HERE}/times/race.tsv"
     conda:
         "../envs/learning.yaml"
-    threads: 1
     resources:
         **asks("race"),
     params:

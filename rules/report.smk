@@ -78,7 +78,6 @@ rule draw_figures:
         f"{HERE}/times/figures.tsv"
     conda:
         "../envs/report.yaml"
-    threads: 1
     resources:
         **asks("draw_figures", seconds=1, jobs=len(DATASETS)),
     params:
@@ -123,7 +122,6 @@ rule write_report:
         f"{RESULTS}/logs/report.log",
     conda:
         "../envs/report.yaml"
-    threads: 1
     resources:
         **asks("write_report", seconds=1),
     params:

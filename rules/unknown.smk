@@ -97,7 +97,6 @@ rule draw_unknown:
         f"{HERE}/times/unknown_figure.tsv"
     conda:
         "../envs/report.yaml"
-    threads: 1
     resources:
         **asks("draw_unknown", seconds=1),
     params:

@@ -71,10 +71,8 @@ class Checked:
 
     Parameters
     ----------
-    plan : DatasetPlan
     whole, dataset : Dataset
         With what is held out as unknown, and without.
-    partition : Partition
     data : Path
         Where relative paths start.
     has_evidence : bool
@@ -143,10 +141,6 @@ def checked(
         Where relative paths start.
     groups : ndarray of shape (n_records,), optional
         As of :func:`~kreinflow.sequences.folds.assign_folds`.
-
-    Raises
-    ------
-    InputError
     """
     plan, part = DatasetPlan(config, name), config["datasets"][name]
     source = make_source(part["source"], data, plan.separator)

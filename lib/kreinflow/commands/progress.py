@@ -15,7 +15,6 @@ class ProgressLine:
 
     Parameters
     ----------
-    stream : text stream
     clock : callable
         Seconds.
 

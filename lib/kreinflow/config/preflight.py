@@ -29,10 +29,6 @@ def check_files(config: Mapping[str, Any], data: Path) -> None:
         As :func:`~kreinflow.config.configuration.complete_configuration` returns it.
     data : Path
         Where relative paths start.
-
-    Raises
-    ------
-    InputError
     """
     check_results(Path(config["results"]))
     for name, dataset in config["datasets"].items():
@@ -63,17 +59,12 @@ def check_dataset(
 
     Parameters
     ----------
-    dataset, partition, scheme
     selectors, transforms : mapping
         Those that the data set uses, by name: the settings, and the transforms themselves.
     data : Path
         Where relative paths start.
     whole : Dataset, optional
         The data set with its unknown records, if any are held out.
-
-    Raises
-    ------
-    InputError
     """
     settings = {name: selectors[name] for name in sorted(selectors)}
     check_budgets(dataset, partition, settings)
@@ -84,12 +75,7 @@ def check_dataset(
 def check_budgets(
     dataset: Dataset, partition: Partition, selectors: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Refuse a number of landmarks, or of candidates, that the smallest training part lacks.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a number of landmarks, or of candidates, that the smallest training part lacks."""
     from kreinflow.landmarks.stage import training_parts  # slow to import, as all of scores is
 
     # Homology-aware folds may test nothing at all: the final model is left.
@@ -122,12 +108,7 @@ def check_given(
     selectors: Mapping[str, Mapping[str, Any]],
     data: Path,
 ) -> None:
-    """Refuse a table of landmarks with unknown ids, or of which a fold trains on less than two.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a table of landmarks with unknown ids, or of which a fold trains on less than two."""
     from kreinflow.landmarks.stage import given_landmarks  # slow to import
 
     for name, selector in selectors.items():

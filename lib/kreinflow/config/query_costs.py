@@ -108,7 +108,6 @@ class Query(NamedTuple):
 
     Parameters
     ----------
-    recipe : str
     alignments : float
         With all landmarks and itself; of a cascade with a stated mean, that mean.
     more, relatives : float

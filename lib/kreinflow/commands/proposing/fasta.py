@@ -37,9 +37,6 @@ class FastaFound:
 
     Parameters
     ----------
-    ids, headers : tuple of str
-    molecule : {"protein", "DNA", "RNA"}
-    lengths : ndarray of shape (n,)
     illegal : tuple of str
         Ids of records with letters that the substitution matrix lacks.
     letters : str
@@ -75,7 +72,6 @@ def look_at_records(
 
     Parameters
     ----------
-    paths : sequence of Path
     longest : int
         Residues that a record may have.
     protein, nucleotide : str
@@ -141,10 +137,6 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
         A file, several, or a folder.
     labels : str or None
         The table of labels. None: they are in the headers, or each of several files is a class.
-
-    Raises
-    ------
-    InputError
     """
     named = inputs[0] if len(inputs) == 1 else list(inputs)
     reader = FastaSource({"fasta": named, "labels": {}}, Path())

@@ -36,7 +36,6 @@ class FoldsFound:
     ----------
     settings : dict
         For the part ``folds`` of the config.
-    min_class_size : int
     groups : ndarray of shape (n_records,)
         As :func:`~kreinflow.sequences.folds.own_groups` returns them, without the classes that are
         smaller.

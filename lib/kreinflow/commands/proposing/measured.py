@@ -41,10 +41,6 @@ def look_at_numbers(path: str, labels: str | None) -> SourceFound:
     """Look at a matrix or vectors and their labels.
 
     A square file is a matrix, another one vectors, a row each.
-
-    Raises
-    ------
-    InputError
     """
     if labels is None:
         raise InputError(

@@ -35,7 +35,6 @@ class Proposal:
         Of the data set.
     content : dict
         With notes.
-    folds : FoldsFound
     found, advice : list of str
         As of :class:`SourceFound`.
     """

@@ -21,8 +21,6 @@ class LabelsTable:
 
     Parameters
     ----------
-    path : Path
-    id_column : str
     lines : int
         Below its header.
     matched : int
@@ -51,7 +49,6 @@ def look_at_table(path: Path, ids: Sequence[str]) -> LabelsTable:
 
     Parameters
     ----------
-    path : Path
     ids : sequence of str
         Of the records.
 
@@ -151,7 +148,6 @@ def labels_of_table(table: LabelsTable, name: str, source: SourceFound) -> dict[
 
     Parameters
     ----------
-    table : LabelsTable
     name : str
         As the user gave it.
     source : SourceFound
