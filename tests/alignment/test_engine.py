@@ -31,7 +31,7 @@ def test_the_longer_sequence_gets_the_profile_where_that_pays():
     left = rng.integers(0, 50, 2_000).astype(np.int32)
     right = rng.integers(0, 50, 2_000).astype(np.int32)
     for cost in (0.0, 8.0, 1e9):
-        first, second, places = loops.longer_first(lengths, left, right, cost)
+        first, second, places = engine.longer_first(lengths, left, right, cost)
         assert np.array_equal(np.sort(places), np.arange(2_000))
         assert (np.diff(first) >= 0).all()  # one run, so one profile, for each sequence
         swapped = 0

@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment import engine
-from kreinflow.alignment.engine import NOT_ALIGNED, PackedSequences, in_threads, letter_codes
+from kreinflow.alignment.engine import (
+    NOT_ALIGNED,
+    PackedSequences,
+    in_threads,
+    letter_codes,
+    piece_ends,
+)
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.vector_code import (
     COLUMNS,
@@ -399,7 +405,7 @@ def _align(
         [low + size * piece // count, low + size * (piece + 1) // count], axis=1
     )
     members = np.stack([starts[kept], batches.member_ranges[kept, 1]], axis=1)
-    ends = loops.piece_ends(np.repeat(costs // parts, parts), threads, _LEAST_STEPS)
+    ends = piece_ends(np.repeat(costs // parts, parts), threads, _LEAST_STEPS)
 
     of_batches = (
         *(rectangle.members[batches.members], batches.members, np.repeat(members, parts, axis=0)),
@@ -416,6 +422,6 @@ def _align(
         )
         return counts
 
-    counts = in_threads(work, list(itertools.pairwise([0, *ends.tolist()])), threads)
+    counts = in_threads(work, list(itertools.pairwise([0, *ends])), threads)
     scored, overflowed = np.sum(counts, axis=0).tolist()
     return scored, overflowed

@@ -209,12 +209,12 @@ def align_pairs(
         return _align_few(sequences, left, right, scheme, native)
     from kreinflow.alignment import loops  # numba, which loads slowly
 
-    left, right, places = loops.longer_first(sequences.lengths, left, right, _PROFILE_COST)
+    left, right, places = longer_first(sequences.lengths, left, right, _PROFILE_COST)
     ordered = np.empty(left.size, dtype=np.int32)
     functions = _addresses(scheme)
     cells = sequences.lengths[left] * sequences.lengths[right]
     # By cells: pieces of equal numbers of pairs, sorted by length, would hold very unequal work.
-    ends = loops.piece_ends(cells, threads, _LEAST_CELLS)
+    ends = piece_ends(cells, threads, _LEAST_CELLS)
 
     def work(piece: tuple[int, int]) -> int:
         return int(
@@ -232,11 +232,40 @@ def align_pairs(
             )
         )
 
-    saturated = sum(in_threads(work, list(itertools.pairwise([0, *ends.tolist()])), threads))
+    saturated = sum(in_threads(work, list(itertools.pairwise([0, *ends])), threads))
     _refuse_saturated(saturated)
     scores = np.empty_like(ordered)
     scores[places] = ordered
     return scores
+
+
+def longer_first(
+    lengths: NDArray[np.int64], left: NDArray[np.int32], right: NDArray[np.int32], cost: float
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
+    """Give the profile to the longer sequence of a pair, where that pays for the profile.
+
+    The striped functions take some time for each column, whatever its height: with the longer
+    sequence along it there are fewer columns. A sequence of ``right`` gets a profile if the
+    columns that it saves, over all pairs in which it is the longer one, exceed ``cost`` times its
+    length. Returns the pairs by the number of the sequence with the profile, and their places
+    among the pairs given.
+    """
+    difference = np.maximum(lengths[right] - lengths[left], 0)
+    saved = np.bincount(right, difference, minlength=lengths.size)
+    swapped = (difference > 0) & (saved > cost * lengths)[right]
+    with_profile = np.where(swapped, right, left)
+    places = np.argsort(with_profile, kind="stable")
+    return with_profile[places], np.where(swapped, left, right)[places], places
+
+
+def piece_ends(costs: IntArray, threads: int, least: int) -> list[int]:
+    """Cut a list by costs: large pieces first, small ones last for an even end."""
+    until, ends, done = np.cumsum(costs), [0], 0
+    while ends[-1] < until.size:
+        size = max((int(until[-1]) - done) // (8 * threads), least)
+        ends.append(min(int(np.searchsorted(until, done + size)) + 1, until.size))
+        done = int(until[ends[-1] - 1])
+    return ends[1:]
 
 
 def _align_few(

@@ -6,7 +6,6 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 from kreinflow.base.compiled import compiled
 
@@ -62,56 +61,6 @@ def align_piece(
     if profile != 0:
         call(free_profile, (profile,))
     return saturated
-
-
-@compiled
-def longer_first(lengths: Any, left: Any, right: Any, cost: Any) -> tuple[Any, Any, Any]:
-    """Give the profile to the longer sequence of a pair, where that pays for the profile.
-
-    The striped functions take some time for each column, whatever its height: with the longer
-    sequence along it there are fewer columns. A sequence of ``right`` gets a profile if the
-    columns that it saves, over all pairs in which it is the longer one, exceed ``cost`` times its
-    length. Returns the pairs by the number of the sequence with the profile, and their places
-    among the pairs given.
-    """
-    saved = np.zeros(lengths.size, dtype=np.int64)
-    for pair in range(left.size):
-        difference = lengths[right[pair]] - lengths[left[pair]]
-        if difference > 0:
-            saved[right[pair]] += difference
-    with_profile = np.empty_like(left)
-    other = np.empty_like(left)
-    starts = np.zeros(lengths.size + 1, dtype=np.int64)
-    for pair in range(left.size):
-        a, b = left[pair], right[pair]
-        if lengths[b] > lengths[a] and saved[b] > cost * lengths[b]:
-            a, b = b, a
-        with_profile[pair], other[pair] = a, b
-        starts[a + 1] += 1
-    starts = np.cumsum(starts)
-    places = np.empty(left.size, dtype=np.int64)
-    for pair in range(left.size):
-        a = with_profile[pair]
-        places[starts[a]] = pair
-        starts[a] += 1
-    return with_profile[places], other[places], places
-
-
-@compiled
-def piece_ends(costs: Any, threads: Any, least: Any) -> NDArray[np.int64]:
-    """Cut a list by costs: large pieces first, small ones last for an even end."""
-    remaining = costs.sum()
-    ends = []
-    done = 0
-    size = max(remaining // (8 * threads), least)
-    for item in range(costs.size):
-        done += costs[item]
-        if done >= size or item == costs.size - 1:
-            ends.append(item + 1)
-            remaining -= done
-            done = 0
-            size = max(remaining // (8 * threads), least)
-    return np.array(ends)
 
 
 @compiled
