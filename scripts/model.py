@@ -29,7 +29,7 @@ from kreinflow.fitting.factors import make_factors
 from kreinflow.fitting.fold_models import save_fold_models
 from kreinflow.fitting.pipeline import fold_training
 from kreinflow.fitting.predictions import FoldRecords
-from kreinflow.fitting.recipe_choice import FIGURES_COLUMNS
+from kreinflow.fitting.recipe_choice import BITS, FIGURES_COLUMNS
 from kreinflow.fitting.recipe_race import going_on
 from kreinflow.fitting.run import open_run, read_landmark_table
 from kreinflow.learners.registry import factored
@@ -70,7 +70,8 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     predictions, curves = [], [pd.DataFrame(columns=list(CURVE_COLUMNS))]
     for recipe, trained in recipes:
         name, classifier = recipe["name"], trained.classifier
-        console.say(f"{name}: {trained.figures}")
+        shown = {key: value for key, value in trained.figures.items() if key not in BITS}
+        console.say(f"{name}: {shown}")
         if warning := training.reject.unkept(trained.figures["reject_threshold"]):
             console.say(f"{name}: {warning}.")
         if classifier.levels is not None and (warning := classifier.levels.unkept()):

@@ -12,6 +12,7 @@ from kreinflow.answering.answers import REASONS
 from kreinflow.answering.classifier import PARTS, LandmarkClassifier
 from kreinflow.answering.parts import ModelPart
 from kreinflow.answering.query import Query
+from kreinflow.classify.inspection import describe_model
 from kreinflow.files.state import Array, Number, Part
 from kreinflow.fitting import training
 from small_inputs import configuration, trained_recipe, write_input
@@ -30,6 +31,9 @@ class LeastMargin(ModelPart):
         first, second = np.sort(before.probabilities * self.weights, axis=1)[:, :-3:-1].T
         reason = np.where(first - second < self.margin, REASONS[1], before.reason)
         return replace(before, reason=reason)
+
+    def inspected(self):
+        return {"margin": self.margin}
 
 
 def fit_margin(first, classifier, held):
@@ -63,6 +67,7 @@ def test_a_part_is_learned_answers_and_comes_back(registered, tmp_path):
     close = p[:, -1] - p[:, -2] < margin
     assert 0 < close.sum() < len(query)
     np.testing.assert_array_equal(found.rejected, before.rejected | close)
+    assert describe_model(it.model)["margin"] == {"margin": margin}
     header, arrays = model.to_parts()
     again = LandmarkClassifier.from_parts(header, arrays)
     assert again.parts["margin"].margin == margin

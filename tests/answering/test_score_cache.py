@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from kreinflow.answering import score_cache as module
 from kreinflow.answering.score_cache import NOBODY, ScoreCache
 
 
@@ -54,7 +55,9 @@ def test_what_was_aligned_elsewhere_is_not_asked():
     assert log.counts[5, 4] == 1
 
 
-def test_a_pair_of_one_set_has_no_direction():
+@pytest.mark.parametrize("table", [0, 1 << 21])
+def test_a_pair_of_one_set_has_no_direction(table, monkeypatch):
+    monkeypatch.setattr(module, "_TABLE", table)
     log = Log(tables(4, 15, 15, symmetric=True))
     asked = ScoreCache(log, 15, symmetric=True)
     everyone = np.tile(np.arange(15), (6, 1))
@@ -81,6 +84,7 @@ def test_what_is_kept_is_not_copied_for_each_question(monkeypatch):
     copied = []
     insert = np.insert
     monkeypatch.setattr(np, "insert", lambda *given: copied.append(len(given[0])) or insert(*given))
+    monkeypatch.setattr(module, "_SMALL", 0)
     S = np.random.default_rng(0).integers(0, 10**6, (400, 100))
     asked = ScoreCache(Log(S), 100)
     everyone = np.arange(100)[None, :]

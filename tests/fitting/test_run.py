@@ -1,34 +1,17 @@
-"""What learning reads of a run, and what the models of a fold predict of its records."""
-
-from dataclasses import replace
-from types import SimpleNamespace
+"""What learning reads of a run."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from answering.cascades import made_up_relatives
-from chimeras import model_of_several
+from fitting.runs import landmark_table, run_of
 from kreinflow.alignment.backends import compare_with_parasail
 from kreinflow.alignment.pair_lists import align_pair_lists
-from kreinflow.alignment.transforms import make_transform
-from kreinflow.answering.label_sets import SET_COLUMNS
-from kreinflow.answering.query import Query
 from kreinflow.base.errors import InputError, KreinflowError
-from kreinflow.classify.classification import classify_file
-from kreinflow.classify.new_objects import Options
-from kreinflow.evaluation.metrics import COST_COLUMNS, REASON_COLUMNS
 from kreinflow.files.arrays import write_array
-from kreinflow.files.tables import write_table
-from kreinflow.fitting import predictions as module
 from kreinflow.fitting import run as models_run
-from kreinflow.fitting.best_hits import HIT_COLUMNS
-from kreinflow.fitting.predictions import FoldRecords, UnknownRecords
-from kreinflow.fitting.run import objects_of, open_run, pair_scores
-from kreinflow.sequences.dataset import write_dataset, write_rows
-from kreinflow.sequences.payload import Matrix
-from sequence_pairs import rectangle
-from small_inputs import configuration, lifted_model, trained_recipe, write_fasta, write_input
+from kreinflow.fitting.run import open_run
+from small_inputs import configuration, trained_recipe, write_input
 
 
 @pytest.fixture
@@ -36,29 +19,6 @@ def kept(tmp_path):
     """A trained recipe, the files of its run, and all scores with the union of the landmarks."""
     it = trained_recipe(configuration(write_input(tmp_path)), tmp_path)
     return it, *run_of(it, tmp_path)
-
-
-def run_of(it, tmp_path):
-    """The files of the run of a trained recipe, all scores, and the union of the landmarks."""
-    n = len(it.dataset.digests)
-    union = np.union1d(it.rows, [0, 7, n - 1])
-    assert len(it.rows) < len(union) < n
-    scores = rectangle(it.dataset.sequences, np.arange(n), np.arange(n), it.model.scheme)
-    write_dataset(tmp_path / "dataset", it.dataset)
-    files = {name: tmp_path / f"{name}.npy" for name in ("columns", "self_scores")}
-    files |= {name: tmp_path / f"{name}.tsv" for name in ("folds", "union")}
-    write_array(files["columns"], scores[:, union])
-    write_array(files["self_scores"], np.diag(scores).astype(np.int32))
-    write_rows(files["union"], pd.DataFrame({"row": union}), it.dataset)
-    records = len(it.dataset.ids)
-    folds = {"id": it.dataset.ids, "group": range(records), "repeat": 0}
-    write_table(files["folds"], pd.DataFrame(folds | {"fold": np.arange(records) % 3}))
-    files["records"] = tmp_path / "dataset" / "records.tsv"
-    return SimpleNamespace(**files), scores, union
-
-
-def landmark_table(it):
-    return pd.DataFrame({"row": it.rows, "class": [it.dataset.row_labels[row] for row in it.rows]})
 
 
 def test_the_run_has_what_its_files_have(kept):
@@ -103,142 +63,10 @@ def test_a_landmark_that_is_not_among_the_columns_is_refused(kept):
         open_run(files).landmarks(table)
 
 
-def test_a_fold_predicts_what_it_tests(kept):
-    it, files, *_ = kept
-    run = open_run(files)
-    landmarks = run.landmarks(landmark_table(it))
-    table = FoldRecords(run, landmarks, "r0f1", it.model.classifier).predictions("one")
-    assert table["id"].tolist() == list(it.dataset.ids[1::3])
-    assert set(zip(table["recipe"], table["repeat"], table["fold"], strict=True)) == {("one", 0, 1)}
-    labels = np.array(it.dataset.classes)
-    assert table["true"].tolist() == labels[it.dataset.labels[1::3]].tolist()
-    probabilities = it.probabilities[1::3]
-    np.testing.assert_array_equal(table[[f"p_{label}" for label in labels]], probabilities)
-    assert table["predicted"].tolist() == labels[probabilities.argmax(axis=1)].tolist()
-    sets = it.model.classifier.calibration.sets(probabilities, 0.9)
-    assert table["size_90"].tolist() == sets.sum(axis=1).tolist()
-    own = sets[np.arange(len(sets)), it.dataset.labels[1::3]]
-    assert table["held_90"].tolist() == own.astype(int).tolist()
-    p_values = it.model.classifier.calibration.p_values(probabilities.max(axis=1))
-    assert table["error_p"].tolist() == p_values.tolist()
-    assert table["size_99"].isna().all(), "30 records are too few"
-    assert tuple(table.columns[-len(SET_COLUMNS) :]) == SET_COLUMNS
-    nothing = FoldRecords(run, landmarks, "all", it.model.classifier).predictions("one")
-    assert nothing.empty
-    assert list(nothing.columns) == list(table.columns)
-
-
-def test_the_best_hit_is_that_of_all_columns_whatever_landmarks_a_recipe_has(kept):
-    it, files, scores, _ = kept
-    run, testing = open_run(files), np.arange(len(it.dataset.ids)) % 3 == 1
-    rows, training = it.dataset.rows[testing], np.unique(it.dataset.rows[~testing])
-    landmarks = run.landmarks(landmark_table(it))
-    table = FoldRecords(run, landmarks, "r0f1", it.model.classifier).predictions("one")
-    assert (table["hit"] == "").all(), "the columns are not all training records"
-    run = replace(run, scores=scores, union=np.arange(len(scores)))
-    table = FoldRecords(run, landmarks, "r0f1", it.model.classifier).predictions("one")
-    near = scores[np.ix_(rows, training)]
-    assert ((near == near.max(axis=1, keepdims=True)).sum(axis=1) == 1).all(), "none are equal"
-    best = training[near.argmax(axis=1)]
-    assert table["hit"].tolist() == [it.dataset.row_labels[row] for row in best]
-    assert set(table["hit_among"]) == set(table["hit_of"]) == {len(training)}
-
-
-def test_records_held_out_as_unknown_are_predicted_from_columns_of_their_own(kept):
-    it, _, scores, union = kept
-    rows = np.array([11, 2, 11, 25])
-    records = pd.DataFrame(
-        {
-            "id": list("pqrs"),
-            "label": "new",
-            "row": rows,
-            "length": it.dataset.lengths[rows],
-            "self_score": np.diag(scores)[rows],
-        }
-    )
-    held = UnknownRecords(records, scores[:, union], union)
-    table = held.predict(it.rows, "r0f2", "one", it.model.classifier)
-    of_rows = dict(zip(it.dataset.rows.tolist(), it.probabilities, strict=True))
-    probabilities = np.array([of_rows[row] for row in rows.tolist()])
-    np.testing.assert_array_equal(table["probability"], probabilities.max(axis=1))
-    rejected = probabilities.max(axis=1) < it.model.classifier.reject_threshold
-    assert table["reject"].tolist() == np.where(rejected, "yes", "no").tolist()
-    labels = np.array(it.dataset.classes)[probabilities.argmax(axis=1)]
-    assert table["predicted"].tolist() == labels.tolist()
-    assert table[["id", "true", "repeat", "fold"]].to_numpy().tolist() == [
-        [id, "new", 0, 2] for id in "pqrs"
-    ]
-
-
-def test_a_lifted_model_sees_what_the_unknown_records_are(tmp_path):
-    model, dataset = lifted_model(tmp_path, inducing=20)
-    path, vectors = tmp_path / "x.fasta", tmp_path / "v.tsv"
-    table = classify_file(model, path, Options(vectors=vectors)).set_index("id")
-    ids = list(dataset.ids)
-    landmarks = dataset.rows[[ids.index(id) for id in model.landmark_ids]]
-    every = np.arange(len(dataset.digests))
-    scores = rectangle(dataset.sequences, every, every, model.scheme)
-    asked = np.array([7, 2, 7, 25])
-    records = pd.DataFrame(
-        {
-            "id": [ids[record] for record in asked],
-            "label": "new",
-            "row": dataset.rows[asked],
-            "length": dataset.lengths[dataset.rows[asked]],
-            "self_score": np.diag(scores)[dataset.rows[asked]],
-        }
-    )
-    order = np.sort(landmarks)
-    held = UnknownRecords(records, scores[:, order], order, objects_of(dataset))
-    found = held.predict(landmarks, "r0f0", "one", model.classifier)
-    wanted = table.loc[records["id"]]
-    assert found["predicted"].tolist() == wanted["label"].tolist()
-    assert found["probability"].tolist() == wanted["probability"].tolist()
-
-
-@pytest.fixture(scope="module")
-def asks(tmp_path_factory):
-    """A recipe with a cascade that asks, the run of its folds, and all scores with the union."""
-    folder = tmp_path_factory.mktemp("asks")
-    source = write_input(folder, seed=7, changed=0.7)
-    few = {"meb": {"method": "uniform", "budget": 4}}
-    config = configuration(source, recipe={"cascade": {"loss": 0}}, selectors=few)
-    it = trained_recipe(config, folder)
-    it.classifier = it.model.classifier
-    files, *more = run_of(it, folder)
-    run = open_run(files)
-    climbed = climbed_by(it, run)
-    it.threshold = float(np.median(climbed.levels[0].probabilities.max(axis=1)))
-    cascade = replace(it.classifier.cascade, threshold=it.threshold, reject_threshold=0.9)
-    it.classifier = it.classifier.with_parts(cascade=cascade)
-    return it, run, *more
-
-
-def climbed_by(it, run, backend="auto", threads=1):
-    """What all levels say of the second fold."""
-    asked = run.pair_scores(it.model.scheme, backend, threads)
-    return FoldRecords(run, run.landmarks(landmark_table(it)), "r0f1", it.classifier, asked).curve()
-
-
-def answers(it, scores, rows, threshold=None):
-    """What the classifier says of distinct rows, by a table of all scores."""
-    cascade, landmarks = it.classifier.cascade, it.rows
-    if threshold is not None:
-        cascade = replace(cascade, threshold=threshold)
-
-    def ask(queries, records):
-        known = cascade.records.rows[records]
-        return np.where(records >= 0, scores[rows[queries][:, None], known], -1)
-
-    lengths = it.dataset.lengths.astype(float)[rows]
-    classifier = it.classifier.with_parts(cascade=cascade)
-    own = np.diag(scores)[rows].astype(float)
-    return classifier.answer(Query(scores[rows][:, landmarks], own, lengths, ask=ask))
-
-
 @pytest.mark.parametrize("backend", ["auto", "parasail"])
-def test_what_is_asked_is_aligned_once(asks, backend, monkeypatch):
-    it, run, scores, _ = asks
+def test_what_is_asked_is_aligned_once(kept, backend, monkeypatch):
+    it, files, scores, _ = kept
+    run = open_run(files)
     aligned = []
 
     def counting(packed, rows, others, *more):
@@ -256,8 +84,9 @@ def test_what_is_asked_is_aligned_once(asks, backend, monkeypatch):
     assert asked.aligned == len(aligned) == len(pairs)
 
 
-def test_a_score_that_parasail_does_not_find_ends_the_job(asks, monkeypatch):
-    it, run, *_ = asks
+def test_a_score_that_parasail_does_not_find_ends_the_job(kept, monkeypatch):
+    it, files, *_ = kept
+    run = open_run(files)
 
     def wrong(*arguments):
         return align_pair_lists(*arguments) + 1
@@ -268,8 +97,9 @@ def test_a_score_that_parasail_does_not_find_ends_the_job(asks, monkeypatch):
         asked(np.arange(5), np.arange(5, 10)[:, None])
 
 
-def test_a_job_checks_a_thousand_pairs_at_most(asks, monkeypatch):
-    it, run, *_ = asks
+def test_a_job_checks_a_thousand_pairs_at_most(kept, monkeypatch):
+    it, files, *_ = kept
+    run = open_run(files)
     checked = []
 
     def counting(packed, pairs, *more):
@@ -283,193 +113,3 @@ def test_a_job_checks_a_thousand_pairs_at_most(asks, monkeypatch):
     for row in range(4):
         asked(np.array([row]), np.arange(4, 30)[None, :])
     assert checked == [3, 3, 1]
-
-
-def test_a_fold_answers_through_the_cascade(asks, monkeypatch):
-    it, run, scores, _ = asks
-    landmarks, fold = run.landmarks(landmark_table(it)), "r0f1"
-    climbed = climbed_by(it, run)
-    asked = run.pair_scores(it.model.scheme, "auto", 1)
-    table = FoldRecords(run, landmarks, fold, it.classifier, asked).predictions("one")
-    rows = it.dataset.rows[1::3]
-    expected = answers(it, scores, rows)
-    assert 0 < (expected.stage > 0).sum() < len(rows), "some ask, and others do not"
-    probabilities = table[[f"p_{label}" for label in it.dataset.classes]].to_numpy()
-    np.testing.assert_array_equal(probabilities, expected.probabilities)
-    base = len(it.rows) + 1  # with itself
-    np.testing.assert_array_equal(table["alignments"], base + expected.alignments)
-    first = FoldRecords(run, landmarks, fold, it.classifier).predictions("one")
-    assert not table.equals(first)
-    assert set(first["alignments"]) == {base}
-    raw = replace(it.classifier, transform=make_transform("raw"))
-    assert set(FoldRecords(run, landmarks, fold, raw).predictions("one")["alignments"]) == {
-        base - 1
-    }
-    monkeypatch.setattr(module, "_ROWS", 3)
-    in_parts = climbed_by(it, run, "parasail", 2)
-    for one, other in zip(climbed.levels, in_parts.levels, strict=True):
-        for a, b in zip(one, other, strict=True):
-            np.testing.assert_array_equal(a, b)
-
-
-def test_a_fold_tells_reasons(asks, monkeypatch):
-    it, run, *_ = asks
-    classifier = it.classifier.with_parts(
-        relatives=made_up_relatives(it.classifier, it.model.scheme)
-    )
-    rows = it.dataset.rows[1::3]
-    landmarks, asked = (
-        run.landmarks(landmark_table(it)),
-        run.pair_scores(it.model.scheme, "auto", 1),
-    )
-    expected = classifier.answer(
-        Query(
-            np.asarray(landmarks.scores[rows]),
-            landmarks.self_scores[rows],
-            landmarks.lengths[rows],
-            run.objects.take(rows),
-            asked.of_rows(rows, classifier.records.rows),
-        )
-    )
-    assert len(set(expected.reason)) > 1
-    tested = FoldRecords(run, landmarks, "r0f1", classifier, asked)
-    for size in (1000, 3):
-        monkeypatch.setattr(module, "_ROWS", size)
-        table = tested.predictions("one")
-        assert table["reason"].tolist() == expected.reason.tolist()
-        np.testing.assert_array_equal(table["unknown_p"], expected.p_value)
-        base = len(it.rows) + 1
-        np.testing.assert_array_equal(table["alignments"], base + expected.alignments)
-        assert table["alignments"].nunique() > 1
-    first = FoldRecords(run, landmarks, "r0f1", it.classifier).predictions("one")
-    assert set(first["reason"]) <= {"", "unsure"}
-    assert first["unknown_p"].isna().all()
-
-
-def test_what_a_fold_counts_is_what_classify_counts(asks, tmp_path):
-    it, run, *_ = asks
-    classifier = it.classifier.with_parts(
-        relatives=made_up_relatives(it.classifier, it.model.scheme)
-    )
-    tested = range(1, len(it.dataset.ids), 3)
-    records = [(it.dataset.ids[i], "a", it.dataset.sequences[it.dataset.rows[i]]) for i in tested]
-    path = write_fasta(tmp_path / "x.fasta", [(id, a, s.decode()) for id, a, s in records])
-    theirs = classify_file(replace(it.model, classifier=classifier), path)
-    landmarks, asked = (
-        run.landmarks(landmark_table(it)),
-        run.pair_scores(it.model.scheme, "auto", 1),
-    )
-    asked(np.arange(30), np.tile(np.arange(30), (30, 1)))  # another recipe of the job asked for all
-    own = FoldRecords(run, landmarks, "r0f1", classifier, asked).predictions("one")
-    assert own["alignments"].tolist() == theirs["alignments"].tolist()
-    assert own["alignments"].nunique() > 1
-
-
-def test_of_a_matrix_scores_are_counted(kept):
-    it, files, *_ = kept
-    run = open_run(files)
-    matrix = replace(
-        run, dataset=replace(run.dataset, payload=Matrix(np.eye(30), kind="similarity"))
-    )
-    landmarks = run.landmarks(landmark_table(it))
-    table = FoldRecords(matrix, landmarks, "r0f1", it.model.classifier).predictions("one")
-    assert set(table["alignments"]) == {len(it.rows)}
-
-
-def test_the_curve_of_a_fold_is_what_each_threshold_gives(asks):
-    it, run, scores, _ = asks
-    asked = run.pair_scores(it.model.scheme, "auto", 1)
-    landmarks = run.landmarks(landmark_table(it))
-    climbed = FoldRecords(run, landmarks, "r0f1", it.classifier, asked).curve()
-    rows = it.dataset.rows[1::3]
-    truth = run.testing_part("r0f1").labels
-    before = asked.aligned
-    curve = climbed.table(truth)
-    base = len(it.rows) + 1
-    for threshold, alignments, records, right, chosen in curve.itertuples(index=False):
-        found = answers(it, scores, rows, threshold)
-        probabilities, of_each = climbed.at(threshold)
-        np.testing.assert_array_equal(probabilities, found.probabilities)
-        np.testing.assert_array_equal(of_each, base + found.alignments)
-        assert alignments == pytest.approx(of_each.mean())
-        assert (records, right) == (len(rows), (probabilities.argmax(axis=1) == truth).sum())
-        assert chosen == ("yes" if threshold == it.threshold else "no")
-    assert curve["threshold"].is_monotonic_increasing
-    assert curve["alignments"].is_monotonic_increasing
-    assert curve["threshold"].iloc[[0, -1]].tolist() == [0, 2]
-    assert (curve["chosen"] == "yes").sum() == 1
-    assert curve["alignments"].iloc[0] == base
-    assert asked.aligned == before, "a curve asks for nothing more"
-    first = replace(climbed, levels=climbed.levels[:1]).table(truth)
-    assert first["threshold"].tolist() == [0, it.threshold, 2], "there is nothing to choose"
-    assert set(first["alignments"]) == {base}
-
-
-def test_unknown_records_are_answered_through_the_cascade(asks, monkeypatch):
-    """Here they are some of the data set, and the records of the cascade all of it."""
-    it, _, scores, union = asks
-    held = np.array([2, 11, 25])
-    rows = np.array([1, 0, 1, 2])
-    records = pd.DataFrame(
-        {
-            "id": list("pqrs"),
-            "label": "new",
-            "row": rows,
-            "length": it.dataset.lengths[held][rows],
-            "self_score": np.diag(scores)[held][rows],
-        }
-    )
-    sequences = [*(it.dataset.sequences[row] for row in held), *it.dataset.sequences]
-    expected = answers(it, scores, held[rows])
-    assert (expected.stage > 0).any()
-    given = records, scores[held][:, union], union, None
-    for size in (1000, 3):
-        monkeypatch.setattr(module, "_ROWS", size)
-        asked = pair_scores(sequences, it.model.scheme, "auto", 1)
-        told = UnknownRecords(*given, asked)
-        table = told.predict(it.rows, "r0f2", "one", it.classifier)
-        np.testing.assert_array_equal(table["probability"], expected.probabilities.max(axis=1))
-        assert table["reject"].tolist() == np.where(expected.rejected, "yes", "no").tolist()
-    assert asked.aligned > 0
-
-
-@pytest.mark.filterwarnings("ignore:the factor misses")
-def test_of_several_labels_a_fold_predicts_them_all(tmp_path):
-    it = model_of_several(tmp_path)
-    files, *_ = run_of(it, tmp_path)
-    run = replace(open_run(files), dataset=it.dataset)
-    landmarks = run.landmarks(landmark_table(it))
-    classifier = it.model.classifier
-    table = FoldRecords(run, landmarks, "r0f1", classifier).predictions("one")
-    assert list(table) == [
-        "recipe",
-        "repeat",
-        "fold",
-        "id",
-        "true",
-        "predicted",
-        *REASON_COLUMNS,
-        *COST_COLUMNS,
-        *HIT_COLUMNS,
-        "p_a",
-        "p_b",
-        "p_c",
-    ]
-    probabilities = it.probabilities[1::3]
-    np.testing.assert_array_equal(table[["p_a", "p_b", "p_c"]], probabilities)
-    for row, p, own in zip(
-        table.to_dict("records"), probabilities, it.dataset.memberships[1::3], strict=True
-    ):
-        assert row["true"] == ";".join("abc"[code] for code in np.flatnonzero(own))
-        chosen = p >= classifier.several.thresholds
-        assert row["predicted"] == ";".join("abc"[code] for code in np.flatnonzero(chosen))
-    assert table["true"].str.contains(";").any()
-    assert (table["hit"] == "").all()
-    assert table[["hit_among", "hit_of"]].isna().all(axis=None)
-    several = replace(classifier.several, thresholds=np.full(3, 1 - 1e-12))
-    none = FoldRecords(run, landmarks, "r0f1", replace(classifier, several=several)).predictions(
-        "one"
-    )
-    assert (none["predicted"] == "").all()
-    assert (none["reason"] == "unsure").all()
-    assert ((table["reason"] == "unsure") == (table["predicted"] == "")).all()

@@ -30,38 +30,21 @@ MOST_PAIRS = 1 << 21
 class Answers:
     """What a model says of n objects.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n, n_classes)
-        Calibrated.
-    reason : ndarray of shape (n,)
-        See :data:`REASONS`.
-    p_value : ndarray of shape (n,)
-        Share of true members that are as strange as the object; NaN of a model that has none.
-    stage : ndarray of shape (n,)
-        See :data:`STAGES`.
-    alignments : ndarray of shape (n,)
-        Those beyond the landmarks.
-    nearest : ndarray of shape (n,)
-        The record of the most evidence for the predicted class among those aligned; -1 for none.
-    nearest_score : ndarray of shape (n,)
-        As aligned; NaN for none.
-    deepest : ndarray of shape (n,)
-        The deepest level of classes that are paths at which an object may be answered. Only what
-        is rejected as unknown or without a relative has a limit.
-    first : ndarray of shape (n,)
-        The largest probability of the first stage.
+    All arrays have a row for each object. ``nearest`` is the record of the most evidence for the
+    predicted class among those aligned, or -1, and ``nearest_score`` its score as aligned, or NaN.
+    ``deepest`` is the deepest level of classes that are paths at which an object may be answered;
+    only what is rejected as unknown or without a relative has a limit.
     """
 
-    probabilities: FloatArray
-    reason: NDArray[np.str_]
-    p_value: FloatArray
-    stage: IntArray
-    alignments: IntArray
+    probabilities: FloatArray  # (n, n_classes), calibrated
+    reason: NDArray[np.str_]  # of REASONS
+    p_value: FloatArray  # share of true members that are as strange; NaN of a model that has none
+    stage: IntArray  # of STAGES
+    alignments: IntArray  # beyond the landmarks
     nearest: IntArray
     nearest_score: FloatArray
     deepest: IntArray
-    first: FloatArray
+    first: FloatArray  # the largest probability of the first stage
 
     @classmethod
     def joined(cls, parts: Sequence["Answers"]) -> "Answers":

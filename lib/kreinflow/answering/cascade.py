@@ -263,11 +263,11 @@ class LevelAnswers(NamedTuple):
     Parameters
     ----------
     probabilities : ndarray of shape (n, n_classes)
-        Of an object that does not get there, or has nobody to ask there: those of the level before.
+        Of an object that does not get there, or can ask no record there: those of the level before.
     alignments : ndarray of shape (n,)
         So far, beyond the landmarks.
     reached : ndarray of shape (n,), bool
-        Whether the object has asked somebody there.
+        Whether the object has asked records there.
     """
 
     probabilities: FloatArray

@@ -41,7 +41,7 @@ class Levels(ModelPart):
 
     and the answer is the deepest node whose probability is at least the threshold t_d of its
     level d. Thresholds are above one half and do not shrink with the level. So at most one node of
-    a level comes up to its threshold, all nodes above it do, and whoever goes down from the root
+    a level comes up to its threshold, all nodes above it do, and a walk down from the root
     to the likeliest child meets them in turn.
 
     Parameters
@@ -139,7 +139,7 @@ class Levels(ModelPart):
         each d by itself. The threshold of a level is ``back_off``, or the least one above it that
         accepts no more rows than :func:`~kreinflow.answering.reject_threshold.reject_threshold` of
         the most likely nodes of the level; and not below that of the level above. Rows whose
-        labels end above the level are left out: what is below their ends nobody knows.
+        labels end above the level are left out: what is below their ends is unknown.
 
         Parameters
         ----------

@@ -87,34 +87,19 @@ def reject_threshold(
     r"""Return the smallest top probability to accept so that the error rate stays in bounds.
 
     A prediction is accepted if its top probability is at least the threshold. For new objects, the
-    error rate among the accepted exceeds ``error`` with a probability of at most
+    error rate among the accepted exceeds ``error`` (:math:`\epsilon`) with a probability of at most
     1 - ``confidence``. Of the n surest rows, k are wrong. The threshold accepts the largest n with
-    k of at most :func:`allowed_errors`. Rows of equal top probability are accepted together.
+    k of at most :func:`allowed_errors`; rows of equal top probability are accepted together.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (N, n_classes)
-        Of inner out-of-fold predictions.
-    y : ndarray of shape (N,)
-        True class codes.
-    error : float
-        The tolerated share of wrong rows among the accepted, :math:`\epsilon`.
-    confidence : float
-        Above 0, below 1.
-
-    Returns
-    -------
-    float
-        The smallest top probability if all rows can be accepted; :data:`NOTHING_ACCEPTED` if none
-        can. It is never below the least certain of these rows: what is less certain than all that
-        was measured is rejected, even where nothing measured was wrong.
+    ``probabilities``, of shape (N, n_classes), are those of inner out-of-fold predictions, and
+    ``y``, of shape (N,), true class codes. The threshold is never below the least certain row, and
+    :data:`NOTHING_ACCEPTED` if no row can be accepted.
 
     Notes
     -----
-    A bound for a single threshold would be too small, as the threshold is picked among many. These
-    bounds hold at all n together [1]_. The level is exact for rows that are independent and like
-    the new objects, if surer predictions are wrong no more often: the error rate r(t) among objects
-    with a top probability of at least t does not grow with t. The probabilities need not be
+    These bounds hold at all n together [1]_, as the threshold is picked among many. The level is
+    exact for rows that are independent and like the new objects, if the error rate r(t) among
+    objects with a top probability of at least t does not grow with t. The probabilities need not be
     calibrated: their order alone counts.
 
     Proof: let t* be the largest top probability with r(t*) of :math:`\epsilon` or more, and M the

@@ -3,8 +3,8 @@ r"""Relatives: whether a new object has any among the training records, and whet
 An object is in front of A(x), the landmarks and the 20 training records that are nearest to it in
 the space of the first stage. With :math:`T(x)` the mean of the three largest -ln E over A(x), it
 has no relative if T(x) is at most the second largest T of 200 reversed training records, and so it
-is with 100 nearest records. T only grows with more records: who passes by the landmarks alone asks
-nobody.
+is with 100 nearest records. T only grows with more records: an object that
+passes by the landmarks alone asks no other.
 
 Whether it is strange says a p-value; see :mod:`kreinflow.answering.unknown_pvalue`.
 
@@ -195,7 +195,7 @@ class Relatives(ModelPart):
         """See :meth:`~kreinflow.files.state.State.restored`."""
         null, needed = values["null"], values["needed"]
         if needed is not None and (values["strangeness"] is None or not len(needed)):
-            raise ValueError("it answers what is unknown, and tells nobody of it")
+            raise ValueError("it answers what is unknown, without p-values")
         return cls(**{**values, "null": None if null is None else NoRelative(*null.tolist())})
 
 

@@ -84,6 +84,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         f"{of_first}reject_threshold": classifier.reject_threshold,
         "reject": reject or None,
         "updates": about.get("updates"),
+        **{name: told for name, part in classifier.parts.items() if (told := part.inspected())},
         "versions": about.get("versions"),
     }
 

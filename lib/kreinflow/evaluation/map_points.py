@@ -87,14 +87,12 @@ def map_points(
     ----------
     kernel : LandmarkKernel
         Of the training part.
-    part : TrainingPart
     ids : sequence of str
         The id of each record of the part.
     landmark_rows : ndarray of shape (n_landmarks,)
         Distinct rows of the landmarks.
     embedding : CorrectedFactor
         Of one or two dimensions; see :func:`leading`. A second one that is not there is zero.
-    seed : int
 
     Returns
     -------

@@ -21,7 +21,7 @@ HIT_COLUMNS = ("hit", "hit_among", "hit_of")
 """Of a predictions table. ``hit`` is the label of the training record with the best score (of a
 matrix or vectors: the nearest one), ``hit_among`` the number of distinct training records that were
 compared, ``hit_of`` that of all. Compared are those that are a landmark of any fold and recipe of
-the run, and those that this recipe asked for. The three are empty for a record that nobody was
+the run, and those that this recipe asked for. The three are empty for a record that none was
 asked for, unless the former are all training records, and where records may have several labels."""
 
 _TOGETHER = 1 << 17  # pairs that are looked at at once

@@ -99,25 +99,15 @@ class RecipeLift:
 class OutOfFold:
     """What a model says of training records when an inner fold holds them out.
 
-    Parameters
-    ----------
-    places : ndarray of shape (n,)
-        Of the records in the training part.
-    probabilities : ndarray of shape (n, n_classes)
-        Promises are made with these.
-    compared : ndarray of shape (n, n_classes)
-        Recipes are compared by these: of what the other inner folds choose.
-    alignments : float
-        Mean for a query.
-    aligned : int
-        Pairs that a cascade had aligned for it.
+    Promises are made with ``probabilities``, and recipes are compared by ``compared``, of what the
+    other inner folds choose.
     """
 
-    places: IntArray
-    probabilities: FloatArray
-    compared: FloatArray
-    alignments: float
-    aligned: int = 0
+    places: IntArray  # of the n records in the training part
+    probabilities: FloatArray  # (n, n_classes)
+    compared: FloatArray  # (n, n_classes)
+    alignments: float  # mean for a query
+    aligned: int = 0  # pairs that a cascade had aligned for it
 
 
 @dataclass(frozen=True, eq=False)

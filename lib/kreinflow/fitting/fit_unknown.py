@@ -48,7 +48,7 @@ LARGEST_INDEX = 1 << 26
 records those in equal steps stay, as a model of very many landmarks sees relatives anyway."""
 
 LEFT_OUT = 300
-"""Records at most that are tried as if nobody knew their class, or their node of a level."""
+"""Records at most that are tried as if their class were unknown, or their node of a level."""
 
 TOO_MANY = 0.2
 """The rule of relatives is off if a larger share of the training records has none by it."""

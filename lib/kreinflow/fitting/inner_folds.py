@@ -283,27 +283,17 @@ def choose(
 
     The best of many looks better on the records that it was chosen by than it is. So the decisions
     that are returned are, for the records of each inner fold, those of the hyper-parameters that
-    the other inner folds choose.
+    the other inner folds choose, in the units of the chosen ones.
 
-    Parameters
-    ----------
-    problem : Problem
-        The whole training part.
-    fits : InnerFits
-        Of the same training part.
-    rank : "misfit", int or float
-        Of the factor.
-    forks : Forks, optional
-        Of the tree of the classes. Decisions are log probabilities by
-        :class:`~kreinflow.answering.fork_temperatures.ForkTemperatures` then.
+    With ``forks``, of the tree of the classes, decisions are log probabilities by
+    :class:`~kreinflow.answering.fork_temperatures.ForkTemperatures`.
 
     Returns
     -------
     mapping of str to float
         The hyper-parameters.
-    ndarray
-        Decisions for the records that were held out. Those of other hyper-parameters are in the
-        units of the chosen ones: both have the calibration that suits them best.
+    ndarray of shape (n_measured, n_classes)
+        Decisions for the records that were held out.
     TemperatureCalibrator or PlattCalibrator
         Fitted to these.
     ForkTemperatures or None
@@ -361,19 +351,10 @@ def decisions_with_all_landmarks(
 ) -> tuple[IntArray, FloatArray] | None:
     """Return decisions for records that were held out, of fits that are nearly the final one.
 
-    The fits of inner folds do without the landmarks that are held out, so they have fewer than the
-    final one. Its decisions are then larger than theirs: it is surer, and mostly right more often.
-    These fits learn from the same records, with all landmarks and the factor of the final fit. A
-    record that is a landmark, or in a group with one, would know itself; it is left out.
-
-    Parameters
-    ----------
-    problem : Problem
-        The whole training part.
-    choice : mapping
-        The hyper-parameters.
-    landmarks : Landmarks
-        Of the scores; those of the problem may be the inducing points of a lift.
+    The fits of inner folds do without the landmarks that are held out, so their decisions are
+    smaller than those of the final one, and mostly right less often. These fits learn from the same
+    records, with all landmarks and the factor of the final fit. A record that is a landmark (of the
+    scores, or an inducing point), or in a group with one, would know itself; it is left out.
 
     Returns
     -------

@@ -16,10 +16,12 @@ from kreinflow.base.numerics import FloatArray
 from kreinflow.files.tables import read_measures
 from kreinflow.sequences.partition import fold_numbers, is_fold_name
 
+BITS = ("inner_right", "inner_known")
+"""Columns with a bit for each inner record."""
 TEXT_COLUMNS = (
     *("recipe", "selector", "transform", "correction", "learner"),
     *("unlearned_names", "singular_names", "hyper_parameters", "views", "cascade"),
-    *("inner_right", "inner_known"),
+    *BITS,
 )
 FIGURES_COLUMNS = (
     *("recipe", "repeat", "fold", "selector", "transform", "correction", "learner"),
@@ -27,7 +29,7 @@ FIGURES_COLUMNS = (
     *("singular_classes", "unlearned_names", "singular_names", "hyper_parameters"),
     *("views", "cascade", "cascade_pairs"),
     *("groups_held_out", "temperature", "reject_threshold", "inner_accuracy", "inner_log_loss"),
-    *("alignments_per_query", "inner_records", "inner_right", "inner_known"),
+    *("alignments_per_query", "inner_records", *BITS),
 )
 """Columns of the tables of models."""
 
