@@ -157,22 +157,6 @@ def test_scores_of_records_are_held_against_parasail(asked):
         classify_file(model, new, Options(backend=Wrong(1)))
 
 
-def test_a_fault_of_one_record_loses_no_other(asked, tmp_path):
-    model, _, new = asked
-    records = [NEW[0], ("bad", "a", "M1"), NEW[1], ("poor", "a", "XX"), *NEW[2:]]
-    told = []
-    table = classify_file(
-        model, write_fasta(tmp_path / "new.fasta", records), Options(on_fault=told.append)
-    )
-    assert len(told) == 2
-    fine = table["problem"] == ""
-    assert fine.tolist() == [id not in ("bad", "poor") for id, *_ in records]
-    assert (table.loc[~fine, ["stage", "alignments", "nearest_record"]] == "").all(axis=None)
-    expected = classify_file(model, new)
-    for name in expected.columns:
-        assert table.loc[fine, name].astype(str).tolist() == expected[name].astype(str).tolist()
-
-
 def test_models_that_ask_nobody_have_empty_columns(tmp_path):
     model, _ = cascade_model(tmp_path, apart=True)
     model.save(tmp_path / "m")

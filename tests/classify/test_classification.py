@@ -11,7 +11,7 @@ import pytest
 from Bio.Seq import Seq
 from rapidfuzz.distance import Levenshtein
 
-from kreinflow.base.errors import InputError, KreinflowError
+from kreinflow.base.errors import InputError
 from kreinflow.classify import new_objects
 from kreinflow.classify.classification import (
     COLUMNS,
@@ -24,7 +24,7 @@ from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options, reverse_complements
 from kreinflow.sequences.fasta import read_any_fasta
-from sequence_pairs import Counting, too_large
+from sequence_pairs import Counting
 from small_inputs import (
     DNA,
     KINDS,
@@ -119,15 +119,6 @@ def test_m_alignments_a_sequence_and_one_with_itself(tmp_path, monkeypatch):
         assert (counting.others, counting.alone, counting.most) == (7 * m, 7, 1)
         assert model.about["training"]["alignments_per_query"] == m + needed
         assert table["alignments"].tolist() == [m + needed] * 7
-
-
-def test_scores_of_a_backend_are_held_against_parasail(tmp_path):
-    new = write_fasta(tmp_path / "new.fasta", families(6)[:7])
-    model, *_ = model_of(tmp_path, seed=5)
-    with pytest.raises(
-        KreinflowError, match=r"score \d+, by parasail \d+. This .* Use the alignment back"
-    ):
-        classify_file(model, new, Options(backend=too_large))
 
 
 @pytest.mark.parametrize("transform", ["log", "raw"])

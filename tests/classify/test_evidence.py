@@ -325,18 +325,6 @@ def test_of_a_matrix_the_nearest_landmark_may_be_of_a_third_class(tmp_path, kind
     assert (last[named["id"]] == "other").all()
 
 
-def test_vectors_and_strings_have_their_landmarks_too(tmp_path):
-    for number, kernel in enumerate(({"name": "gaussian"}, {"name": "edit_distance"})):
-        (folder := tmp_path / str(number)).mkdir()
-        model, *_ = model_of(folder, objects=kernel)
-        path = folder / ("x.txt" if kernel["name"] == "edit_distance" else "x.npy")
-        table, *_ = found_by(model, path)
-        nearest = table[table["of"] == "predicted"].groupby("query", sort=False).head(1)
-        scores = nearest["score"].to_numpy()
-        assert set(table["kind"]) == {"landmark"}
-        assert (scores == 0).any() if kernel["name"] == "edit_distance" else (scores <= 1).all()
-
-
 def test_all_labels_of_an_object_are_asked_about(tmp_path):
     it = model_of_several(tmp_path)
     table, _, predictions = found_by(it.model, tmp_path / "x.fasta")

@@ -165,12 +165,6 @@ def test_the_promise_of_a_cascade_is_that_of_all_its_levels(tmp_path, whose):
     assert ("promised" in reject) == (whose == "cascade")
 
 
-def test_a_model_without_views_names_none(tmp_path):
-    content = describe_model(saved_and_loaded("sequences", tmp_path))
-    assert "views" not in content["recipe"]
-    assert "views" not in description_text(content)
-
-
 def test_a_view_that_a_lift_does_not_have_is_left_out(tmp_path):
     model, _ = lifted_model(tmp_path, vectors=False)
     content = describe_model(model)

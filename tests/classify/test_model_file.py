@@ -276,16 +276,6 @@ def test_a_model_of_an_older_version_has_no_checksum_and_is_read(saved, tmp_path
         assert path.read_bytes() == new.read_bytes()
 
 
-def test_a_class_of_an_older_model_may_have_joiners(saved, tmp_path):
-    path, label = tmp_path / "old.safetensors", "می\u200cرود"
-    arrays, content = parts_of(saved["sequences"])
-    del content["checksum"]
-    content["kind"] = "kreinflow model 1"
-    content["header"]["classifier"]["classes"][0] = label
-    path.write_bytes(safetensors.numpy.save(arrays, metadata={"kreinflow": json.dumps(content)}))
-    assert Model.load(path).classifier.classes[0] == label
-
-
 def test_a_model_that_lost_its_checksum_is_refused(saved, tmp_path):
     path = tmp_path / "lost.safetensors"
     path.write_bytes(saved["matrix"].read_bytes().replace(b"crc32:", b"crc3r:"))

@@ -19,7 +19,6 @@ from kreinflow.classify.classification import (
 from kreinflow.classify.explanation import explain
 from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.inspection import describe_model, description_text
-from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options
 from small_inputs import PROTEIN, families, write_fasta
 
@@ -98,23 +97,6 @@ def test_an_object_without_any_label_is_rejected_and_its_row_is_whole(it, folder
     assert table["reject"].tolist() == ["yes"] * 4 + [""]
     assert table["problem"].iloc[4] != ""
     assert (counts.records, counts.rejected, counts.faults) == (5, 4, 1)
-
-
-def test_a_row_does_not_depend_on_the_other_records(it, folder):
-    together = classify_file(it.model, folder / "x.fasta")
-    sequences, _ = chimeras()
-    for place in (0, 45, 55):
-        path = write_fasta(folder / "one.fasta", [(f"r{place}", "x", sequences[place])])
-        alone = classify_file(it.model, path)
-        pd.testing.assert_frame_equal(alone, together.iloc[[place]].reset_index(drop=True))
-
-
-def test_the_model_file_has_what_it_needs(it, folder):
-    it.model.save(folder / "model.safetensors")
-    again = Model.load(folder / "model.safetensors")
-    pd.testing.assert_frame_equal(
-        classify_file(again, folder / "x.fasta"), classify_file(it.model, folder / "x.fasta")
-    )
 
 
 def test_the_explanation_names_all_labels(it, folder):

@@ -237,15 +237,6 @@ def test_a_model_that_knows_strangers_learns_a_new_class(tmp_path, cascade):
     assert again["nearest_record"][found].tolist() == again["id"][found].tolist()
 
 
-def test_what_is_said_of_strangers_stays_where_the_rule_is_off(small, tmp_path):
-    it, _, new = small
-    told = {"no_relative": {"off": True, "known_rejected": 0.5, "tried": 10}}
-    about = {**it.model.classifier.about, "unknown": told}
-    model = replace(it.model, classifier=replace(it.model.classifier, about=about))
-    done = updated_of(tmp_path, it, new, model=model)
-    assert done.model.classifier.about["unknown"] == told | {"before_update": 1}
-
-
 def test_sets_of_a_cascade_stay_those_of_whole_answers(tmp_path):
     """A new class has no records that were held out: it shares those of the others."""
     everyone = families(12, CLASSES, each=30, changed=0.75)

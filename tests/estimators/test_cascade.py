@@ -131,16 +131,6 @@ def test_an_answer_names_the_record_that_it_rests_on(asking):
     np.testing.assert_array_equal(answers.nearest_score[asked], scores)
 
 
-def test_what_is_said_of_an_object_depends_on_it_alone(asking):
-    whole = asking.answer(TEXTS[NEW])
-    assert len(set(whole.alignments.tolist())) > 3
-    for row in (0, 17, 40, 88):
-        alone = asking.answer([TEXTS[NEW][row]])
-        np.testing.assert_array_equal(alone.probabilities[0], whole.probabilities[row])
-        assert alone.alignments[0] == whole.alignments[row]
-        assert alone.nearest[0] == whole.nearest[row]
-
-
 def test_the_mean_number_of_alignments_is_kept_to():
     taken = []
     for most in (20, 40):

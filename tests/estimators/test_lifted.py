@@ -2,28 +2,21 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from estimators.test_estimators import check_decisions, matrix_files, scores
 from kreinflow.alignment.scoring import load_substitution_matrix
-from kreinflow.answering.query import Query
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.errors import InputError
-from kreinflow.config.configuration import complete_configuration
 from kreinflow.estimators import KreinClassifier, NystroemClassifier
-from kreinflow.fitting.pipeline import LiftSource, Settings, training
-from kreinflow.fitting.run import Run
-from kreinflow.krein.landmark_kernel import landmark_kernel
-from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.stage import LandmarkStage
-from kreinflow.sequences.partition import ALL, Partition
-from kreinflow.sequences.scores import MatrixScores, open_scores, read_scheme, transforms_of
-from kreinflow.sequences.sources.registry import make_source
 from kreinflow.views.words import Words
-from sequence_pairs import rectangle
-from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
+from small_inputs import (
+    configuration,
+    families,
+    fasta_source,
+    trained_recipe,
+    write_fasta,
+    write_labels,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
 
@@ -35,35 +28,9 @@ def workflow(folder, source, transform, **recipe):
     settings = configuration(source, transform, "it") | {"seed": 0, "learners": {"it": LSM}}
     settings["selectors"] = {"meb": {"method": "meb", "transform": transform}}
     settings["recipes"][0] |= recipe
-    config = complete_configuration(settings)
-    mine, (recipe,) = config["datasets"]["mine"], config["recipes"]
-    source = make_source(mine["source"], folder)
-    dataset = source.load(source.alphabet(mine["scoring"]), 0)
-    scheme = read_scheme(dataset, mine["scoring"], folder)
-    rows, letters = np.arange(len(dataset.digests)), ""
-    scores = open_scores(dataset, None, folder) if scheme is None else None
-    if scheme is not None:
-        letters = scheme.matrix.alphabet
-        scores = MatrixScores(rectangle(dataset.sequences, rows, rows, scheme))
-    transforms = transforms_of([transform], config["transforms"], scheme)
-    selector = make_selector(config["selectors"]["meb"])
-    stage = LandmarkStage(dataset, scores, transforms, 0)
-    table = stage.select(selector)
-    chosen = table["row"].to_numpy(np.int64)
-    partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))
-    run = Run(dataset, partition, scores.rectangle(rows, chosen), chosen, scores.self_scores())
-    landmarks, part = run.landmarks(table), run.training_part(ALL)
-    settings = Settings(ALL, 0, config["inner_folds"], RejectRule(config["reject_error"]))
-    again = run.choose_again(stage, selector, len(table))
-    source = LiftSource(run.objects, dataset.digests, letters)
-    learning = training(landmarks, part, settings, source, again)
-    kernel = landmark_kernel(landmarks, part, transforms[transform])
-    classifier = learning.train(recipe, config["learners"]["it"], None, kernel).classifier
-    own = landmarks.scores, landmarks.self_scores, landmarks.lengths
-    seen = [array[dataset.rows] for array in own]
-    query = Query(*seen, run.objects.take(dataset.rows) if letters else None)
-    first = np.unique(dataset.rows, return_index=True)[1]
-    return classifier.decision_function(query), classifier.predict_proba(query), first[chosen]
+    it = trained_recipe(settings, folder)
+    first = np.unique(it.dataset.rows, return_index=True)[1]
+    return it.decisions, it.probabilities, first[it.rows]
 
 
 def estimator(*kind, **parameters):
@@ -130,18 +97,6 @@ def test_both_classifiers_lift_the_same_columns_alike():
     np.testing.assert_allclose(
         over.decision_function(K[:, S]), model.decision_function(K), rtol=0, atol=1e-8
     )
-
-
-def test_a_search_over_widths_tries_each():
-    K, labels, _ = scores(each=15)
-    widths = [0.03, 1.0, np.float64(30.0), "inner"]
-    grid = {"lift": [None, *({"kernel": "gaussian", "width": w} for w in widths)]}
-    model = estimator(selector="uniform", n_landmarks=9)
-    search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(K, labels)
-    assert search.best_score_ > 0.8
-    assert len(set(search.cv_results_["mean_test_score"])) > 1
-    best = clone(model).set_params(**search.best_params_).fit(K, labels)
-    np.testing.assert_array_equal(best.predict(K), search.predict(K))
 
 
 def test_words_tell_apart_what_scores_do_not():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score
-from sklearn.model_selection import KFold, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
@@ -83,14 +82,6 @@ def test_sequences_that_are_joined_have_the_labels_of_their_parts():
     Y = memberships.astype(int)
     model = KreinClassifier("alignment").fit(sequences[::2], Y[::2])
     assert model.score(sequences[1::2], Y[1::2]) > 0.9
-
-
-def test_cross_validation():
-    X, Y = points()
-    folds = KFold(3, shuffle=True, random_state=1)
-    assert cross_val_score(KreinClassifier(**GAUSSIAN), X, Y, cv=folds).mean() > 0.8
-    f1 = cross_val_score(KreinClassifier(**GAUSSIAN), X, Y, cv=folds, scoring="f1_macro")
-    assert f1.mean() > 0.9
 
 
 def test_records_without_a_label_teach_what_has_none():

@@ -177,7 +177,7 @@ class Witnesses:
     def _questions(self, answers: Answers) -> _Questions:
         """Return the predicted classes and the runner-up of each object.
 
-        Of several labels all that the object has, and the likeliest of the others.
+        With several labels: all that the object has, and the likeliest of the others.
         """
         p, several = answers.probabilities, self.model.classifier.several
         rows = np.flatnonzero(np.isfinite(p).all(axis=1))
@@ -328,15 +328,9 @@ def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], Fl
     r"""Return the nearest landmark of each object that is scored, and its score.
 
     For sequences the score is :math:`s_{xl} / \sqrt{s_{xx} s_{ll}}`, whatever transform the model
-    uses: 1 for a landmark itself, and NaN if x does not score above 0 with itself. For others it is
-    what the input or the kernel says: the largest similarity, or the smallest dissimilarity
-    (squared if the model's is). The first of equals is taken.
-
-    Returns
-    -------
-    ndarray of shape (n_scored,)
-        Numbers of landmarks.
-    ndarray of shape (n_scored,)
+    uses, and NaN if x does not score above 0 with itself. For others it is the largest similarity
+    or the smallest dissimilarity of the input (squared if the model's is). The first of equals is
+    taken.
     """
     values, kind = batch.scores, model.measured_kind
     if model.scheme is not None:
@@ -356,7 +350,7 @@ def likeliest_two(probabilities: FloatArray) -> tuple[IntArray, IntArray]:
     Parameters
     ----------
     probabilities : ndarray of shape (n, n_classes)
-        Of at least two classes. It is written to, and as it was when this returns.
+        At least two classes. It is written to, and as it was when this returns.
     """
     rows, first = np.arange(len(probabilities)), probabilities.argmax(axis=1)
     top = probabilities[rows, first]

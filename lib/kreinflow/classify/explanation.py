@@ -59,13 +59,13 @@ class CascadeExplanation:
         One row a feature of a level that asked: ``stage``, ``asked``, ``feature``, ``weight``,
         ``value`` (of a), ``runner_up_value`` and ``contribution``.
     records : DataFrame or None
-        Of the last level ``nearest``: ``rank`` by the distance in the space of the index from 1,
+        The last level ``nearest``: ``rank`` by the distance in the space of the index from 1,
         ``record``, ``class``, ``score`` as aligned, ``evalue`` if there is one, ``evidence``.
     machines : DataFrame or None
         Those that voted at the level ``pairs``: ``class``, ``against``, ``decision`` (above 0 for
         ``class``) and ``vote``, its tanh.
     members : DataFrame or None
-        Of the machine between a and b, if it voted: ``record``, ``class``, ``score``,
+        The machine between a and b, if it voted: ``record``, ``class``, ``score``,
         ``transformed`` and ``contribution``, above 0 for a, the largest first, then
         :data:`LANDMARKS` and :data:`INTERCEPT`. The sum is the decision for a.
     """
@@ -91,17 +91,16 @@ class Explanation:
     ----------
     id : str
     labels, probabilities : pair of str, of float
-        Of the predicted class and the runner-up.
+        The predicted class and the runner-up.
     decisions : pair of float
-        Of the first stage; if they are sums, before the temperatures of the forks of a tree.
+        The first stage's; if they are sums, before the temperatures of the forks of a tree.
     rejected : bool
     why : str
-        Of a model that asks records: why the object is rejected, and how strange it is.
+        Why the object is rejected, and how strange it is, if the model aligns records.
     several : dict of str to float, or None
-        Of a model of several labels: those that the object has and their probabilities, the
-        likeliest first.
+        The labels that the object has and their probabilities, the likeliest first.
     node : (str, int, float), or None
-        Of a model with levels: the deepest node that it is sure of, its level and probability.
+        The deepest node that the model is sure of, its level and probability.
     evidence : DataFrame
         See :class:`~kreinflow.classify.evidence.Evidence`.
     kind : str
@@ -116,9 +115,9 @@ class Explanation:
         sees, and what each view says, as ``near_scores``: the factors :math:`\exp(-r_v d_v^2)`
         whose product is a Gaussian kernel, or the terms :math:`r_v\, x_v'y_v` of a linear one.
     landmarks : DataFrame or None
-        Of a lifted decision: the scores with the landmarks, the largest ``transformed`` first.
+        The scores with the landmarks of a lifted decision, the largest ``transformed`` first.
     view_decisions : dict of str to pair of float
-        Of a linear decision over a linear lift: what each view adds to the two decisions.
+        What each view of a linear lift adds to two linear decisions.
     sequence : bytes or None
         The residues that were scored.
     strand : str or None

@@ -25,7 +25,7 @@ from kreinflow.sequences.text_files import name_endings
 from kreinflow.views.lift import Lift
 
 
-def objects_of(model: Model) -> str:
+def kind_of_objects(model: Model) -> str:
     """Return what a model compares: sequences, vectors, strings or rows of a matrix."""
     if model.scheme is not None:
         return "sequences"
@@ -46,7 +46,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         reject["promised"] = "nothing, so all predictions are rejected"
     of_first = "" if classifier.cascade is None else "first_stage_"
     return {
-        "objects": objects_of(model),
+        "objects": kind_of_objects(model),
         "molecule": model.molecule,
         "records": about.get("records"),
         "landmarks": classifier.n_landmarks,
@@ -263,12 +263,8 @@ def _shown(value: Any) -> str:
 def exported_landmarks(model: Model, name: str) -> str | bytes:
     """Return the landmarks as a file has them: FASTA, vectors, or strings one a line.
 
-    Parameters
-    ----------
-    model : Model
-    name : str
-        Of the file. For vectors its ending says how they are written: ``.npy``, or ``.csv`` or
-        ``.tsv`` with the ids in the first column. Without an ending, as for a pipe, it is TSV.
+    The ending of the file's ``name`` says how vectors are written: ``.npy``, or ``.csv`` or
+    ``.tsv`` with the ids in the first column. Without an ending, as for a pipe, it is TSV.
 
     Raises
     ------
@@ -276,7 +272,7 @@ def exported_landmarks(model: Model, name: str) -> str | bytes:
         If the model has none, as one of a matrix, or the ending is another.
     """
     ending = name_endings(Path(name))[1]
-    kind, landmarks = objects_of(model), model.landmarks
+    kind, landmarks = kind_of_objects(model), model.landmarks
     if landmarks is None:
         raise InputError(
             "export: a model of a matrix has the ids of its landmarks only; "

@@ -38,7 +38,7 @@ _SETTINGS = {
 
 
 def learned_path(model: str | os.PathLike[str]) -> Path:
-    """Return where the file of a model is if nobody says otherwise: beside it.
+    """Return the default path of a model's file, beside it.
 
     Examples
     --------
@@ -50,14 +50,7 @@ def learned_path(model: str | os.PathLike[str]) -> Path:
 
 
 def no_update(dataset: Dataset, folds: Mapping[str, Any]) -> str | None:
-    """Return why a model of a data set cannot be updated, or None.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    folds : mapping
-        The part ``folds`` of its configuration.
-    """
+    """Return why a model of a data set with these ``folds`` cannot be updated, or None."""
     if dataset.memberships is not None:
         return "its records have several labels"
     if not isinstance(dataset.payload, Sequences | Compared):
@@ -97,7 +90,7 @@ class Learned(State):
     held_out : ndarray of shape (n_records,)
         See :class:`~kreinflow.fitting.training.Trained`.
     settings : mapping
-        Of the configuration: ``seed``, ``inner_folds``, ``min_class_size``, ``folds``, and
+        The configuration's ``seed``, ``inner_folds``, ``min_class_size``, ``folds``, and
         ``columns``, those of the ids and labels in the table of labels. That of labels which are
         paths may be a list, one for each level.
     """
@@ -217,11 +210,7 @@ class Learned(State):
     def save(self, path: str | os.PathLike[str], model: str | os.PathLike[str]) -> None:
         """Write the file, atomically and always to the same bytes.
 
-        Parameters
-        ----------
-        path : path
-        model : path
-            Of the model, which was written before. The file fits no other one.
+        ``model`` is the path of the model, which was written before; the file fits no other one.
         """
         header, arrays = self.to_parts()
         own = {"model": file_sha256(Path(model)), "cannot": None}

@@ -70,18 +70,15 @@ class Model(State):
     kernel : mapping or None
         What compares vectors or strings, as in the config.
     matrix_kind : str or None
-        Of a matrix: what its entries are, as ``kind`` of the source.
-        What a matrix of new objects has to hold.
+        What the entries of a matrix are, as ``kind`` of the source.
     molecule : {"protein", "nucleotide"} or None
     about : dict
         Training figures, versions: for people.
-    inducing_ids : tuple of str
-        An id of each inducing point of a lift in the training data.
-    record_ids : tuple of str
-        An id of each training record that may be asked.
+    inducing_ids, record_ids : tuple of str
+        An id of each inducing point of a lift, and of each training record that may be aligned.
     record_digests : tuple of str
-        Of records that are apart: the digest of each by
-        :func:`~kreinflow.sequences.payload.digest`. Their residues are not in the model file.
+        The :func:`~kreinflow.sequences.payload.digest` of each record, if they are apart: their
+        residues are not in the model file.
     """
 
     classifier: LandmarkClassifier
@@ -98,21 +95,18 @@ class Model(State):
 
     @property
     def record_residues(self) -> Sequence[bytes] | None:
-        """The residues of the records that may be asked; None if nobody can be asked."""
+        """The residues of the training records; None if there are none, or they are apart."""
         records = self.classifier.records
         return None if records is None else records.index.objects.sequences
 
     @property
     def lacks_records(self) -> bool:
-        """Whether it asks records, and has nobody to ask: they are apart."""
+        """Whether it needs training records that are apart."""
         return self.classifier.records is not None and self.record_residues is None
 
     @property
     def measured_kind(self) -> str | None:
-        """What the scores of a matrix or a kernel are, as its ``kind``; None if they are aligned.
-
-        Where models are asked a ``dissimilarity`` is squared.
-        """
+        """What the scores of a matrix or a kernel are; None if they are aligned."""
         return self.matrix_kind if self.kernel is None else known_kernel(self.kernel).kind
 
     @property
@@ -254,12 +248,8 @@ class Model(State):
     def with_records(self, sequences: Iterable[bytes], name: str) -> "Model":
         """Return the model with the residues of its records, which are apart.
 
-        Parameters
-        ----------
-        sequences : iterable of bytes
-            Cleaned, in any order, with others among them.
-        name : str
-            What messages call them.
+        ``sequences`` are cleaned, in any order, with others among them; messages call them
+        ``name``.
 
         Raises
         ------

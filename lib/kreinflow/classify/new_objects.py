@@ -48,7 +48,7 @@ class Options:
     Parameters
     ----------
     threads : int
-        Of the alignment. Results do not depend on them.
+        Results do not depend on them.
     both_strands : bool
         Align nucleotides and their reverse complement, and keep the strand whose best normalised
         score with a landmark is higher; the one given if they are equal.
@@ -143,12 +143,7 @@ def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator
     FASTA is read as it is needed, so the memory does not depend on how many records there are. A
     row of the scores depends on its own object alone.
 
-    Parameters
-    ----------
-    model : Model
-    path : Path
-        As for :func:`~kreinflow.classify.classification.classify_batches`.
-    options : Options
+    The file is as for :func:`~kreinflow.classify.classification.classify_batches`.
 
     Raises
     ------
@@ -395,12 +390,7 @@ def unusable_rows(
 def normalised_scores(model: Model, scores: NDArray[Any], self_scores: FloatArray) -> FloatArray:
     r"""Return :math:`s_{xl} / \sqrt{s_{xx} s_{ll}}`, NaN where a self-score is not positive.
 
-    Parameters
-    ----------
-    model : Model
-        Of sequences.
-    scores : ndarray of shape (n, n_landmarks)
-    self_scores : ndarray of shape (n,)
+    The model is one of sequences; ``scores`` are of shape (n, n_landmarks).
     """
     own = model.classifier.landmark_self_scores
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -50,14 +50,12 @@ def read_new(
 
     Parameters
     ----------
-    model : Model
-    learned : Learned
+    model, learned : Model, Learned
     path : Path
         FASTA, or vectors or strings as for `kreinflow classify`.
-    labels : Path
-        A table with the columns that the table of the training had, else id and label.
-    vectors : Path, optional
-        A table of the vectors by id.
+    labels, vectors : Path
+        A table with the columns that the table of the training had, else id and label; and one of
+        vectors by id.
 
     Raises
     ------

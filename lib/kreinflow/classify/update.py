@@ -109,12 +109,9 @@ def update(
 
     Parameters
     ----------
-    model : Model
-    learned : Learned
-        Of the same model.
-    new : NewRecords
+    model, learned, new : Model, Learned, NewRecords
     threads : int
-        Of the alignment; the result does not depend on it.
+        The result does not depend on it.
     backend : callable, optional
         What aligns, "auto" if it is left out. 1,000 pairs of each call are held against parasail.
 

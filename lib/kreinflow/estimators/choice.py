@@ -76,7 +76,7 @@ class LandmarkChoice(LandmarkFactor):
 
     @property
     def _transform(self) -> ScoreTransform:
-        """Of the scores with the landmarks; those of other kernels are what they are."""
+        """The transform of alignment scores; the values of other kernels are taken as they are."""
         return make_transform("raw") if self._aligned_by is None else self._aligned_by.transform
 
     def _make_kernel(self) -> Kernel | None:

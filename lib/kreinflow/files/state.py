@@ -135,7 +135,7 @@ class Part:
     state : type
         Its class.
     prefix : str
-        Of the names of its arrays.
+        What the names of its arrays begin with.
     needs : str
         What it is built with: a value that is declared before it.
     """
@@ -239,7 +239,7 @@ class State:
         ----------
         header, arrays : mapping
         sizes : mapping of str to int
-            Of the dimensions that are known.
+            The dimensions that are known.
         **given
             What :meth:`restored` needs beside.
 
