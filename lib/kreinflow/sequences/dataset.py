@@ -82,7 +82,7 @@ class Dataset:
 
     @property
     def kind(self) -> str:
-        """See :attr:`kreinflow.sequences.payload.Payload.kind`."""
+        """See :class:`kreinflow.sequences.payload.Payload`."""
         return self.payload.kind
 
     @property

@@ -385,6 +385,9 @@ def check_matrix(
             "dissimilarity? Set 'kind' to what it is. If these are similarities, set 'kind: "
             "zero_diagonal_similarity'."
         )
+    if kind in DISSIMILARITIES:
+        negative = symmetric < -tolerance * scale
+        _refuse_first(path, symmetric, negative, "is a negative dissimilarity.")
     if kind != "similarity":
         limit = 0.0 if kind == "zero_diagonal_similarity" else tolerance * scale
         wrong = np.abs(diagonal) > limit
@@ -396,7 +399,6 @@ def check_matrix(
                 f"{symmetric[i, i]:.6g}, not 0. Set 'kind: similarity' if this is one."
             )
     if kind in DISSIMILARITIES:
-        _refuse_first(path, symmetric, symmetric < -limit, "is a negative dissimilarity.")
         np.fill_diagonal(symmetric, 0.0)
         np.maximum(symmetric, 0.0, out=symmetric)
         if kind == "dissimilarity":

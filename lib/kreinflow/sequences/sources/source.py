@@ -122,7 +122,7 @@ class Source(Configured, ABC):
 
     @property
     def kind(self) -> str:
-        """The kind of the data set; see :attr:`kreinflow.sequences.payload.Payload.kind`."""
+        """The kind of the data set; see :class:`kreinflow.sequences.payload.Payload`."""
         return "sequences"
 
     array: str | None = None
