@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from kreinflow.base.errors import InputError
 from kreinflow.files.arrays import Sizes
 
+# A JSON header and named arrays.
 Parts = tuple[dict[str, Any], dict[str, NDArray[Any]]]
-"""A JSON header and named arrays."""
 
 
 @dataclass(frozen=True)
