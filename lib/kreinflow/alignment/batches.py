@@ -75,8 +75,8 @@ class _LaneScheme:
 class _Rectangle:
     """The sequences that lie in lanes, by their numbers, the landmarks, and their scores.
 
-    The score of two of them is ``scores[place of the member, place of the landmark]``, a view of
-    ``flat``, in which the places count ``steps``. Of a ``whole`` rectangle all are wanted.
+    ``scores[place of the member, place of the landmark]`` is a view of ``flat``, in which the
+    places count ``steps``. Of a ``whole`` rectangle all are wanted.
     """
 
     sequences: PackedSequences
@@ -89,23 +89,20 @@ class _Rectangle:
 
     @cached_property
     def order(self) -> IntArray:
-        """Return the places of the members that a lane can hold, the longest first."""
+        """The places of the members that a lane can hold, the longest first."""
         lengths = self.sequences.lengths[self.members]
         by_length = np.argsort(-lengths, kind="stable")
         return by_length[lengths[by_length] <= _LONGEST]
 
     @cached_property
     def possible(self) -> NDArray[np.bool_]:
-        """Return which landmarks can be aligned with a batch."""
+        """Which landmarks can be aligned with a batch."""
         return np.asarray(self.sequences.lengths[self.landmarks] <= _LONGEST)
 
 
 @dataclass(frozen=True, eq=False)
 class _Batches:
-    """Ranges of members, given by their places, and the ranges of landmarks they are aligned with.
-
-    Ranges are of shape (n_batches, 2).
-    """
+    """Ranges of members, given by their places, and of the landmarks they are aligned with."""
 
     members: IntArray
     member_ranges: IntArray
@@ -113,7 +110,6 @@ class _Batches:
     landmark_ranges: IntArray
 
     def some(self, which: NDArray[np.bool_]) -> "_Batches":
-        """Return the batches that are marked."""
         sizes = np.diff(self.member_ranges).ravel()
         members = self.members[np.repeat(which, sizes)]
         ranges = self.landmark_ranges[which]
@@ -176,18 +172,12 @@ def align_in_batches(
     local are parasail's, and so are those of more than 32 different letters, or with entries that
     leave no room in 16 bits. See :class:`~kreinflow.alignment.backends.Backend`.
 
-    Notes
-    -----
     A batch costs a step for each column of its longest member and each letter of its landmarks,
-    whatever lanes are empty. So the cheaper side of the rectangle lies in the lanes, batches that
-    fill half of them take half as many, and the longest members of a batch go to parasail where
-    that saves more than it costs. With a mask some landmarks go first: members whose scores with
-    most of them need 16 bits are relatives, and are not tried in 8 with the others.
-
-    References
-    ----------
-    T. Rognes, "Faster Smith-Waterman database searches with inter-sequence SIMD parallelisation",
-    BMC Bioinformatics 12:221 (2011).
+    whatever lanes are empty (Rognes, BMC Bioinformatics 12:221, 2011). So the cheaper side of the
+    rectangle lies in the lanes, batches that fill half of them take half as many, and the longest
+    members of a batch go to parasail where that saves more than it costs. With a mask some
+    landmarks go first: members whose scores with most of them need 16 bits are relatives, and are
+    not tried in 8 with the others.
     """
     if _steps_of_parasail(sequences.lengths, rows, columns, mask) <= _FEWEST_STEPS:
         return engine.align_rectangle(sequences, rows, columns, scheme, threads, mask)
@@ -242,8 +232,8 @@ def align_in_batches(
 def _foresee(rectangle: _Rectangle, sample: NDArray[np.bool_]) -> int:
     """Mark pairs as overflowed whose member did so with most of a sample of landmarks; count them.
 
-    Relatives score beyond 8 bits. A pair is aligned in 8 bits for nothing, or in 16, which takes
-    twice the time, so half is where they cost the same.
+    A pair is aligned in 8 bits for nothing, or in 16, which takes twice the time: half is where
+    they cost the same.
     """
     scores = rectangle.scores[:, sample]
     beyond = np.count_nonzero(scores == _OVERFLOWED, axis=1)
@@ -272,7 +262,7 @@ def _cheaper_side(
 ) -> _Rectangle:
     """Return the rectangle with the side in the lanes that costs less.
 
-    Of a rectangle that is not whole each landmark is taken to have batches of its own.
+    If it is not whole, each landmark is taken to have batches of its own.
     """
     flat, width = scores.reshape(-1), columns.size
     rows, columns = rows.astype(np.int64), columns.astype(np.int64)

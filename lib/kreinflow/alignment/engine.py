@@ -43,11 +43,7 @@ NOT_ALIGNED = not_aligned(np.int32)
 class PackedSequences:
     """Sequences one after the other in one array.
 
-    Attributes
-    ----------
-    letters : ndarray of shape (n_residues,), uint8
-    offsets : ndarray of shape (n_sequences + 1,), int64
-        Sequence i is ``letters[offsets[i]:offsets[i + 1]]``.
+    Sequence i is ``letters[offsets[i]:offsets[i + 1]]``.
     """
 
     letters: NDArray[np.uint8]
@@ -55,12 +51,12 @@ class PackedSequences:
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """Return the number of residues of each sequence."""
+        """The number of residues of each sequence."""
         return np.diff(self.offsets)
 
     @cached_property
     def present(self) -> NDArray[np.bool_]:
-        """Return which of the 256 characters occur."""
+        """Which of the 256 characters occur."""
         found = np.zeros(256, dtype=bool)
         found[self.letters] = True  # np.bincount would copy all letters as 64-bit integers
         return found
@@ -174,31 +170,17 @@ def align_pairs(
     scheme: ScoringScheme,
     threads: int,
 ) -> NDArray[np.int32]:
-    """Return the score of each pair, int32.
+    """Return the score of each pair, int32, given by numbers of sequences, int32.
 
     Scores are those of ``parasail.sw_striped_32`` (``nw_``, ``sg_``) for any number of threads.
-    8 bits are tried first, then 16, then 32, whichever does not saturate.
+    8 bits are tried first, then 16, then 32; a KreinflowError tells of a score that exceeds even
+    these, an InputError of a letter that the matrix does not know. A query profile is made for each
+    sequence of ``left``, and for those of ``right`` that are the longer one in enough pairs: put
+    the side that repeats more often on the left.
 
-    Parameters
-    ----------
-    sequences : PackedSequences
-        Of letters of the matrix, else an InputError.
-    left, right : ndarray of shape (n_pairs,), int32
-        Numbers of the sequences, in any order. A query profile is made for each sequence of
-        ``left``, and for those of ``right`` that are the longer one in enough pairs: put the side
-        that repeats more often on the left.
-
-    Raises
-    ------
-    KreinflowError
-        If a score exceeds even 32 bits.
-
-    References
-    ----------
     J. Daily, "Parasail: SIMD C library for global, semi-global, and local pairwise sequence
-    alignments", BMC Bioinformatics 17:81 (2016).
-    M. Farrar, "Striped Smith-Waterman speeds database searches six times over other SIMD
-    implementations", Bioinformatics 23:156 (2007).
+    alignments", BMC Bioinformatics 17:81 (2016); M. Farrar, "Striped Smith-Waterman speeds database
+    searches six times over other SIMD implementations", Bioinformatics 23:156 (2007).
     """
     codes = letter_codes(sequences, scheme.matrix)
     if not left.size:
@@ -244,11 +226,10 @@ def longer_first(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
     """Give the profile to the longer sequence of a pair, where that pays for the profile.
 
-    The striped functions take some time for each column, whatever its height: with the longer
-    sequence along it there are fewer columns. A sequence of ``right`` gets a profile if the
-    columns that it saves, over all pairs in which it is the longer one, exceed ``cost`` times its
-    length. Returns the pairs by the number of the sequence with the profile, and their places
-    among the pairs given.
+    The striped functions take some time for each column, whatever its height. A sequence of
+    ``right`` gets a profile if the columns that it saves, over all pairs in which it is the longer
+    one, exceed ``cost`` times its length. Returns the pairs by the number of the sequence with the
+    profile, and their places among the pairs given.
     """
     difference = np.maximum(lengths[right] - lengths[left], 0)
     saved = np.bincount(right, difference, minlength=lengths.size)

@@ -165,21 +165,12 @@ def _from_file(path: Path) -> SubstitutionMatrix:
 def load_substitution_matrix(
     name_or_path: str | os.PathLike[str], data_folder: Path = Path(".")
 ) -> SubstitutionMatrix:
-    """Return one of parasail's matrices by its name, or read one from a file.
+    """Return one of parasail's matrices by its name in any case, or read one from a file.
 
-    Parameters
-    ----------
-    name_or_path : str or path
-        A name such as ``blosum62`` in any case, or a file in the NCBI format (comments after
-        ``#``, a line of letters, then a row for each letter).
-    data_folder : path
-        The folder where a relative path starts.
-
-    Raises
-    ------
-    InputError
-        If there is neither such a matrix (the nearest name is told) nor such a file, or the file
-        is not a symmetric matrix of integers.
+    A file is in the NCBI format (comments after ``#``, a line of letters, then a row for each
+    letter); a relative path starts in ``data_folder``. An InputError tells the nearest name if
+    there is neither such a matrix nor such a file, or why the file is no symmetric matrix of
+    integers.
 
     Examples
     --------

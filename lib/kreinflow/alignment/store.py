@@ -1,4 +1,4 @@
-"""The score store: every score that was ever wanted, aligned once and kept.
+"""The score store: every score, aligned once and kept.
 
 The pair is unordered: the score of (i, j) is that of (j, i), and one of the two is kept. What lies
 on the disk is described in :mod:`kreinflow.alignment.segments`.
@@ -56,16 +56,8 @@ class _Panel:
 class ScoreStore:
     """The scores of one list of distinct sequences under one scoring scheme.
 
-    Parameters
-    ----------
-    folder : path
-        Where the stores of all schemes are.
-    scheme : ScoringScheme
-    sequences : sequence of bytes
-        Distinct, cleaned: letters of the matrix only.
-    digests : sequence of str
-        See :class:`~kreinflow.alignment.segments.DigestTable`.
-    backend : Backend
+    The stores of all schemes are in ``folder``. The sequences have letters of the matrix only; for
+    the digests see :class:`~kreinflow.alignment.segments.DigestTable`.
     """
 
     def __init__(
@@ -164,18 +156,10 @@ class ScoreStore:
     def gather_into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
         """Write the scores of rows x columns, numbers of sequences, into ``out``.
 
-        One segment after the other is read and spread over ``out``: apart from it, the memory
-        needed is that of a segment, whatever the number of rows.
-
-        Parameters
-        ----------
-        out : ndarray of shape (n_rows, n_columns), int16 or int32
-            It may be a memory map.
-
-        Raises
-        ------
-        KreinflowError
-            If a pair is not in the store (it is named), or a score does not fit ``out``.
+        One segment after the other is read and spread over ``out``, of 16 or 32 bits, which may be
+        a memory map: apart from it, the memory needed is that of a segment, whatever the number of
+        rows. A KreinflowError names a pair that is not in the store, or tells of a score that does
+        not fit.
         """
         self.refresh()
         rows, columns = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)
@@ -240,8 +224,6 @@ class ScoreStore:
             Fill block number ``block``, from 0, of ``blocks``.
         memory_mb : int
             Bounds the pieces that are aligned and written, and the threads by what they work with.
-        progress : callable, optional
-            Called with (cells done, cells in all) about every second.
         seed : int
             Draws the pairs that parasail scores too: 1,000 of those aligned, or all.
 

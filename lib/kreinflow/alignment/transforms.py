@@ -86,13 +86,8 @@ class ScoreTransform:
         row_lengths, column_lengths : ndarray of shape (n,) and (m,)
             Residues of each sequence.
         numbers : tuple of ndarray of shape (n,) and (m,), optional
-            Rows of the data set that these rows and columns are, for messages.
-
-        Raises
-        ------
-        InputError
-            If a score is negative and the transform is neither raw nor normalised, or a self-score
-            does not allow to normalise by it.
+            Rows of the data set that these rows and columns are, for the InputErrors: a score is
+            negative, or a self-score does not allow to normalise by it.
         """
         rows, columns = numbers if numbers is not None else (None, None)
         row_scale = self._scale(row_self, row_lengths, "row", rows)
@@ -298,13 +293,8 @@ def make_transform(
 ) -> ScoreTransform:
     """Return the transform of this name, with all its constants.
 
-    Parameters
-    ----------
-    name : {"raw", "normalised", "sqrt", "log", "evalue"}
-    scheme : ScoringScheme, optional
-        Gives ``evalue`` lambda and K, see :func:`~kreinflow.alignment.statistics.local_statistics`.
-    **constants : float
-        ``a`` of ``log`` (20 unless told), ``lambda`` and ``K`` of ``evalue``.
+    They are ``a`` of ``log`` (20 by default), ``lambda`` and ``K`` of ``evalue``, which the scoring
+    scheme gives by default, see :func:`~kreinflow.alignment.statistics.local_statistics`.
 
     Examples
     --------

@@ -163,20 +163,10 @@ class KreinFactor(Embedding):
         centre : bool
             Subtract the mean of the training rows from Z, as dissimilarities want.
         reverse : ndarray or TiledMatrix of shape (n, n_landmarks), optional
-            R' of an asymmetric kernel: the scores of the landmarks with the training rows, where C
-            has those of the training rows with the landmarks.
+            R' of an asymmetric kernel: the scores of the landmarks with the training rows.
 
-        Raises
-        ------
-        DegenerateKernelError
-            If W is zero.
-        InputError
-            If a score is not finite.
-
-        Warns
-        -----
-        UserWarning
-            If the misfit is above :data:`MISFIT_WARNING`.
+        A DegenerateKernelError if W is zero, an InputError if a score is not finite. A warning if
+        the misfit is above :data:`MISFIT_WARNING`.
         """
         _check_shapes(C, W, self_similarities)
         if reverse is not None and reverse.shape != C.shape:
