@@ -47,5 +47,4 @@ class KmerSvm(Competitor):
         return int(self._classifier.coef_.nbytes + self._classifier.intercept_.nbytes) + words
 
     def alignments_per_query(self) -> float:
-        """Return 0."""
         return 0.0

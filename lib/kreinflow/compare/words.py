@@ -63,5 +63,4 @@ class WordsAlone(Competitor):
         return sum(array.nbytes for array in self._classifier.to_parts()[1].values())
 
     def alignments_per_query(self) -> float:
-        """Return 0."""
         return 0.0

@@ -29,11 +29,9 @@ class NearestLandmarkLearner(Learner):
     linear = False
 
     def describe(self) -> str:
-        """See :meth:`Learner.describe`."""
         return "the nearest landmark, a baseline"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`."""
         codes = np.arange(problem.n_classes)
         members = (problem.landmarks.classes[:, None] == codes).astype(np.float64)
         notes = {"unlearned": ~members.any(axis=0)}
@@ -70,11 +68,9 @@ class LinearSVCLearner(Learner):
     references = ("pedregosa2011",)
 
     def describe(self) -> str:
-        """See :meth:`Learner.describe`."""
         return "a linear support vector classifier on the landmark scores, a baseline"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`."""
         from sklearn.svm import LinearSVC  # importing it takes a second
 
         C, n_classes = np.asarray(problem.C), problem.n_classes
@@ -124,7 +120,6 @@ class SimilarityFeaturesLearner(Learner):
     references = ("oglic2019", "chen2009")
 
     def describe(self) -> str:
-        """See :meth:`Learner.describe`."""
         how = in_words(self.settings["ridge"], "of {:g}")
         equal = " and equal weights of the classes" if self.settings["weights"] == "classes" else ""
         return (

@@ -108,7 +108,6 @@ class BasisFunctionLearner(Learner):
         )
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`."""
         found = self.solve(problem)
         lost = np.array([len(weights) == 0 for weights in found.weights])
         fitted = Fitted(

@@ -45,11 +45,9 @@ class BinaryRelevance(Learner):
         self.learner = learner
 
     def describe(self) -> str:
-        """See :meth:`Learner.describe`."""
         return self.learner.describe()
 
     def choices(self, columns: int = 0) -> Sequence[Choice]:
-        """See :meth:`Learner.choices`."""
         return self.learner.choices(columns)
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:

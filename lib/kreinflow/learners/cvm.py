@@ -76,7 +76,6 @@ class CoreVectorLearner(SupportVectorLearner):
     }
 
     def describe(self) -> str:
-        """See :meth:`Learner.describe`."""
         return (
             "the core vector machine, one class against the rest, with epsilon = "
             f"{self.settings['epsilon']:g} and {self.describe_penalty()}"
@@ -142,12 +141,10 @@ class LinearRows(RowKernel):
         return coef / self.scale, np.array([e.coefficients.sum() for e in expansions])
 
     def values(self, expansions: Sequence[Expansion]) -> FloatArray:
-        """See :meth:`RowKernel.values`."""
         coef, intercept = self.functions(expansions)
         return tiled_product(self.Z, coef) + intercept
 
     def core(self, rows: NDArray[np.intp], targets: FloatArray) -> Core:
-        """See :meth:`RowKernel.core`."""
         X = np.empty((len(rows), self.Z.shape[1] + 1))
         np.divide(self.Z[rows], np.sqrt(self.scale), out=X[:, :-1])
         X[:, -1] = 1.0

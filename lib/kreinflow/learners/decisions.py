@@ -56,7 +56,6 @@ class LinearDecision(Decision):
             return cls(embedding.matrix @ coef, intercept - embedding.offset @ coef)
 
     def decide(self, rows: FloatArray) -> FloatArray:
-        """See :meth:`Decision.decide`."""
         return tiled_product(rows, self.weights) + self.intercept
 
 
@@ -82,7 +81,6 @@ class NearestDecision(Decision):
     members: FloatArray
 
     def decide(self, rows: FloatArray) -> FloatArray:
-        """See :meth:`Decision.decide`."""
         n_classes = self.members.shape[1]
         out = np.empty((len(rows), n_classes))
         for part in tiles(len(rows)):
@@ -134,7 +132,6 @@ class QuadraticDecision(Decision):
         return cls(embedding.matrix, axes, moved, scales, constants)
 
     def decide(self, rows: FloatArray) -> FloatArray:
-        """See :meth:`Decision.decide`."""
         Z = tiled_product(rows, self.matrix)
         out = np.empty((len(Z), len(self.constants)))
         for c, constant in enumerate(self.constants):
@@ -170,7 +167,6 @@ class ELMDecision(Decision):
     intercept: FloatArray
 
     def decide(self, rows: FloatArray) -> FloatArray:
-        """See :meth:`Decision.decide`."""
         out = np.empty((len(rows), len(self.intercept)))
         for part in tiles(len(rows)):
             u = (rows[part] - self.centre) / self.deviation
@@ -208,7 +204,6 @@ class SiblingsDecision(Decision):
         return Forks(self.above.astype(np.int64), self.leaf.astype(np.int64))
 
     def decide(self, rows: FloatArray) -> FloatArray:
-        """See :meth:`Decision.decide`."""
         out = np.empty((len(rows), len(self.leaf)))
         for part in tiles(len(rows)):
             values = tiled_product(rows[part], self.weights) + self.intercept
@@ -217,7 +212,6 @@ class SiblingsDecision(Decision):
 
     @classmethod
     def restored(cls, **values: Any) -> Self:
-        """See :meth:`State.restored`."""
         Forks.checked(values["above"], values["leaf"], len(values["leaf"]))
         return cls(**values)
 

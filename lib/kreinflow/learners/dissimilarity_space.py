@@ -54,7 +54,6 @@ class DissimilaritySpaceLearner(SupportVectorLearner):
         self.linear = self.settings["kernel"] == "linear"
 
     def describe(self) -> str:
-        """See :meth:`Learner.describe`."""
         kernel = "linear" if self.linear else "extreme learning machine"
         return (
             "the dissimilarity space, whose features are the comparisons with the landmarks, with "
@@ -104,14 +103,12 @@ class _ELMRows(RowKernel):
         self.limit = _ELM_CORE
 
     def values(self, expansions: Sequence[Expansion]) -> FloatArray:
-        """See :meth:`RowKernel.values`."""
         rows, coefficients = _joined(expansions)
         values = elm_expansion(self.X, self.X[rows], coefficients)
         values += coefficients.sum(axis=0)
         return values
 
     def core(self, rows: NDArray[np.intp], targets: FloatArray) -> Core:
-        """See :meth:`RowKernel.core`."""
         X = self.X[rows]
         Q = np.empty((len(X), len(X)))
         for one in tiles(len(X)):  # the kernel makes copies of what it works on

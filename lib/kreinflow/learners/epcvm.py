@@ -88,7 +88,6 @@ class EPCVMLearner(BasisFunctionLearner):
     )
 
     def describe(self) -> str:
-        """See :meth:`Learner.describe`."""
         return (
             "Ny-EPCVM, one class against the rest, which adds and deletes basis functions at "
             f"{BASES[self.settings['basis']]} one by one while its evidence rises"

@@ -106,7 +106,6 @@ class FisherLearner(Learner):
     grids: Mapping[str, Sequence[float]] = {"ridge": RIDGE_GRID}
 
     def describe(self) -> str:
-        """See :meth:`Learner.describe`."""
         ridge = self.settings["ridge"]
         how = f"a ridge of {ridge:g}" if ridge != "inner" and ridge > 0 else "no ridge"
         if ridge == "inner":

@@ -93,7 +93,6 @@ class KreinLeastSquaresLearner(KreinLearner):
     by_tiles = True
 
     def describe(self) -> str:
-        """See :meth:`Learner.describe`."""
         return (
             f"Krein LSM, one class against the rest, least squares with {self.describe_penalties()}"
         )
@@ -234,7 +233,6 @@ class KreinVarianceConstrainedLearner(KreinLearner):
         self.grids = {**pair, "variance": VARIANCE_GRID}
 
     def describe(self) -> str:
-        """See :meth:`Learner.describe`."""
         how = in_words(self.settings["variance"])
         return (
             "Krein VC-LSM, one class against the rest, least squares whose decisions have a given "

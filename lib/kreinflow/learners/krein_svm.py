@@ -54,7 +54,6 @@ class KreinSquaredHingeLearner(KreinLearner):
     needs_symmetric = True
 
     def describe(self) -> str:
-        """See :meth:`Learner.describe`."""
         return (
             "Krein SH-SVM, one class against the rest, the squared hinge loss with "
             f"{self.describe_penalties()}"

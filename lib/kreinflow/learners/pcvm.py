@@ -90,7 +90,6 @@ class PCVMLearner(BasisFunctionLearner):
         self.by_tiles = self.settings["basis"] == "landmarks"
 
     def describe(self) -> str:
-        """See :meth:`Learner.describe`."""
         return (
             "Ny-PCVM, one class against the rest, with basis functions at "
             f"{BASES[self.settings['basis']]}, exact steps of expectation maximisation"
@@ -99,7 +98,6 @@ class PCVMLearner(BasisFunctionLearner):
     def grow(
         self, problem: Problem, basis: NDArray[np.intp]
     ) -> tuple[Sequence[SparseFunction], float]:
-        """See :meth:`BasisFunctionLearner.grow`."""
         y = problem.labels
         # Positive less negative targets: swapped labels change its sign, bit for bit.
         surplus = (2 * np.bincount(y) - len(y)) / len(y)

@@ -56,7 +56,6 @@ class QuadraticLearner(Learner):
     grids: Mapping[str, Sequence[float]] = {"ridge": QUADRATIC_RIDGES}
 
     def describe(self) -> str:
-        """See :meth:`Learner.describe`."""
         how = in_words(self.settings["ridge"], "of {:g}")
         return f"iKQD, a Gaussian with a covariance of its own for each class, with a ridge {how}"
 

@@ -72,7 +72,6 @@ class SiblingsLearner(Learner):
         self.references = (*learner.references, "koller1997")  # type: ignore[misc]
 
     def describe(self) -> str:
-        """See :meth:`Learner.describe`."""
         how = " or the classes, as inner folds prefer" if self.or_leaves else ""
         return f"{self.learner.describe()}, for the children of each node{how}"
 

@@ -32,12 +32,10 @@ class LinearCore(Core):
     X: FloatArray
 
     def margins(self, betas: FloatArray) -> FloatArray:
-        """See :meth:`Core.margins`."""
         margins: FloatArray = self.X @ (betas @ self.X)
         return margins
 
     def solve(self, active: NDArray[np.intp], penalty: float) -> FloatArray:
-        """See :meth:`Core.solve`."""
         X = self.X if len(active) == len(self.X) else self.X[active]
         n, d = X.shape
         if n <= d:
@@ -57,12 +55,10 @@ class GramCore(Core):
     Q: FloatArray
 
     def margins(self, betas: FloatArray) -> FloatArray:
-        """See :meth:`Core.margins`."""
         margins: FloatArray = self.Q @ betas
         return margins
 
     def solve(self, active: NDArray[np.intp], penalty: float) -> FloatArray:
-        """See :meth:`Core.solve`."""
         return _solve(self.Q[np.ix_(active, active)], np.ones(len(active)), penalty)
 
 

@@ -92,7 +92,6 @@ class FactorSVCLearner(SupportVectorLearner):
     references = ("loosli2016", "pedregosa2011")
 
     def describe(self) -> str:
-        """See :meth:`Learner.describe`."""
         return (
             "a support vector classifier (with flipped eigenvalues: the Krein SVM), one class "
             f"against the rest, with {self.describe_penalty()}, a baseline"
