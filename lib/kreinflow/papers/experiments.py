@@ -12,8 +12,8 @@ from kreinflow.sequences.sources.registry import make_source
 
 DATA = Path(__file__).parent / "data"
 
-_DEFAULTS = {"transform": "raw", "rank": 1.0, "correction": "none"}
-"""Settings of a recipe: all eigenvalues of the landmark matrix are kept, as the papers do."""
+_CORRECTIONS = {"clip": "clip", "flip": "flip", "mds": "landmark_mds"}
+"""By how the names of recipes end."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,10 @@ def load_experiments() -> Mapping[str, Experiment]:
 def _experiment(name: str, entry: Mapping[str, Any], content: Mapping[str, Any]) -> Experiment:
     about = dict(content["data"][entry.get("data", name)])
     dataset = {"source": about.pop("source"), "folds": entry["folds"]}
-    recipes = [{"name": r, **_DEFAULTS, **content["recipes"][r]} for r in entry["recipes"]]
+    recipes = [_recipe(recipe, content["recipes"].get(recipe, {})) for recipe in entry["recipes"]]
     selectors = {}
     for recipe in recipes:
-        settings = content["selectors"][recipe["selector"]]
+        settings = _selector(recipe["selector"], content["selectors"])
         selectors[recipe["selector"]] = settings
         if isinstance(budget := settings.get("budget"), str):  # as many as another one takes
             selectors[budget] = content["selectors"][budget]
@@ -110,6 +110,24 @@ def _experiment(name: str, entry: Mapping[str, Any], content: Mapping[str, Any])
         "recipes": recipes,
     }
     return Experiment(name, config, **about, **entry.get("cost", {}), why=entry.get("why", {}))
+
+
+def _recipe(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a recipe by its name, LEARNER-SELECTOR-CORRECTION, but for settings of its own."""
+    learner, *selector = name.split("-")
+    correction = "none"
+    if selector and selector[-1] in _CORRECTIONS:
+        correction = _CORRECTIONS[selector.pop()]
+    own = {"name": name, "transform": "raw", "rank": 1.0, "correction": correction}
+    return {**own, "learner": learner, "selector": "-".join(selector), **settings}
+
+
+def _selector(name: str, known: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings of a selector by its name, which may end in a budget."""
+    method, _, budget = name.rpartition("-")
+    if name in known:
+        return dict(known[name])
+    return {**known[method], "budget": int(budget) if budget.isdigit() else budget}
 
 
 _CONTENT = _read("figures.yaml")
