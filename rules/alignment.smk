@@ -24,14 +24,11 @@ rule list_candidates:
     resources:
         **asks("list_candidates", lambda w, _: costs(w).reading()),
     params:
+        **given("scoring data transforms seed"),
         candidates=lambda wildcards: plan(wildcards).most_wanted("candidates"),
         sketch=lambda wildcards: plan(wildcards).most_wanted("sketch"),
         selectors=lambda wildcards: plan(wildcards).selectors,
-        scoring=setting("scoring"),
-        data=str(DATA),
-        transforms=CONFIG["transforms"],
         transform_names=lambda wildcards: plan(wildcards).transforms,
-        seed=CONFIG["seed"],
         code=code("candidates.py"),
     script:
         "../scripts/candidates.py"
@@ -54,12 +51,9 @@ rule align_class_scores:
         **asks("align_class_scores", lambda w, _: costs(w).block("class_scores")),
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
     params:
-        scoring=setting("scoring"),
-        data=str(DATA),
+        **given("scoring data backend seed"),
         blocks=len(BLOCKS),
         columns="candidates",
-        backend=CONFIG["alignment"]["backend"],
-        seed=CONFIG["seed"],
         code=code("alignment.py"),
     script:
         "../scripts/alignment.py"
@@ -83,12 +77,9 @@ rule align_columns:
         **asks("align_columns", lambda w, _: costs(w).block("columns")),
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
     params:
-        scoring=setting("scoring"),
-        data=str(DATA),
+        **given("scoring data backend seed"),
         blocks=len(BLOCKS),
         columns="landmarks",
-        backend=CONFIG["alignment"]["backend"],
-        seed=CONFIG["seed"],
         code=code("alignment.py"),
     script:
         "../scripts/alignment.py"
@@ -115,8 +106,7 @@ rule gather_columns:
         **asks("gather_columns", lambda w, _: costs(w).gathering()),
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
     params:
-        scoring=setting("scoring"),
-        data=str(DATA),
+        **given("scoring data"),
         code=code("columns.py"),
     script:
         "../scripts/columns.py"

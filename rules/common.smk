@@ -165,6 +165,13 @@ def setting(key):
     return lambda wildcards: plan(wildcards).settings[key]
 
 
+def given(keys):
+    """Several params: settings of the data set, or of the whole config, by their keys."""
+    known = {**CONFIG, "data": str(DATA), "backend": CONFIG["alignment"]["backend"]}
+    own = next(iter(CONFIG["datasets"].values()))
+    return {key: setting(key) if key in own else known[key] for key in keys.split()}
+
+
 def of_datasets(file):
     return [f"{RESULTS}/{dataset}/{file}" for dataset in DATASETS]
 

@@ -88,9 +88,8 @@ rule run_competitor:
         **asks("run_competitor", lambda w, _: costs(w).competing(w.fold)),
         learning_memory_mb=CONFIG["learning"]["memory_mb"],
     params:
-        scoring=setting("scoring"),
+        **given("scoring data"),
         molecule=lambda wildcards: plan(wildcards).settings["source"].get("molecule", "protein"),
-        data=str(DATA),
         version=lambda wildcards: version_or_reason(wildcards.competitor),
         code=code("compare_competitor.py"),
     script:
@@ -118,12 +117,8 @@ rule measure_ours:
     resources:
         **asks("measure_ours", lambda w, _: costs(w).competing(w.fold)),
     params:
-        scoring=setting("scoring"),
-        source=setting("source"),
-        data=str(DATA),
+        **given("scoring source data prefer selectors"),
         order=lambda wildcards: [r["name"] for r in plan(wildcards).recipes()],
-        prefer=CONFIG["prefer"],
-        selectors=CONFIG["selectors"],
         code=code("compare_ours.py"),
     script:
         "../scripts/compare_ours.py"

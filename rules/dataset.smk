@@ -54,13 +54,10 @@ for _name, (_files, _datasets) in READERS.items():
         resources:
             **asks(_name, reading_cost),
         params:
+            **given("unknown scoring data seed"),
             settings=setting("source"),
             separator=lambda wildcards: plan(wildcards).separator,
-            unknown=setting("unknown"),
             vectors=lambda wildcards: plan(wildcards).vectors,
-            scoring=setting("scoring"),
-            data=str(DATA),
-            seed=CONFIG["seed"],
             code=code("dataset.py"),
         script:
             "../scripts/dataset.py"

@@ -33,8 +33,7 @@ rule evaluate:
     resources:
         **asks("evaluate", mb=30, seconds=0.7),
     params:
-        recipes=setting("recipes"),
-        prefer=CONFIG["prefer"],
+        **given("recipes prefer"),
         code=code("evaluation.py"),
     script:
         "../scripts/evaluation.py"

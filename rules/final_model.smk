@@ -25,17 +25,8 @@ rule choose_final_model:
     resources:
         **asks("choose_final_model", lambda w, _: costs(w).finishing()),
     params:
-        final=setting("final"),
+        **given("final prefer source scoring data folds transforms backend inner_folds seed"),
         recipes=lambda wildcards: plan(wildcards).recipes(),
-        prefer=CONFIG["prefer"],
-        source=setting("source"),
-        scoring=setting("scoring"),
-        data=str(DATA),
-        folds=setting("folds"),
-        transforms=CONFIG["transforms"],
-        backend=CONFIG["alignment"]["backend"],
-        inner_folds=CONFIG["inner_folds"],
-        seed=CONFIG["seed"],
         code=code("final_model.py"),
     script:
         "../scripts/final_model.py"

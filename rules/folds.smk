@@ -19,10 +19,8 @@ rule assign_folds:
     resources:
         **asks("assign_folds", folds_cost),
     params:
+        **given("source data seed"),
         settings=setting("folds"),
-        source=setting("source"),
-        data=str(DATA),
-        seed=CONFIG["seed"],
         code=code("folds.py"),
     script:
         "../scripts/folds.py"

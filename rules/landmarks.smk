@@ -33,11 +33,8 @@ for _number, (_selectors, _datasets) in enumerate(CHOOSERS.items(), 1):
         resources:
             **asks(_name, lambda w, _: costs(w).selecting()),
         params:
+            **given("transforms scoring data seed"),
             selectors=lambda wildcards: plan(wildcards).selectors,
-            transforms=CONFIG["transforms"],
-            scoring=setting("scoring"),
-            data=str(DATA),
-            seed=CONFIG["seed"],
             code=code("landmarks.py"),
         script:
             "../scripts/landmarks.py"

@@ -27,8 +27,7 @@ rule measure_levels:
     resources:
         **asks("measure_levels", mb=30, seconds=0.7),
     params:
-        levels=setting("levels"),
-        final=setting("final"),
+        **given("levels final"),
         code=code("levels.py"),
     script:
         "../scripts/levels.py"

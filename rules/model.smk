@@ -32,23 +32,15 @@ rule train_models:
         **asks("train_models", lambda w, _: costs(w).training(w.selector, w.fold)),
         learning_memory_mb=rows_memory,
     params:
+        **given("transforms scoring levels data backend inner_folds reject_error"),
+        **given("reject_coverage reject_confidence seed"),
         recipes=lambda wildcards: plan(wildcards).recipes(wildcards.selector),
         learners=lambda wildcards: {
             recipe["learner"]: CONFIG["learners"][recipe["learner"]]
             for recipe in plan(wildcards).recipes(wildcards.selector)
         },
         selector=lambda wildcards: CONFIG["selectors"][wildcards.selector],
-        transforms=CONFIG["transforms"],
-        scoring=setting("scoring"),
-        levels=setting("levels"),
-        data=str(DATA),
-        backend=CONFIG["alignment"]["backend"],
-        inner_folds=CONFIG["inner_folds"],
-        reject_error=CONFIG["reject_error"],
-        reject_coverage=CONFIG["reject_coverage"],
-        reject_confidence=CONFIG["reject_confidence"],
         unknown=CONFIG["unknown"],
-        seed=CONFIG["seed"],
         code=code("model.py"),
     script:
         "../scripts/model.py"

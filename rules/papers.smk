@@ -40,9 +40,8 @@ rule run_experiment:
             ),
         ),
     params:
+        **given("data seed"),
         measured=lambda wildcards: EXPERIMENTS[wildcards.experiment].measured,
-        data=str(DATA),
-        seed=CONFIG["seed"],
         code=code("papers_experiment.py"),
     script:
         "../scripts/papers_experiment.py"
@@ -65,8 +64,7 @@ rule draw_paper_figure:
     resources:
         **asks("draw_paper_figure", lambda w, _: Cost(300, mb=1200)),
     params:
-        data=str(DATA),
-        seed=CONFIG["seed"],
+        **given("data seed"),
         code=code("papers_figure.py"),
     script:
         "../scripts/papers_figure.py"

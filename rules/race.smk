@@ -19,9 +19,8 @@ rule race:
     resources:
         **asks("race"),
     params:
+        **given("prefer final"),
         order=setting("recipes"),
-        prefer=CONFIG["prefer"],
-        final=setting("final"),
         code=code("race.py"),
     script:
         "../scripts/race.py"

@@ -81,9 +81,7 @@ rule draw_figures:
     resources:
         **asks("draw_figures", seconds=1, jobs=len(DATASETS)),
     params:
-        final=setting("final"),
-        recipes=setting("recipes"),
-        prefer=CONFIG["prefer"],
+        **given("final recipes prefer"),
         jobs=lambda wildcards: plan(wildcards).timed_jobs(),
         code=code("figures.py"),
     script:

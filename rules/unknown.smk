@@ -27,12 +27,7 @@ rule score_unknown:
         **asks("score_unknown", lambda w, _: costs(w).unknown()),
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
     params:
-        unknown=setting("unknown"),
-        scoring=setting("scoring"),
-        data=str(DATA),
-        backend=CONFIG["alignment"]["backend"],
-        seed=CONFIG["seed"],
-        transforms=CONFIG["transforms"],
+        **given("unknown scoring data backend seed transforms"),
         transform_names=lambda wildcards: plan(wildcards).transforms,
         code=code("unknown_scores.py"),
     script:
@@ -67,13 +62,9 @@ rule measure_unknown:
         **asks("measure_unknown", lambda w, _: costs(w).unknown()),
         learning_memory_mb=CONFIG["learning"]["memory_mb"],
     params:
+        **given("unknown prefer scoring data backend"),
         recipes=lambda wildcards: plan(wildcards).recipes(),
-        unknown=setting("unknown"),
-        prefer=CONFIG["prefer"],
         tested=CONFIG["unknown"],
-        scoring=setting("scoring"),
-        data=str(DATA),
-        backend=CONFIG["alignment"]["backend"],
         code=code("unknown.py"),
     script:
         "../scripts/unknown.py"
