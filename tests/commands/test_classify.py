@@ -31,7 +31,6 @@ from kreinflow.classify.classification import (
 from kreinflow.classify.evidence import CANDIDATES
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options, score_new
-from kreinflow.commands.classify import BACKENDS
 from kreinflow.commands.main import main
 from kreinflow.config.schema import schema
 from kreinflow.files.tables import table_text
@@ -60,7 +59,7 @@ def test_a_record_does_not_depend_on_the_others_threads_or_backend(classified, t
 
 def test_the_backends_are_those_of_the_library_and_of_the_config():
     keys = schema()["properties"]["alignment"]["properties"]
-    assert list(BACKENDS) == list(backends.BACKENDS) == keys["backend"]["enum"]
+    assert list(backends.BACKENDS) == keys["backend"]["enum"]
 
 
 def test_a_model_of_other_alignments_than_local_ones(classified, trained, tmp_path):
@@ -68,7 +67,7 @@ def test_a_model_of_other_alignments_than_local_ones(classified, trained, tmp_pa
     replace(trained.model, scheme=replace(trained.model.scheme, mode="global")).save(path)
     by_default = classified(path, trained.fasta)
     assert by_default != classified(trained.path, trained.fasta)
-    for backend in BACKENDS:
+    for backend in backends.BACKENDS:
         assert classified(path, trained.fasta, "--backend", backend) == by_default
 
 

@@ -65,11 +65,11 @@ PLACES = [
 
 @pytest.mark.parametrize("place", PLACES)
 def test_paths_that_something_takes_otherwise(place):
-    for path, message in FAULTS:
+    for path, message in FAULTS if place == "results" else FAULTS[::4]:
         with pytest.raises(InputError, match=rf"my\.yaml: {place}: .*{message}") as caught:
             complete_configuration(with_path(place, path), "my.yaml")
         assert "\n" not in str(caught.value)
-    for path in FINE:
+    for path in FINE if place == "data" else FINE[::4]:
         complete_configuration(with_path(place, path), "my.yaml")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from kreinflow.alignment.backends import backend_named
+from kreinflow.alignment.backends import BACKENDS, backend_named
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import limited
 from kreinflow.base.wording import plural
@@ -27,9 +27,6 @@ from kreinflow.commands.arguments import (
 )
 from kreinflow.commands.outputs import output, refuse_one_file
 from kreinflow.files.tables import table_text
-
-BACKENDS = ("auto", "parasail")
-"""Those of :mod:`kreinflow.alignment.backends`, which is slow to import; the default first."""
 
 FEW = 100
 """Records of which the start is much of the time, so it is not told by the record."""
@@ -54,8 +51,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_scoring_arguments(parser)
     parser.add_argument(
         "--backend",
-        choices=BACKENDS,
-        default=BACKENDS[0],
+        choices=list(BACKENDS),
+        default="auto",
         help="what aligns: auto, the fastest way that is exact, checked by parasail (default), or "
         "parasail alone; the result does not depend on it, either",
     )
