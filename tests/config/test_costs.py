@@ -266,3 +266,15 @@ def test_costs_of_results_are_by_what_is_there(tmp_path):
     assert run.of_score == pytest.approx(kernel_seconds({"name": "linear"}, 30), rel=0.05)
     outer = config["datasets"]["mine"]["folds"]["k"]
     assert [*run.tested.values()] == [1 / outer] * outer + [0.0]
+    assert run.training(selector, "r0f0").on(1) > 0
+
+
+def test_a_table_of_one_fold_leaves_records_to_train_on(tmp_path):
+    (tmp_path / "folds.tsv").write_text("id\tfold\na\tx\nb\ttrain\n")
+    config = configuration(fasta_source())
+    config |= {"data": str(tmp_path), "unknown": {}}
+    config["datasets"]["mine"]["folds"] = {"method": "table", "table": "folds.tsv"}
+    run = RunCosts(DatasetPlan(complete_configuration(config), "mine"), statistics([50] * 4, 100))
+    assert run.tested == {"r0f0": 0.5, "all": 0.0}
+    (selector,) = run.plan.selectors
+    assert run.training(selector, "r0f0").on(1) > 0

@@ -91,7 +91,7 @@ class RunCosts:
         self.of_score = of_score
         if tested is None:
             outer, repeats = plan.folds[:-1], plan.settings["folds"].get("repeats", 1)
-            tested = dict.fromkeys(outer, repeats / len(outer) if outer else 0.0)
+            tested = dict.fromkeys(outer, min(0.5, repeats / max(1, len(outer))))
         self.tested = {**tested, ALL: 0.0}
         # A record with several labels is in the size of each class.
         counted = statistics.get("labels_per_record") or statistics["class_sizes"]
