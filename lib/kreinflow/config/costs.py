@@ -92,7 +92,7 @@ class RunCosts:
         if tested is None:
             outer, repeats = plan.folds[:-1], plan.settings["folds"].get("repeats", 1)
             tested = dict.fromkeys(outer, min(0.5, repeats / max(1, len(outer))))
-        self.tested = {**tested, ALL: 0.0}
+        self.tested: dict[str, float] = {**tested, ALL: 0.0}
         # A record with several labels is in the size of each class.
         counted = statistics.get("labels_per_record") or statistics["class_sizes"]
         self.n, self.classes = float(sum(counted.values())), len(statistics["class_sizes"])
@@ -183,8 +183,7 @@ class RunCosts:
         if self.plan.config["unknown"] is None or not self.has_evalues:
             return 0.0
         (n, tested), m = self._part(fold), self.landmarks(selector, fold)
-        sample = self._sample(n)
-        pairs = (sample + min(sample, LEFT_OUT)) * NEAREST + tested * MORE
+        pairs = (self._sample(n) + min(self._sample(n), LEFT_OUT)) * NEAREST + tested * MORE
         # Those with records that are landmarks are known.
         return (1 - m / n) * pairs + _rule_pairs(m)
 
