@@ -34,55 +34,45 @@ rule list_candidates:
         "../scripts/candidates.py"
 
 
-rule align_class_scores:
-    input:
-        unpack(dataset_files),
-        candidates=f"{HERE}/candidates.tsv",
-    output:
-        f"{HERE}/alignment/class_scores.{{block}}.json",
-    log:
-        f"{HERE}/logs/class_scores.{{block}}.log",
-    benchmark:
-        f"{HERE}/times/class_scores.{{block}}.tsv"
-    conda:
-        "../envs/alignment.yaml"
-    threads: CONFIG["alignment"]["threads"]
-    resources:
-        **asks("align_class_scores", lambda w, _: costs(w).block("class_scores")),
-        alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
-    params:
-        **given("scoring data backend seed"),
-        blocks=len(BLOCKS),
-        columns="candidates",
-        code=code("alignment.py"),
-    script:
-        "../scripts/alignment.py"
+# What is aligned for each stage, and what says so.
+ALIGNED = {
+    "class_scores": ("candidates", {"candidates": f"{HERE}/candidates.tsv"}),
+    "columns": (
+        "landmarks",
+        {
+            "class_scores": lambda wildcards: plan(wildcards).blocks("class_scores"),
+            "landmarks": landmark_tables,
+        },
+    ),
+}
 
+for _stage, (_columns, _files) in ALIGNED.items():
 
-rule align_columns:
-    input:
-        unpack(dataset_files),
-        class_scores=lambda wildcards: plan(wildcards).blocks("class_scores"),
-        landmarks=landmark_tables,
-    output:
-        f"{HERE}/alignment/columns.{{block}}.json",
-    log:
-        f"{HERE}/logs/columns.{{block}}.log",
-    benchmark:
-        f"{HERE}/times/columns.{{block}}.tsv"
-    conda:
-        "../envs/alignment.yaml"
-    threads: CONFIG["alignment"]["threads"]
-    resources:
-        **asks("align_columns", lambda w, _: costs(w).block("columns")),
-        alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
-    params:
-        **given("scoring data backend seed"),
-        blocks=len(BLOCKS),
-        columns="landmarks",
-        code=code("alignment.py"),
-    script:
-        "../scripts/alignment.py"
+    rule:
+        name:
+            f"align_{_stage}"
+        input:
+            unpack(dataset_files),
+            **_files,
+        output:
+            f"{HERE}/alignment/{_stage}.{{block}}.json",
+        log:
+            f"{HERE}/logs/{_stage}.{{block}}.log",
+        benchmark:
+            f"{HERE}/times/{_stage}.{{block}}.tsv"
+        conda:
+            "../envs/alignment.yaml"
+        threads: CONFIG["alignment"]["threads"]
+        resources:
+            **asks(f"align_{_stage}", lambda w, _, stage=_stage: costs(w).block(stage)),
+            alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
+        params:
+            **given("scoring data backend seed"),
+            blocks=len(BLOCKS),
+            columns=_columns,
+            code=code("alignment.py"),
+        script:
+            "../scripts/alignment.py"
 
 
 rule gather_columns:

@@ -2,6 +2,11 @@
 # needs: the summary of the data set, folds, predictions, model tables
 # makes: evaluation/*.tsv (see docs/files.md), evaluation/predictions.tsv.gz, evaluation/models.tsv
 
+MEASURED = [
+    *("metrics", "summary", "comparison", "per_class", "confusion", "reject_curve"),
+    *("calibration", "coverage", "errors", "accepted", "rejected", "best_hit"),
+]
+
 
 rule evaluate:
     input:
@@ -10,20 +15,9 @@ rule evaluate:
         predictions=lambda wildcards: plan(wildcards).of_folds("predictions", "tsv.gz"),
         models=lambda wildcards: plan(wildcards).of_folds("models", "tsv"),
     output:
+        **{name: f"{HERE}/evaluation/{name}.tsv" for name in MEASURED},
         predictions=f"{HERE}/evaluation/predictions.tsv.gz",
         models=f"{HERE}/evaluation/models.tsv",
-        metrics=f"{HERE}/evaluation/metrics.tsv",
-        summary=f"{HERE}/evaluation/summary.tsv",
-        comparison=f"{HERE}/evaluation/comparison.tsv",
-        per_class=f"{HERE}/evaluation/per_class.tsv",
-        confusion=f"{HERE}/evaluation/confusion.tsv",
-        reject_curve=f"{HERE}/evaluation/reject_curve.tsv",
-        calibration=f"{HERE}/evaluation/calibration.tsv",
-        coverage=f"{HERE}/evaluation/coverage.tsv",
-        errors=f"{HERE}/evaluation/errors.tsv",
-        accepted=f"{HERE}/evaluation/accepted.tsv",
-        rejected=f"{HERE}/evaluation/rejected.tsv",
-        best_hit=f"{HERE}/evaluation/best_hit.tsv",
     log:
         f"{HERE}/logs/evaluation.log",
     benchmark:

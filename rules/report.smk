@@ -4,19 +4,7 @@
 #        report.html, report.txt, config.yaml (complete: `kreinflow report` reads it),
 #        ro-crate-metadata.json, workflow.smk (the Snakefile, which the crate names)
 
-FIGURES = [
-    "classes",
-    "landmarks",
-    "spectrum",
-    "map",
-    "comparison",
-    "confusion",
-    "alignments",
-    "reject",
-    "calibration",
-    "sets",
-    "times",
-]
+FIGURES = "classes landmarks spectrum map comparison confusion alignments reject calibration sets times".split()
 
 
 rule map_landmarks:
