@@ -301,7 +301,7 @@ def test_fits_of_inner_folds_choose_landmarks_from_their_own_records(monkeypatch
         return choose(learner, problem, fits, rank, forks)
 
     monkeypatch.setattr("kreinflow.fitting.training.choose", noted)
-    monkeypatch.setattr("kreinflow.estimators.base.inner_partition", lambda *_: fold_of)
+    monkeypatch.setattr("kreinflow.fitting.pipeline.inner_partition", lambda *_: fold_of)
     for labels in (y, np.where(fold_of == 0, 3 - y, y)):
         KreinClassifier(**GAUSSIAN).fit(X, labels)
     np.testing.assert_array_equal(*seen)

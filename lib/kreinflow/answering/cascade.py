@@ -70,8 +70,6 @@ class Cascade(ModelPart):
 
     Parameters
     ----------
-    transform : ScoreTransform
-        What the machines see scores through: that of the first stage.
     evidence : ScoreTransform
         What the nearest records are weighed by; see
         :meth:`~kreinflow.alignment.transforms.ScoreTransform.evidence`.
@@ -80,12 +78,6 @@ class Cascade(ModelPart):
     weights : tuple of ndarray
         Of each level: 1 of the first, :data:`NEAREST_WEIGHTS` of each step,
         :data:`PAIR_WEIGHTS` of the pairs, if there are machines.
-    likeliest : int
-        Classes at most whose members the level of pairs asks.
-    threshold : float
-        An object goes up while its largest probability is below it.
-    temperature, reject_threshold : float
-        Of the answers of all levels together.
     about : dict
         What was asked for, and what the inner folds said.
     """
@@ -93,14 +85,14 @@ class Cascade(ModelPart):
     needs: ClassVar = "records"
 
     records: Records
-    transform: ScoreTransform
+    transform: ScoreTransform  # what the machines see scores through: that of the first stage
     evidence: ScoreTransform
     steps: tuple[int, ...]
     weights: tuple[FloatArray, ...]
     machines: PairMachines | None
-    likeliest: int
-    threshold: float
-    temperature: float
+    likeliest: int  # classes at most whose members the level of pairs asks
+    threshold: float  # an object goes up while its largest probability is below it
+    temperature: float  # of the answers of all levels together
     reject_threshold: float
     about: dict[str, Any] = field(default_factory=dict)
 
@@ -264,15 +256,11 @@ class LevelAnswers(NamedTuple):
     ----------
     probabilities : ndarray of shape (n, n_classes)
         Of an object that does not get there, or can ask no record there: those of the level before.
-    alignments : ndarray of shape (n,)
-        So far, beyond the landmarks.
-    reached : ndarray of shape (n,), bool
-        Whether the object has asked records there.
     """
 
     probabilities: FloatArray
-    alignments: IntArray
-    reached: NDArray[np.bool_]
+    alignments: IntArray  # (n,): so far, beyond the landmarks
+    reached: NDArray[np.bool_]  # (n,): whether the object has asked records there
 
 
 def followed(

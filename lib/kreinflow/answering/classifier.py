@@ -65,12 +65,6 @@ class LandmarkClassifier(State):
 
     Parameters
     ----------
-    landmark_classes : ndarray of shape (n_landmarks,)
-        Codes of the landmarks' classes.
-    landmark_self_scores, landmark_lengths : ndarray of shape (n_landmarks,)
-        What the transform needs of the landmarks.
-    centring : LandmarkCentring or None
-        For squared dissimilarities.
     lift : Lift or None
         If there is one, the decision sees the kernel with its inducing points in place of k(x).
     reject_threshold : float
@@ -88,11 +82,11 @@ class LandmarkClassifier(State):
 
     classes: tuple[str, ...]
     decision: Decision
-    landmark_classes: IntArray
+    landmark_classes: IntArray  # (n_landmarks,): codes of the landmarks' classes
     transform: ScoreTransform
-    landmark_self_scores: FloatArray
-    landmark_lengths: FloatArray
-    centring: LandmarkCentring | None
+    landmark_self_scores: FloatArray  # (n_landmarks,): what the transform needs of the landmarks
+    landmark_lengths: FloatArray  # (n_landmarks,)
+    centring: LandmarkCentring | None  # for squared dissimilarities
     temperature: float
     reject_threshold: float
     about: dict[str, Any] = field(default_factory=dict)
@@ -181,9 +175,7 @@ class LandmarkClassifier(State):
         """Return a query with what the first stage makes of it."""
         if isinstance(query, Decided):
             return query
-        known = query.scores, query.self_scores, query.lengths, query.objects, query.ask
-        rows, decisions = self.landmark_rows(query), self.decision_function(query)
-        return Decided(*known, rows=rows, decisions=decisions)
+        return query.decided(self.landmark_rows(query), self.decision_function(query))
 
     def decision_rows(self, query: Query) -> FloatArray:
         """Return what the decision looks at: k(x), or of a lift the kernel with its p points.

@@ -27,8 +27,6 @@ class ForkTemperatures(State):
 
     Parameters
     ----------
-    temperature : float
-        T.
     of_forks : ndarray of shape (n_forks,)
         :math:`T_v` of each fork v.
 
@@ -47,7 +45,7 @@ class ForkTemperatures(State):
     """
 
     forks: Forks
-    temperature: float
+    temperature: float  # T
     of_forks: FloatArray
 
     @classmethod

@@ -98,15 +98,13 @@ class Calibration(ModelPart):
 
     Parameters
     ----------
-    counts : ndarray of shape (n_classes,)
-        Records of each class.
     conformity : ndarray of shape (n,)
         The :func:`nonconformity` of each record's own class: class by class, growing in each.
     wrong : ndarray of shape (n_wrong,)
         The largest probability of each record that is predicted wrong, growing.
     """
 
-    counts: IntArray
+    counts: IntArray  # (n_classes,): records of each class
     conformity: FloatArray
     wrong: FloatArray
 

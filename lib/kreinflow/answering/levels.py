@@ -43,23 +43,14 @@ class Levels(ModelPart):
     level d. Thresholds are above one half and do not shrink with the level. So at most one node of
     a level comes up to its threshold, all nodes above it do, and a walk down from the root
     to the likeliest child meets them in turn.
-
-    Parameters
-    ----------
-    separator : str
-        Of the levels of a label.
-    back_off : float
-        The least probability of a node; above one half, below 1.
-    thresholds : ndarray of shape (n_levels,)
-        Of level 1, 2, ...; none is below ``back_off``.
     """
 
     needs: ClassVar = "classes"
 
     tree: Tree
-    separator: str
-    back_off: float
-    thresholds: FloatArray
+    separator: str  # of the levels of a label
+    back_off: float  # the least probability of a node; above one half, below 1
+    thresholds: FloatArray  # (n_levels,): of level 1, 2, ...; none is below ``back_off``
 
     @classmethod
     def of(cls, classes: Sequence[str], separator: str, back_off: float) -> "Levels":

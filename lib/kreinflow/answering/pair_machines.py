@@ -49,18 +49,14 @@ class PairMachines(State):
 
     Parameters
     ----------
-    pairs : ndarray of shape (n_pairs, 2)
-        Codes of the classes, the lower one first; rows are sorted.
     member_weights : ndarray of shape (sum of members,)
         Of all machines, one after the other: for the records of both classes in their order.
-    landmark_weights : ndarray of shape (n_pairs, n_landmarks)
-    intercepts : ndarray of shape (n_pairs,)
     """
 
-    pairs: IntArray
+    pairs: IntArray  # (n_pairs, 2): codes of the classes, the lower one first; rows are sorted
     member_weights: FloatArray
-    landmark_weights: FloatArray
-    intercepts: FloatArray
+    landmark_weights: FloatArray  # (n_pairs, n_landmarks)
+    intercepts: FloatArray  # (n_pairs,)
 
     def members(self, classes: IntArray, pair: int) -> IntArray:
         """Return the places of the records of both classes, whose codes are ``classes``."""

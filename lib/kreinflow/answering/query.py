@@ -19,18 +19,14 @@ class Query:
     ----------
     scores : ndarray of shape (n, n_landmarks)
         As aligned or measured, dissimilarities squared; not transformed.
-    self_scores, lengths : ndarray of shape (n,)
-        Of sequences; zeros for others, which no transform asks for.
-    objects : Viewed or None
-        The objects as views see them.
     ask : callable or None
         Scores the objects, by their places, with training records; None if there is none to score.
     """
 
     scores: NDArray[Any]
-    self_scores: FloatArray
-    lengths: FloatArray
-    objects: Viewed | None = None
+    self_scores: FloatArray  # (n,): of sequences; zeros for others, which no transform asks for
+    lengths: FloatArray  # (n,)
+    objects: Viewed | None = None  # the objects as views see them
     ask: Ask | None = None
 
     @classmethod
@@ -46,6 +42,11 @@ class Query:
     def take(self, places: IntArray) -> "Query":
         """Return some of the objects."""
         return Query(*self._taken(places))
+
+    def decided(self, rows: FloatArray, decisions: FloatArray) -> "Decided":
+        """Return the query with what a first stage made of it."""
+        known = self.scores, self.self_scores, self.lengths, self.objects, self.ask
+        return Decided(*known, rows=rows, decisions=decisions)
 
     def _taken(self, places: IntArray) -> tuple[Any, ...]:
         ask = self.ask
@@ -65,17 +66,10 @@ class Query:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Decided(Query):
-    """A query after the first stage of a model.
+    """A query after the first stage of a model."""
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, n_landmarks)
-        Transformed scores.
-    decisions : ndarray of shape (n, n_classes)
-    """
-
-    rows: FloatArray
-    decisions: FloatArray
+    rows: FloatArray  # (n, n_landmarks): transformed scores
+    decisions: FloatArray  # (n, n_classes)
 
     def take(self, places: IntArray) -> "Decided":
         """Return some of the objects."""

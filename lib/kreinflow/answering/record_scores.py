@@ -31,22 +31,15 @@ class Records(State):
 
     Parameters
     ----------
-    index : Lift
-        Its points are the records, in the space in which the nearest are found.
-    classes : ndarray of shape (n_records,)
-        Codes of their classes.
-    rows : ndarray of shape (n_records,)
-        Their distinct rows in the training data.
-    self_scores, lengths : ndarray of shape (n_records,)
     landmarks : ndarray of shape (n_landmarks,)
         The places of the landmarks among the records, -1 for one that is not there.
     """
 
-    index: Lift
-    classes: IntArray
-    rows: IntArray
-    self_scores: FloatArray
-    lengths: FloatArray
+    index: Lift  # its points are the records, in the space in which the nearest are found
+    classes: IntArray  # (n_records,): codes of their classes
+    rows: IntArray  # (n_records,): their distinct rows in the training data
+    self_scores: FloatArray  # (n_records,)
+    lengths: FloatArray  # (n_records,)
     landmarks: IntArray
 
     def __len__(self) -> int:

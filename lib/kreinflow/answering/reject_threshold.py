@@ -34,8 +34,6 @@ class RejectRule:
         See :func:`reject_threshold`. It is not looked at if there is a coverage.
     coverage : float, optional
         See :func:`coverage_threshold`.
-    confidence : float or None
-        Goes with the error.
 
     Raises
     ------
@@ -45,7 +43,7 @@ class RejectRule:
 
     error: float | None
     coverage: float | None = None
-    confidence: float | None = 0.9
+    confidence: float | None = 0.9  # goes with the error
 
     def __post_init__(self) -> None:
         if self.coverage is None and (self.error is None or self.confidence is None):

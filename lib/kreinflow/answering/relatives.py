@@ -74,12 +74,6 @@ class Relatives(ModelPart):
 
     Parameters
     ----------
-    evidence : ScoreTransform
-        Of E-values.
-    null : NoRelative or None
-        None if the rule is off.
-    strangeness : Strangeness or None
-        None if p-values were not asked for.
     sure_threshold : float or None
         The reject threshold of (h + p) / 2, with the largest probability p, and h = 1 of an
         overwhelming hit, else 0; None if hits do not count.
@@ -91,9 +85,9 @@ class Relatives(ModelPart):
     needs: ClassVar = "records"
 
     records: Records
-    evidence: ScoreTransform
-    null: NoRelative | None = None
-    strangeness: Strangeness | None = None
+    evidence: ScoreTransform  # of E-values
+    null: NoRelative | None = None  # None if the rule is off
+    strangeness: Strangeness | None = None  # None if p-values were not asked for
     sure_threshold: float | None = None
     needed: FloatArray | None = None
 

@@ -20,14 +20,12 @@ class Several(State):
 
     Parameters
     ----------
-    slopes, intercepts : ndarray of shape (n_labels,)
-        a, above 0, and b.
     thresholds : ndarray of shape (n_labels,)
         t, above 0 and below 1. See :func:`f1_threshold`.
     """
 
-    slopes: FloatArray
-    intercepts: FloatArray
+    slopes: FloatArray  # (n_labels,): a, above 0, and b
+    intercepts: FloatArray  # (n_labels,)
     thresholds: FloatArray
 
     @classmethod
@@ -122,22 +120,10 @@ def f1_threshold(logits: FloatArray, having: NDArray[np.bool_]) -> float:
 def held_out_figures(
     decisions: FloatArray, memberships: NDArray[np.bool_], folds: IntArray
 ) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Return how good out-of-fold predictions are whose thresholds know nothing of their fold.
+    """Return which rows have all labels right, and the mean log loss over the labels of each.
 
-    The calibration and the thresholds of each inner fold are those that the other folds give.
-
-    Parameters
-    ----------
-    decisions : ndarray of shape (n, n_labels)
-    memberships : ndarray of shape (n, n_labels), bool
-    folds : ndarray of shape (n,)
-
-    Returns
-    -------
-    ndarray of shape (n,), bool
-        The rows all of whose labels are right: those that they have, and no others.
-    ndarray of shape (n,)
-        The mean log loss over the labels.
+    The calibration and the thresholds of each inner fold are those that the other folds give:
+    ``decisions`` and ``memberships``, of shape (n, n_labels), are of records that were held out.
     """
     right, losses = np.zeros(len(folds), dtype=bool), np.empty(len(folds))
     for fold in np.unique(folds):

@@ -65,13 +65,11 @@ class Strangeness(State):
     of_landmarks, of_nearest : ndarray of shape (N, 3)
         :func:`strange` of the records that calibrate, by the landmarks alone with the probability
         of the first stage; and by the landmarks and the nearest records with that of the answer.
-    false_alarms : float
-        Objects with a p-value of at most this are unknown.
     """
 
     of_landmarks: FloatArray
     of_nearest: FloatArray
-    false_alarms: float
+    false_alarms: float  # objects with a p-value of at most this are unknown
 
     def __len__(self) -> int:
         """Return the number of records that calibrate."""

@@ -34,21 +34,12 @@ class Searched:
     The best is the one of the highest raw score s_ij, of squared dissimilarities the lowest. Of
     equal scores it is the one of the highest :math:`s_{ij} / \sqrt{s_{ii} s_{jj}}`, or 0 where
     nothing can be divided by, then of the least digest, then of the first class.
-
-    Parameters
-    ----------
-    columns : Landmarks
-        All columns of the run that are training records of the fold.
-    rows : ndarray of shape (n,)
-        The distinct rows of the records that are tested.
-    ranks : ndarray of shape (n_distinct,)
-        The place of the digest of each distinct row among all digests.
     """
 
-    columns: Landmarks
+    columns: Landmarks  # all columns of the run that are training records of the fold
     part: TrainingPart
-    rows: IntArray
-    ranks: IntArray
+    rows: IntArray  # (n,): the distinct rows of the records that are tested
+    ranks: IntArray  # (n_distinct,): the place of the digest of each distinct row among all digests
 
     @cached_property
     def best(self) -> FloatArray:

@@ -22,18 +22,10 @@ THRESHOLDS = (0.0, *(1 / (1 + np.exp(-np.linspace(-1, 12, 157)))).tolist(), 2.0)
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a cascade is to keep to.
+    """What a cascade is to keep to."""
 
-    Parameters
-    ----------
-    loss : float or None
-        Accuracy that may be lost against asking all.
-    alignments : float or None
-        Or the mean number of alignments for a query.
-    """
-
-    loss: float | None = None
-    alignments: float | None = None
+    loss: float | None = None  # accuracy that may be lost against asking all
+    alignments: float | None = None  # or the mean number of alignments for a query
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> "Wanted":

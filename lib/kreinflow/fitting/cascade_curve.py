@@ -24,19 +24,11 @@ quantiles of the largest probabilities at the levels that go on."""
 
 @dataclass(frozen=True, eq=False)
 class CascadeCurve:
-    """Objects that went up all levels, whatever their probabilities are.
-
-    Parameters
-    ----------
-    levels : sequence of LevelAnswers
-        The first stage first.
-    base : int
-        The alignments of an object before it asks any record.
-    """
+    """Objects that went up all levels, whatever their probabilities are."""
 
     cascade: Cascade
-    levels: Sequence[LevelAnswers]
-    base: int
+    levels: Sequence[LevelAnswers]  # the first stage first
+    base: int  # the alignments of an object before it asks any record
 
     @classmethod
     def joined(

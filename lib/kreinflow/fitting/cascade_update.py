@@ -12,22 +12,13 @@ from kreinflow.base.numerics import FloatArray, IntArray
 
 
 def with_more_records(cascade: Cascade, records: Records, codes: IntArray, scale: float) -> Cascade:
-    r"""Return a cascade that asks more records.
+    r"""Return a cascade that asks more records; those that it asks so far come first.
 
     Levels, thresholds, machines and weights stay. Two things follow the first stage, which was
-    trained again. The weight of its decision f is multiplied by ``scale``, the quotient of its
-    temperatures: so :math:`w f` keeps its unit. And a machine gives new members of its classes, and
-    new landmarks, the weight 0. No machine votes for a class that is new.
-
-    Parameters
-    ----------
-    records : Records
-        All of them; those that the cascade asks so far come first, in their order, and so do the
-        landmarks.
-    codes : ndarray of shape (n_classes_before,)
-        The code that each class has now. Their order is the same.
-    scale : float
-        The temperature of the first stage before, in units of that now.
+    trained again. The weight of its decision f is multiplied by ``scale``, its temperature before
+    in units of that now: so :math:`w f` keeps its unit. And a machine gives new members of its
+    classes, and new landmarks, the weight 0. No machine votes for a class that is new. ``codes``
+    has the code that each class has now; their order is the same.
 
     Raises ValueError if the first records or landmarks are others.
     """

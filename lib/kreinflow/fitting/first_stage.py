@@ -33,10 +33,6 @@ class TrainingData:
 
     Parameters
     ----------
-    fits : InnerFits
-        Those of the inner folds, which recipes share.
-    seed : int
-        For the learners that draw.
     liftings : callable, optional
         Returns the lifting of a recipe that has one.
     cache : ScoreCache, optional
@@ -55,9 +51,9 @@ class TrainingData:
 
     landmarks: Landmarks
     part: TrainingPart
-    fits: InnerFits
+    fits: InnerFits  # those of the inner folds, which recipes share
     reject: RejectRule
-    seed: int
+    seed: int  # for the learners that draw
     liftings: Callable[[Mapping[str, Any]], Lifting] | None = None
     cache: ScoreCache | None = None
     evidence: ScoreTransform | None = None
@@ -112,28 +108,18 @@ class OutOfFold:
 
 @dataclass(frozen=True, eq=False)
 class FirstStage:
-    """A trained first stage, and what the parts above it are learned from.
-
-    Parameters
-    ----------
-    kernel : LandmarkKernel
-        Of the scores.
-    choice : mapping
-        The hyper-parameters.
-    decisions : ndarray of shape (n_measured, n_classes)
-        For the records that are held out once.
-    """
+    """A trained first stage, and what the parts above it are learned from."""
 
     data: TrainingData
     recipe: Mapping[str, Any]
     classifier: LandmarkClassifier
-    kernel: LandmarkKernel
+    kernel: LandmarkKernel  # of the scores
     machine: Learner
     problem: Problem
-    choice: Choice
+    choice: Choice  # the hyper-parameters
     fitted: Fitted
     calibrator: Calibrator
-    decisions: FloatArray
+    decisions: FloatArray  # (n_measured, n_classes): for the records that are held out once
     lift: RecipeLift | None
 
     @property

@@ -28,7 +28,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.fitting.cascade_choice import Plan, Wanted, chosen
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold
-from kreinflow.fitting.record_index import records_of
+from kreinflow.fitting.record_index import records_of, row_query
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks
 
 STEPS = (10, 20, 50, 100, 200, 500, 1000)
@@ -227,15 +227,9 @@ class CascadeFit:
     ) -> Decided:
         """Return the query of training records, by their places, that asks others."""
         rows = self.first.data.part.rows[held]
-        return Decided(
-            np.asarray(landmarks.scores[rows]),
-            landmarks.self_scores[rows],
-            landmarks.lengths[rows],
-            self.first.index.lifting.objects.take(rows),
-            self.cache.of_rows(rows, records.rows),
-            rows=np.asarray(kernel.C[held]),
-            decisions=decisions,
-        )
+        ask, objects = self.cache.of_rows(rows, records.rows), self.first.index.lifting.objects
+        query = row_query(landmarks, rows, objects, ask)
+        return query.decided(np.asarray(kernel.C[held]), decisions)
 
 
 @dataclass(frozen=True, eq=False)

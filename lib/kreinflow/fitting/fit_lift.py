@@ -69,24 +69,16 @@ class Lifting:
 
     Parameters
     ----------
-    objects : Viewed
-        All distinct rows as views see them.
-    views : mapping
-        ``views`` of the recipe.
-    settings : mapping
-        ``lift`` of the recipe.
     keys : ndarray of shape (n_distinct,), uint64
         A number for each distinct row, from its digest: those of the smallest keys are drawn.
-    letters : str
-        Of the sequences, for words.
     """
 
-    objects: Viewed
+    objects: Viewed  # all distinct rows as views see them
     part: TrainingPart
-    views: Mapping[str, Any]
-    settings: Mapping[str, Any]
+    views: Mapping[str, Any]  # ``views`` of the recipe
+    settings: Mapping[str, Any]  # ``lift`` of the recipe
     keys: NDArray[np.uint64]
-    letters: str = ""
+    letters: str = ""  # of the sequences, for words
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -311,20 +303,11 @@ class Lifting:
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """What widths gave on records that were held out.
+    """What widths gave on records that were held out."""
 
-    Parameters
-    ----------
-    right : ndarray of shape (n_tries, n), bool
-    losses : ndarray of shape (n_tries, n)
-        Mean squared errors.
-    folds : ndarray of shape (n,)
-        -1 of records that are not held out.
-    """
-
-    right: NDArray[np.bool_]
-    losses: FloatArray
-    folds: IntArray
+    right: NDArray[np.bool_]  # (n_tries, n)
+    losses: FloatArray  # (n_tries, n): mean squared errors
+    folds: IntArray  # (n,): -1 of records that are not held out
 
     @classmethod
     def none(cls, n_tries: int, folds: IntArray) -> "Trials":
@@ -345,14 +328,12 @@ class TriedWidths:
 
     Parameters
     ----------
-    tries : sequence of mappings
-        Widths by view, the preferred first.
     trials : mapping
         What they gave: of all records by None, and by each inner fold what they gave on the others
         if nothing was learned from its records either.
     """
 
-    tries: Sequence[Widths]
+    tries: Sequence[Widths]  # widths by view, the preferred first
     trials: Mapping[int | None, Trials]
 
     def best(self, without: int | None = None) -> Widths:

@@ -30,7 +30,7 @@ from kreinflow.answering.unknown_pvalue import Strangeness, evidence_needed, str
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tiles
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold
 from kreinflow.fitting.fit_cascade import CascadeFit, sample_size
-from kreinflow.fitting.record_index import places_of, records_of
+from kreinflow.fitting.record_index import places_of, records_of, row_query
 from kreinflow.fitting.strangers import Strangers
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.views.lift import SCORES, Lift
@@ -81,13 +81,7 @@ def asked_records(
     scores = np.empty((len(rows), classifier.n_landmarks), dtype=np.float32)
     for tile in tiles(len(rows)):
         own = rows[tile]
-        scores[tile] = classifier.landmark_rows(
-            Query(
-                np.asarray(landmarks.scores[own]),
-                landmarks.self_scores[own],
-                landmarks.lengths[own],
-            )
-        )
+        scores[tile] = classifier.landmark_rows(row_query(landmarks, own))
     own_objects = objects.take(rows)
     if lift is None:
         index = Lift("gaussian", {SCORES: 1.0}, None, scores, own_objects)
@@ -98,24 +92,14 @@ def asked_records(
 
 @dataclass(frozen=True, eq=False)
 class Relating:
-    """What tells of relatives and strangers, for one classifier.
-
-    Parameters
-    ----------
-    objects : Viewed
-        All distinct rows.
-    evidence : ScoreTransform
-        Of E-values.
-    cache : ScoreCache
-        Of the distinct rows, and behind them the strangers, with each other.
-    """
+    """What tells of relatives and strangers, for one classifier."""
 
     landmarks: Landmarks
     part: TrainingPart
-    objects: Viewed
-    evidence: ScoreTransform
+    objects: Viewed  # all distinct rows
+    evidence: ScoreTransform  # of E-values
     strangers: Strangers
-    cache: ScoreCache
+    cache: ScoreCache  # of the distinct rows, and behind them the strangers, with each other
 
     def related(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
         """Return a classifier that rejects what has no relative.
@@ -168,8 +152,7 @@ class Relating:
         self, classifier: LandmarkClassifier, records: Records, numbers: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return T of some of the strangers."""
-        query = classifier.decided(self._query(classifier, records, numbers))
-        return _evidence(RecordScores(records, query, self.evidence, self.evidence))
+        return self._evidence(classifier, records, self._query(classifier, records, numbers))
 
     def _evidence_of_known(
         self, classifier: LandmarkClassifier, records: Records
@@ -178,29 +161,26 @@ class Relating:
         rows, landmarks = np.unique(self.strangers.sources), self.landmarks
         groups = np.unique(self.part.groups, return_inverse=True)[1]
         own, others = (groups[places_of(of, self.part.rows)] for of in (rows, records.rows))
-        query = Query(
-            np.asarray(landmarks.scores[rows]),
-            landmarks.self_scores[rows],
-            landmarks.lengths[rows],
-            self.objects.take(rows) if classifier.looks_at_objects else None,
-            self.cache.of_rows(rows, records.rows),
+        objects = self.objects if classifier.looks_at_objects else None
+        query = row_query(landmarks, rows, objects, self.cache.of_rows(rows, records.rows))
+        return self._evidence(classifier, records, query, (own, others))
+
+    def _evidence(
+        self,
+        classifier: LandmarkClassifier,
+        records: Records,
+        query: Query,
+        besides: tuple[IntArray, IntArray] | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return T over the landmarks and a few of the nearest records, and more of them."""
+        scores = RecordScores(records, classifier.decided(query), self.evidence, self.evidence)
+        every = np.arange(len(query))
+        scores.rank(every, MORE, besides)
+        near, far = (
+            evidence_mean(scores.resemblance(every, around)[1])
+            for around in (_without(scores.around(every, q), besides) for q in (NEAREST, MORE))
         )
-        decided = classifier.decided(query)
-        scores = RecordScores(records, decided, self.evidence, self.evidence)
-        return _evidence(scores, (own, others))
-
-
-def _evidence(
-    scores: RecordScores, besides: tuple[IntArray, IntArray] | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """Return T of objects over the landmarks and a few of the nearest records, and more of them."""
-    every = np.arange(len(scores.query))
-    scores.rank(every, MORE, besides)
-    found = []
-    for q in (NEAREST, MORE):
-        around = _without(scores.around(every, q), besides)
-        found.append(evidence_mean(scores.resemblance(every, around)[1]))
-    return found[0], found[1]
+        return near, far
 
 
 def _without(around: IntArray, besides: tuple[IntArray, IntArray] | None) -> IntArray:

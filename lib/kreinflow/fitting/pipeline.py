@@ -22,21 +22,11 @@ from kreinflow.views.objects import Viewed
 
 @dataclass(frozen=True, eq=False)
 class LiftSource:
-    """What lifts are made of, beside scores.
+    """What lifts are made of, beside scores."""
 
-    Parameters
-    ----------
-    objects : Viewed
-        All distinct rows as views see them.
-    digests : sequence of str
-        Their names, which inducing points are drawn by.
-    letters : str
-        That sequences are made of, for their words.
-    """
-
-    objects: Viewed
-    digests: Sequence[str]
-    letters: str = ""
+    objects: Viewed  # all distinct rows as views see them
+    digests: Sequence[str]  # their names, which inducing points are drawn by
+    letters: str = ""  # that sequences are made of, for their words
 
     @classmethod
     def of(cls, run: Run, scheme: ScoringScheme | None) -> "LiftSource":

@@ -18,6 +18,7 @@ from kreinflow.answering.several_labels import joined
 from kreinflow.base.numerics import TILE, IntArray, single_threaded, tile_map
 from kreinflow.fitting.best_hits import Hits
 from kreinflow.fitting.cascade_curve import CascadeCurve
+from kreinflow.fitting.record_index import row_query
 from kreinflow.fitting.run import Run
 from kreinflow.krein.landmark_kernel import Landmarks
 from kreinflow.sequences.partition import fold_numbers
@@ -69,13 +70,8 @@ class FoldRecords:
         asked, ask, classifier = self.classifier.records, None, self.classifier
         if self.cache is not None and asked is not None:
             ask = self.hits.heard(self.cache.of_rows(rows, asked.rows), places, asked)
-        return Query(
-            np.asarray(landmarks.scores[rows]),
-            landmarks.self_scores[rows],
-            landmarks.lengths[rows],
-            self.run.objects.take(rows) if classifier.looks_at_objects else None,
-            ask,
-        )
+        objects = self.run.objects if classifier.looks_at_objects else None
+        return row_query(landmarks, rows, objects, ask)
 
     def curve(self) -> CascadeCurve:
         """Return what all levels of the cascade say of the records."""
@@ -165,23 +161,17 @@ class UnknownRecords:
 
     Parameters
     ----------
-    table : DataFrame
-        Columns id, label, row, length, self_score.
     scores : ndarray of shape (n_rows, n_union)
         Of their distinct rows with the union of the landmarks.
-    union : ndarray of shape (n_union,)
-        The rows of these in the data set.
-    objects : Viewed or None
-        The distinct rows as views see them.
     cache : ScoreCache or None
         Scores of the distinct rows, and behind them those of the data set, with each other: for
         classifiers that ask records.
     """
 
-    table: pd.DataFrame
+    table: pd.DataFrame  # columns id, label, row, length, self_score
     scores: NDArray[Any]
-    union: IntArray
-    objects: Viewed | None = None
+    union: IntArray  # (n_union,): the rows of these in the data set
+    objects: Viewed | None = None  # the distinct rows as views see them
     cache: ScoreCache | None = None
 
     def predict(

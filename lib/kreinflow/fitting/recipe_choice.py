@@ -179,24 +179,13 @@ def choose_recipe(
 ) -> str:
     """Return the recipe of the final model: the one asked for, or that of the inner folds.
 
-    Parameters
-    ----------
-    figures : sequence of mappings
-        Rows of :func:`read_figures`, or what
-        :class:`~kreinflow.fitting.training.Trained` says, each with its recipe: of the same
-        training part.
-    order : sequence of str
-        The recipes as the config lists them. Those without a row cannot be chosen.
-    prefer : {"accuracy", "cheap"}
-        accuracy takes the highest inner accuracy, on the records that all were measured on. cheap
-        takes the recipe with the fewest alignments among those that are behind it by one standard
-        error of the difference at most; see :func:`gained`.
+    ``figures`` are rows of :func:`read_figures`, each with its recipe, of the same training part.
+    ``order`` lists the recipes as the config does; those without a row cannot be chosen.
 
-    Returns
-    -------
-    str
-        The highest inner accuracy; among equals the lowest log loss, then the first listed. With
-        cheap the fewest alignments, then the same.
+    ``prefer: accuracy`` takes the highest inner accuracy on the records that all were measured on;
+    among equals the lowest log loss, then the first listed. ``cheap`` takes the recipe with the
+    fewest alignments among those that are behind it by one standard error of the difference at
+    most; see :func:`gained`.
     """
     if wanted is not None:
         return wanted

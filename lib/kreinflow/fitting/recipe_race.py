@@ -29,31 +29,17 @@ def race_table(
     prefer: str,
     wanted: str | None = None,
 ) -> pd.DataFrame:
-    """Return which recipes go on, and why the others do not.
+    """Return which recipes go on, and why the others do not; columns :data:`RACE_COLUMNS`.
 
     A recipe is out if it is behind the best by more than :data:`BEHIND` standard errors; see
     :func:`~kreinflow.fitting.recipe_choice.gained`. With ``prefer: cheap`` it also is if it needs
-    more
-    alignments (the mean for a query) than others that go on, and is not ahead of the best of these
-    by more than one standard error. The best recipe of the part and the one that it prefers go on
-    in any case.
+    more alignments (the mean for a query) than others that go on, and is not ahead of the best of
+    these by more than one standard error. The best recipe of the part, the one that it prefers, and
+    the one ``wanted`` as that of the final model go on in any case.
 
-    Parameters
-    ----------
-    figures : sequence of mappings
-        Of all recipes in the first training part; see
-        :func:`~kreinflow.fitting.recipe_choice.read_figures`.
-    order : sequence of str
-        The recipes as the config lists them.
-    prefer : {"accuracy", "cheap"}
-    wanted : str, optional
-        A recipe that is asked for as that of the final model: it goes on.
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`RACE_COLUMNS`, a row for each recipe. ``behind`` is the inner accuracy of the
-        best less the recipe's, ``standard_error`` that of this difference.
+    ``figures`` are those of all recipes in the first training part, and ``order`` lists the recipes
+    as the config does. ``behind`` is the inner accuracy of the best less the recipe's,
+    ``standard_error`` that of this difference.
     """
     rows = {str(row["recipe"]): row for row in figures}
     right = {name: unpacked(rows[name]) for name in order}

@@ -1,12 +1,14 @@
-"""The training records that a model may ask, with the index that finds the nearest of them."""
+"""Queries of rows of a run, and the training records that they may ask, with an index of them."""
 
 import numpy as np
 
+from kreinflow.answering.query import Query
 from kreinflow.answering.record_scores import Records
-from kreinflow.answering.score_cache import NOBODY
+from kreinflow.answering.score_cache import NOBODY, Ask
 from kreinflow.base.numerics import IntArray
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.views.lift import Lift
+from kreinflow.views.objects import Viewed
 
 
 def records_of(index: Lift, part: TrainingPart, landmarks: Landmarks, places: IntArray) -> Records:
@@ -28,3 +30,16 @@ def places_of(wanted: IntArray, rows: IntArray) -> IntArray:
     at = np.minimum(np.searchsorted(rows, wanted, sorter=order), len(rows) - 1)
     found = order[at]
     return np.where(rows[found] == wanted, found, NOBODY)
+
+
+def row_query(
+    landmarks: Landmarks, rows: IntArray, objects: Viewed | None = None, ask: Ask | None = None
+) -> Query:
+    """Return the query of distinct rows; ``objects`` are all of them, as views see them."""
+    return Query(
+        np.asarray(landmarks.scores[rows]),
+        landmarks.self_scores[rows],
+        landmarks.lengths[rows],
+        None if objects is None else objects.take(rows),
+        ask,
+    )

@@ -106,13 +106,8 @@ class Run:
     ) -> ChooseAgain | None:
         """Return how the landmarks of a fold are chosen without some of its training records.
 
-        ``stage``: of the fold. ``count``: the landmarks that it chose from all training records. Of
-        a budget, the same share of the records that are left is chosen.
-
-        Returns
-        -------
-        callable or None
-            None if other landmarks would cost alignments, or the user named them.
+        Of a budget, the same share of the records that are left is chosen as the ``count`` that
+        were chosen from all. None if others would cost alignments, or the user named them.
         """
         if not self.dataset.payload.free or selector.needs == "table":
             return None

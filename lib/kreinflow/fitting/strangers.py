@@ -22,16 +22,13 @@ class Strangers:
         The distinct rows that they are made of; the first of each half are drawn at random.
     sequences : tuple of bytes
         Those that thresholds rest on, reversed, and as many that are tried: shuffled.
-    self_scores, lengths : ndarray of shape (n,)
-    first : int
-        Their numbers among the sequences that are asked begin here.
     """
 
     sources: IntArray
     sequences: tuple[bytes, ...]
-    self_scores: FloatArray
-    lengths: FloatArray
-    first: int
+    self_scores: FloatArray  # (n,)
+    lengths: FloatArray  # (n,)
+    first: int  # their numbers among the sequences that are asked begin here
 
     @property
     def reversed(self) -> IntArray:
@@ -47,17 +44,11 @@ class Strangers:
 def made_strange(
     sequences: Sequence[bytes], digests: Sequence[str], rows: IntArray, seed: int
 ) -> tuple[IntArray, tuple[bytes, ...]]:
-    """Return sequences that have no relative: :data:`STRANGERS` reversed ones, as many shuffled.
+    """Return sequences that have no relative, and the distinct row that each is made of.
 
-    Where there are fewer training records they come again, shuffled each time.
-
-    ``sequences``, ``digests``: of all distinct rows. ``rows``: those that may be used.
-
-    Returns
-    -------
-    ndarray of shape (2 * STRANGERS,)
-        The row of each.
-    tuple of bytes
+    :data:`STRANGERS` are reversed, as many shuffled. Where there are fewer training records they
+    come again, shuffled each time. ``sequences`` and ``digests`` are those of all distinct rows,
+    and ``rows`` those that may be used.
     """
     own = np.unique(rows)
     keys = hash_keys(seed, "strangers", (digests[row] for row in own))
