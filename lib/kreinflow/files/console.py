@@ -38,11 +38,8 @@ class _Log(io.TextIOBase):
             self._file.write(text.encode("utf-8", "backslashreplace"))
         except OSError as error:
             if self.whole:
-                print(
-                    f"kreinflow: {self._path}: the log is not whole ({error.strerror}).",
-                    file=self._terminal,
-                    flush=True,
-                )
+                said = f"kreinflow: {self._path}: the log is not whole ({error.strerror})."
+                print(said, file=self._terminal, flush=True)
             self.whole = False
         return len(text)
 

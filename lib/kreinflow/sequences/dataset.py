@@ -273,14 +273,9 @@ def read_dataset(folder: Path) -> Dataset:
         own = memberships[np.arange(len(labels)), labels]
         labelled = known and bool((labels >= 0).all() and own.all())
         labelled &= bool(memberships.any(axis=0).all())
-    fits = (
-        labelled
-        and rows.dtype.kind == "i"
-        and _covers(rows, len(digests))
-        and payload.fits(len(digests))
-        and (vectors is None or len(vectors) == len(digests))
-    )
-    if not fits:
+    n = len(digests)
+    fits = payload.fits(n) and (vectors is None or len(vectors) == n)
+    if not (labelled and fits and rows.dtype.kind == "i" and _covers(rows, n)):
         raise InputError(
             f"{folder}: records, distinct rows and summary do not belong together. "
             "Delete the folder and run again."

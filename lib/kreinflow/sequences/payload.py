@@ -105,7 +105,13 @@ class Payload(ABC):
 
     def length_quantiles(self) -> dict[str, float]:
         """Return the quartiles, the ends and the mean of the lengths; empty if not aligned."""
-        return {}
+        names = ("minimum", "lower_quartile", "median", "upper_quartile", "maximum")
+        lengths = self.lengths.tolist()
+        if not any(lengths):
+            return {}
+        values = np.quantile(lengths, (0, 0.25, 0.5, 0.75, 1))
+        quantiles = {name: float(value) for name, value in zip(names, values, strict=True)}
+        return quantiles | {"mean": float(np.mean(lengths))}
 
     @property
     def kernel_settings(self) -> dict[str, Any] | None:
@@ -162,14 +168,6 @@ class Sequences(Payload):
     def lengths(self) -> NDArray[np.int64]:
         """Residues of each row."""
         return np.array([len(s) for s in self.residues], dtype=np.int64)
-
-    def length_quantiles(self) -> dict[str, float]:
-        """See :meth:`Payload.length_quantiles`."""
-        names = ("minimum", "lower_quartile", "median", "upper_quartile", "maximum")
-        lengths = self.lengths.tolist()
-        values = np.quantile(lengths, (0, 0.25, 0.5, 0.75, 1))
-        quantiles = {name: float(value) for name, value in zip(names, values, strict=True)}
-        return quantiles | {"mean": float(np.mean(lengths))}
 
     def texts(self) -> list[str]:
         """Return the sequences."""

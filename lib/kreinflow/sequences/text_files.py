@@ -53,22 +53,19 @@ writes them for its records, a third longer, it stays below the 4,096 of a syste
 
 def check_results(folder: Path) -> None:
     """Refuse a folder of results that cannot be made or written."""
-    if len(os.fsencode(folder.absolute())) > _LONGEST:
-        raise InputError(
-            f"results: {folder}: is a path of more than {_LONGEST} bytes. Set other 'results'."
-        )
+    nearest, fault = folder, ""
     try:
         nearest = next(path for path in (folder, *folder.parents) if path.exists())
+        if not nearest.is_dir():
+            fault = "is a file where a folder is expected"
+        elif not os.access(nearest, os.W_OK | os.X_OK):
+            fault = "cannot be written"
     except OSError as error:
-        raise InputError(
-            f"results: {folder}: cannot be used ({error.strerror}). Set other 'results'."
-        ) from error
-    if not nearest.is_dir():
-        raise InputError(
-            f"results: {nearest}: is a file where a folder is expected. Set other 'results'."
-        )
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise InputError(f"results: {nearest}: cannot be written. Set other 'results'.")
+        fault = f"cannot be used ({error.strerror})"
+    if len(os.fsencode(folder.absolute())) > _LONGEST:
+        fault = f"is a path of more than {_LONGEST} bytes"
+    if fault:
+        raise InputError(f"results: {nearest}: {fault}. Set other 'results'.")
 
 
 def check_file(path: Path) -> None:
