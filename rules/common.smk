@@ -172,6 +172,12 @@ def given(keys):
     return {key: setting(key) if key in own else known[key] for key in keys.split()}
 
 
+def shown(wildcards):
+    """The part of the config that figures of a data set depend on."""
+    part = {key: ASKED[key] for key in ("prefer", "recipes", "learners")}
+    return part | {"datasets": {wildcards.dataset: ASKED["datasets"][wildcards.dataset]}}
+
+
 def of_datasets(file):
     return [f"{RESULTS}/{dataset}/{file}" for dataset in DATASETS]
 

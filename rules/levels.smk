@@ -1,6 +1,6 @@
 # Measures the predictions of the outer folds at each level of classes that are paths.
 # needs: evaluation
-# makes: evaluation/levels.tsv, hierarchy.tsv, nodes.tsv; figures/levels.svg
+# makes: evaluation/levels.tsv, hierarchy.tsv, nodes.tsv
 
 WITH_LEVELS = [dataset for dataset in DATASETS if PLANS[dataset].settings["levels"]]
 
@@ -12,12 +12,6 @@ rule measure_levels:
         levels=f"{HERE}/evaluation/levels.tsv",
         hierarchy=f"{HERE}/evaluation/hierarchy.tsv",
         nodes=f"{HERE}/evaluation/nodes.tsv",
-        figure=report(
-            f"{HERE}/figures/levels.svg",
-            caption="../report/levels.rst",
-            category="{dataset}",
-            labels={"figure": "levels"},
-        ),
     log:
         f"{HERE}/logs/levels.log",
     benchmark:
@@ -27,7 +21,7 @@ rule measure_levels:
     resources:
         **asks("measure_levels", mb=30, seconds=0.7),
     params:
-        **given("levels final"),
+        **given("levels"),
         code=code("levels.py"),
     script:
         "../scripts/levels.py"

@@ -4,7 +4,7 @@
 #        report.html, report.txt, config.yaml (complete: `kreinflow report` reads it),
 #        ro-crate-metadata.json, workflow.smk (the Snakefile, which the crate names)
 
-FIGURES = "classes landmarks spectrum map comparison confusion alignments reject calibration sets times".split()
+from kreinflow.report.captions import FIGURES
 
 
 rule map_landmarks:
@@ -40,13 +40,7 @@ rule draw_figures:
         landmarks=landmark_tables,
         spectra=lambda wildcards: plan(wildcards).of_folds("factors", "spectrum.tsv"),
         curves=lambda wildcards: plan(wildcards).of_folds("cascade", "tsv"),
-        evaluation=expand(
-            f"{RESULTS}/{{{{dataset}}}}/evaluation/{{table}}.tsv",
-            table=[
-                *("models", "summary", "comparison", "per_class"),
-                *("confusion", "reject_curve", "calibration", "coverage", "accepted"),
-            ],
-        ),
+        evaluation=rules.evaluate.output,
         points=f"{HERE}/map.tsv",
         map=f"{HERE}/map.json",
     output:
@@ -54,7 +48,7 @@ rule draw_figures:
         figures=[
             report(
                 f"{HERE}/figures/{name}.svg",
-                caption=f"../report/{name}.rst",
+                caption="../report/figure.rst",
                 category="{dataset}",
                 labels={"figure": name},
             )
@@ -69,8 +63,45 @@ rule draw_figures:
     resources:
         **asks("draw_figures", seconds=1, jobs=len(DATASETS)),
     params:
-        **given("final recipes prefer"),
+        config=shown,
         jobs=lambda wildcards: plan(wildcards).timed_jobs(),
+        code=code("figures.py"),
+    script:
+        "../scripts/figures.py"
+
+
+rule draw_optional:
+    input:
+        summary=f"{HERE}/evaluation/summary.tsv",
+        tables=lambda wildcards: expand(
+            f"{RESULTS}/{wildcards.dataset}/{{table}}.tsv",
+            table=(
+                ["evaluation/levels"]
+                if wildcards.figure == "levels"
+                else ["unknown/curve", "unknown/summary", "unknown/families"]
+            ),
+        ),
+    output:
+        figures=[
+            report(
+                f"{HERE}/figures/{{figure}}.svg",
+                caption="../report/figure.rst",
+                category="{dataset}",
+                labels={"figure": "{figure}"},
+            )
+        ],
+    log:
+        f"{HERE}/logs/figures.{{figure}}.log",
+    benchmark:
+        f"{HERE}/times/figures.{{figure}}.tsv"
+    wildcard_constraints:
+        figure="unknown|levels",
+    conda:
+        "../envs/report.yaml"
+    resources:
+        **asks("draw_optional", seconds=1),
+    params:
+        config=shown,
         code=code("figures.py"),
     script:
         "../scripts/figures.py"

@@ -3,7 +3,7 @@
 # needs: unknown/dataset, columns, models, evaluation
 # makes: unknown/records.tsv (id, label, row, length, self_score), unknown/scores.npy (distinct
 #        unknown rows x landmarks), unknown/predictions.tsv.gz, folds.tsv, summary.tsv,
-#        families.tsv, curve.tsv, figures/unknown.svg
+#        families.tsv, curve.tsv
 
 WITH_UNKNOWN = [dataset for dataset in DATASETS if PLANS[dataset].settings["unknown"]]
 
@@ -68,30 +68,3 @@ rule measure_unknown:
         code=code("unknown.py"),
     script:
         "../scripts/unknown.py"
-
-
-rule draw_unknown:
-    input:
-        curve=f"{HERE}/unknown/curve.tsv",
-        summary=f"{HERE}/unknown/summary.tsv",
-        families=f"{HERE}/unknown/families.tsv",
-    output:
-        report(
-            f"{HERE}/figures/unknown.svg",
-            caption="../report/unknown.rst",
-            category="{dataset}",
-            labels={"figure": "unknown"},
-        ),
-    log:
-        f"{HERE}/logs/unknown_figure.log",
-    benchmark:
-        f"{HERE}/times/unknown_figure.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        **asks("draw_unknown", seconds=1),
-    params:
-        final=setting("final"),
-        code=code("unknown_figure.py"),
-    script:
-        "../scripts/unknown_figure.py"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kreinflow.files.console import logged
-from kreinflow.report.writing import write_report
+from kreinflow.report.page import write_report
 
 with logged(snakemake.log[0]):
     write_report(Path(snakemake.output.page).parent, snakemake.params.config)

@@ -29,10 +29,7 @@ def test_ny_ikfd_on_protein213_reaches_the_paper():
         dataset,
         open_scores(dataset, None, folder),
         partition_of(folds, dataset),
-        config["recipes"],
-        config["selectors"],
-        config["learners"],
-        seed=config["seed"],
+        config,
     )
     assert (found["failure"] == "").sum() == 100
     assert (found["landmarks"] <= 30).all()

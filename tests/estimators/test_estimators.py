@@ -1,5 +1,6 @@
 """The estimators against dense formulas, other libraries, each other and the workflow's path."""
 
+import json
 import re
 import subprocess
 import sys
@@ -103,12 +104,8 @@ def test_a_matrix_gives_the_decisions_of_the_workflow(tmp_path, kind, learner):
     check_decisions(model, K, found)
     # And the classifier over the columns of the same landmarks, which knows no other landmarks for
     # its inner folds to choose.
-    settings["learner_params"] = LEARNERS[learner] | {
-        name: float(value)
-        for name, _, value in (
-            choice.partition("=") for choice in model.training_["hyper_parameters"].split()
-        )
-    }
+    chosen = json.loads(model.training_["hyper_parameters"] or "{}")
+    settings["learner_params"] = LEARNERS[learner] | chosen
     over = NystroemClassifier(K[np.ix_(landmarks, landmarks)], **settings)
     C, own = K[:, landmarks], np.diagonal(K)
     over.fit(C, labels, self_similarities=own if "dissimilarity" not in kind else None)

@@ -7,7 +7,7 @@ from scipy import stats
 
 from evaluation.made_up import several_by_hand
 from kreinflow.evaluation.best_hit import BEST_HIT_COLUMNS, best_hit_table
-from kreinflow.evaluation.metrics import INNER_CHOICE, PREDICTION_COLUMNS, PREDICTION_TEXT
+from kreinflow.evaluation.metrics import INNER_CHOICE, PREDICTION_COLUMNS
 from kreinflow.evaluation.paired import paired_difference
 from kreinflow.files.tables import read_table, write_table
 
@@ -163,15 +163,6 @@ def test_a_search_of_all_is_one_for_each_prediction(fewer, whole, tmp_path):
     assert table["whole"].tolist() == [whole] * 2
     write_table(tmp_path / "b.tsv", table)
     assert read_table(tmp_path / "b.tsv", BEST_HIT_COLUMNS)["whole"].tolist() == [whole] * 2
-
-
-def test_a_table_of_a_file_says_the_same(tmp_path):
-    predictions, groups = made_up(good=(0.9, 0, 0), asks=(0.7, 0.5, 20))
-    write_table(tmp_path / "p.tsv.gz", predictions)
-    again = read_table(tmp_path / "p.tsv.gz", PREDICTION_COLUMNS, PREDICTION_TEXT)
-    expected = best_hit_table(predictions, groups)
-    assert len(expected) == 2
-    pd.testing.assert_frame_equal(best_hit_table(again, groups), expected)
 
 
 def test_a_prediction_of_several_labels_is_right_if_all_are():

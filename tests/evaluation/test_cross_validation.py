@@ -10,8 +10,7 @@ import pytest
 
 from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.config.configuration import complete_configuration
-from kreinflow.evaluation.centred_scores import CentredScores
-from kreinflow.evaluation.cross_validation import cross_validate
+from kreinflow.evaluation.cross_validation import CentredScores, cross_validate
 from kreinflow.learners.fisher import fisher_path
 from kreinflow.learners.pcvm import PCVMLearner
 from kreinflow.papers.run import REST, first_against_rest, run_experiment
@@ -104,16 +103,8 @@ def dissimilar(tmp_path):
 
 
 def measured(dataset, partition, whole, recipes=None, **more):
-    return cross_validate(
-        dataset,
-        open_scores(dataset),
-        partition,
-        recipes or whole["recipes"],
-        whole["selectors"],
-        whole["learners"],
-        seed=2,
-        **more,
-    )
+    config = whole | {"recipes": recipes or whole["recipes"], "seed": 2, "inner_folds": 3}
+    return cross_validate(dataset, open_scores(dataset), partition, config, **more)
 
 
 def dense_accuracy(S, labels, training, clip, rank=5):
@@ -210,7 +201,7 @@ def test_what_is_told_of_a_fold(similar):
     np.testing.assert_array_equal(
         table.loc["meb", "landmarks"], table.loc["ridge-uniform", "landmarks"]
     )
-    assert table.loc["ridge-uniform", "hyper_parameters"].str.fullmatch(r"ridge=\S+").all()
+    assert table.loc["ridge-uniform", "hyper_parameters"].str.fullmatch(r'\{"ridge": \S+\}').all()
     assert (table.loc["pcvm-meb", "basis_used"] < 1).all()
     assert (table["tested"] == 15).all()
     assert (table.loc["meb", "negative"] > 0).all()

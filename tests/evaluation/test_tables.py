@@ -6,11 +6,13 @@ import pytest
 
 from evaluation.made_up import made_up_paths, made_up_predictions, made_up_several
 from kreinflow.answering.answers import REASONS
+from kreinflow.evaluation import metrics as m
 from kreinflow.evaluation import unknown as u
 from kreinflow.evaluation.inner_choice import with_inner_choice
 from kreinflow.evaluation.levels import level_tables
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.evaluation.tables import SEVERAL_COLUMNS, TABLE_COLUMNS, evaluation_tables
+from kreinflow.files.tables import read_table, write_table
 
 QUALITIES = {"one": 1.0, "two": 2.0, "three": 0.5}
 LEVELS = {"separator": ".", "back_off": 0.6, "learn": "leaves"}
@@ -45,13 +47,19 @@ def assert_told(tables, preferred="two"):
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_the_measures(several):
+def test_the_measures(several, tmp_path):
     made_up = made_up_several if several else made_up_predictions
     predictions = chosen(with_reasons(made_up(["a", "b", "c"], QUALITIES, 60, 3, repeats=2)))
     groups = pd.Series(range(60), index=predictions["id"][:60])
     tables = evaluation_tables(predictions, groups, several)
     columns = SEVERAL_COLUMNS if several else TABLE_COLUMNS
     assert {name: tuple(table) for name, table in tables.items()} == columns
+    nothing = evaluation_tables(predictions[:0], groups, several)
+    assert {name: tuple(table) for name, table in nothing.items()} == columns
+    write_table(tmp_path / "p.tsv.gz", predictions)
+    again = read_table(tmp_path / "p.tsv.gz", m.PREDICTION_COLUMNS, m.PREDICTION_TEXT)
+    for name, table in evaluation_tables(again, groups, several).items():
+        pd.testing.assert_frame_equal(table, tables[name], obj=name)
     if several:  # which have no sets of labels
         assert tables.pop("coverage").empty
         assert tables.pop("errors").empty

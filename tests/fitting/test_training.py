@@ -172,13 +172,12 @@ def test_calibration_and_threshold_come_from_held_out_decisions():
 def test_sets_are_calibrated_by_fits_that_have_all_landmarks():
     """Of records that they did not learn from, and that are no landmarks."""
     trained, landmarks, part, kernel, embedding, inner, _ = fitted("sequences", "pooled")
-    settings = ("pooled", "least_squares", trained.figures["hyper_parameters"])
-    ridge = float(settings[2].removeprefix("ridge="))
+    ridge = json.loads(trained.figures["hyper_parameters"])["ridge"]
     Z, held_out = embedding.transform(kernel.C), np.zeros((len(part.rows), 3))
     for fold in range(3):
         seen = inner != fold
         (machine,) = fisher_path(
-            Z[seen], embedding.signs, part.labels[seen], 3, *settings[:2], [ridge]
+            Z[seen], embedding.signs, part.labels[seen], 3, "pooled", "least_squares", [ridge]
         )
         held_out[~seen] = machine.decide(Z[~seen])
     apart = ~np.isin(part.rows, landmarks.rows)
@@ -219,7 +218,7 @@ def test_hyper_parameters_have_the_fewest_errors_of_refits_on_the_inner_folds():
         errors = {ridge: int(of[records].sum()) for ridge, of in wrong.items()}
         return {ridge for ridge, count in errors.items() if count == min(errors.values())}
 
-    chosen = float(trained.figures["hyper_parameters"].removeprefix("ridge="))
+    chosen = json.loads(trained.figures["hyper_parameters"])["ridge"]
     assert chosen in fewest(inner >= 0)
     possible = {0}
     for fold in range(3):
@@ -332,7 +331,7 @@ def test_classes_of_a_tree_are_learned_and_their_model_comes_back(kind, learn, l
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
     assert np.mean(p.argmax(axis=1) == np.arange(N)[new] // 30) >= 0.8
     assert classifier.decision.kind.startswith("siblings") or learn != "siblings"
-    assert ("siblings=1" in trained.figures["hyper_parameters"]) == (
+    assert ('"siblings": 1' in trained.figures["hyper_parameters"]) == (
         classifier.decision.kind.startswith("siblings")
     )
     header, arrays = classifier.to_parts()
@@ -381,7 +380,7 @@ def test_inner_folds_prefer_what_tells_siblings_apart():
         chosen[learn] = figures
     mean = {learn: np.mean([f["inner_accuracy"] for f in own]) for learn, own in chosen.items()}
     assert mean["siblings"] > mean["leaves"] + 0.05
-    assert all("siblings=1" in f["hyper_parameters"] for f in chosen["inner"])
+    assert all('"siblings": 1' in f["hyper_parameters"] for f in chosen["inner"])
     assert mean["inner"] > mean["leaves"] + 0.05
 
 

@@ -7,6 +7,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.landmarks.registry import SELECTORS, make_selector
 from kreinflow.report.methods import methods_text
+from kreinflow.report.reading import DatasetResults
 from landmarks.made_up import problem_of
 from registries import documented, one_recipe
 
@@ -19,10 +20,12 @@ def outliers():
         yield selector
 
 
-def test_the_config_accepts_it_and_the_report_describes_it():
+def test_the_config_accepts_it_and_the_report_describes_it(tmp_path):
     config = complete_configuration(one_recipe({"method": "outliers", "budget": {"rank": 4}}))
     assert config["selectors"]["it"]["sketch"] == 300
-    text = " ".join(methods_text(config["datasets"]["demo"], config, "it"))
+    data = DatasetResults(tmp_path, "demo", config)
+    data.final_recipe, data.statistics = "it", {}
+    text = methods_text(data)
     assert "it, the objects least similar to the others, 4 ln n of n training obj" in text
     with pytest.raises(InputError, match="unknown key 'scetch'; did you mean 'sketch'"):
         complete_configuration(one_recipe({"method": "outliers", "budget": 9, "scetch": 1}))

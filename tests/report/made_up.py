@@ -1,7 +1,7 @@
 """Made-up tables of a run, realistic in their shape, for the tests of figures and page."""
 
-from dataclasses import fields
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,8 +17,10 @@ from kreinflow.evaluation.unknown import (
     UNKNOWN_CURVE_COLUMNS,
 )
 from kreinflow.fitting.recipe_choice import packed
+from kreinflow.report.captions import CAPTIONS, FIGURES
+from kreinflow.report.figures.dataset import draw
 from kreinflow.report.page import render_report
-from kreinflow.report.reading import CAPTIONS, CURVE_COLUMNS, DatasetReport
+from kreinflow.report.reading import CURVE_COLUMNS, DatasetResults
 from kreinflow.report.times import COLUMNS
 
 SELECTORS = {"meb": "meb", "kmeans": "kmeans++", "uniform": "uniform"}
@@ -103,7 +105,7 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
         "statistics": made_up_statistics(labels.explode(), lengths)
         | {"records_kept": n}
         | (several_statistics(labels) if several else {}),
-        "thresholds": dict.fromkeys(classes, 0.375) if several else None,
+        "thresholds": dict.fromkeys(classes, 0.375) if several else {},
         "lengths": lengths,
         "alignments": {
             "aligned": 700_000,
@@ -116,9 +118,6 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
         "agreed": 4_000,
         "landmarks": made_up_landmarks(places, models, classes, rng),
         "factors": factors,
-        "final": None,
-        "recipes": [name for name, *_ in recipes],
-        "prefer": "accuracy",
         "spectrum": spectrum[
             (spectrum["transform"] == transform) & (spectrum["selector"] == selector)
         ],
@@ -179,7 +178,7 @@ def made_up_models(places, recipes, budget):
         unlearned_names="",
         singular_names="",
         groups_held_out=True,
-        hyper_parameters=models["learner"].map({"ikfd-pooled": "ridge=0.01"}),
+        hyper_parameters=models["learner"].map({"ikfd-pooled": '{"ridge": 0.01}'}),
         views="",
         temperature=0.7,
         reject_threshold=0.4,
@@ -326,14 +325,27 @@ def settings(repeats=1):
     }
 
 
-def dataset_report(tables, name="demo", **changes):
-    """Return what the page needs of these tables; ``changes`` replace parts of it."""
-    values = {part.name: tables[part.name] for part in fields(DatasetReport) if part.name in tables}
-    values |= {"name": name, "settings": settings(), "final_recipe": "ikfd-meb"}
+def dataset_report(tables, whole=None, name="demo", **changes):
+    """Return results with these tables and this config; ``changes`` replace parts of them."""
+    own = settings()
     if tables["statistics"].get("several"):
-        values["settings"]["source"]["labels"] = {"table": "labels.tsv", "multiple": "all"}
-    values["figures"] = dict.fromkeys(CAPTIONS, "<svg width='10pt'></svg>")
-    return DatasetReport(**(values | changes))
+        own["source"]["labels"] = {"table": "labels.tsv", "multiple": "all"}
+    own = changes.pop("settings", own)
+    final = changes.pop("final_recipe", "ikfd-meb")
+    whole = whole or config()
+    data = DatasetResults(Path("nowhere"), name, whole | {"datasets": {name: own}})
+    parts = {key: value for key, value in tables.items() if hasattr(DatasetResults, key)}
+    parts |= {"figures": dict.fromkeys(CAPTIONS, "<svg width='10pt'></svg>")}
+    parts |= {"unlabelled": None, "unknown": None, "strangers": {}, "thresholds": {}}
+    parts |= {"cascade": None, "final_recipe": final}
+    for key, value in {**parts, **tables, **changes}.items():
+        if hasattr(DatasetResults, key):
+            vars(data)[key] = value
+        elif isinstance(value, pd.DataFrame):
+            data.tables[key] = value
+        elif key == "levels":
+            data.tables |= value
+    return data
 
 
 LEVELS_ASKED = {"separator": ".", "back_off": 0.95, "learn": "leaves"}
@@ -377,9 +389,17 @@ def unknown_tables(tables):
 VERSIONS = {"python": "3.11", "kreinflow": "0.1.0"}
 
 
+def figures_of(tables, **changes):
+    """Return all figures of these tables, as text of SVGs."""
+    changes = {"final_recipe": tables["landmark_map"]["recipe"]} | changes
+    data = dataset_report(tables, **changes)
+    return {name: draw(data, name) for name in FIGURES}
+
+
 def report_page(tables, whole=None, **changes):
     """Return the page of these tables, as HTML and read."""
-    html = render_report([dataset_report(tables, **changes)], whole or config(), VERSIONS)
+    data = dataset_report(tables, whole, **changes)
+    html = render_report([data], whole or config(), VERSIONS)
     return html, Page(html).checked()
 
 

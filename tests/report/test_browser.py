@@ -13,10 +13,9 @@ from kreinflow.compare.page import render_page as comparison_page
 from kreinflow.papers.page import render_page as papers_page
 from kreinflow.papers.tables import compare
 from kreinflow.report import figures as look
-from kreinflow.report.figures.dataset import dataset_figures
 from kreinflow.report.page import render_report
 from papers.test_page import EXPERIMENTS, PUBLISHED, lines
-from report.made_up import VERSIONS, config, dataset_report, many_recipes, run_tables
+from report.made_up import VERSIONS, config, dataset_report, figures_of, many_recipes, run_tables
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
@@ -49,8 +48,9 @@ def pages():
     parts = []
     for (name, recipe), tables in zip(FINAL.items(), (many, few), strict=True):
         tables["landmark_map"]["recipe"] = recipe
-        figures = dataset_figures(tables)
-        parts.append(dataset_report(tables, name, figures=figures, final_recipe=recipe))
+        figures, whole = figures_of(tables), config(24, cascades=1)
+        changes = {"name": name, "figures": figures, "final_recipe": recipe}
+        parts.append(dataset_report(tables, whole, **changes))
     return {
         "report": render_report(parts, config(24, cascades=1), VERSIONS),
         "compare": comparison_page(

@@ -5,21 +5,20 @@ import pandas as pd
 import pytest
 
 from kreinflow.report.cascades import (
-    asks,
-    broken_losses,
-    cascades,
+    broken_loss,
     costs_of,
     loss_p_value,
     mean_curve,
     pairs_asked,
 )
+from kreinflow.report.methods import asks
+from kreinflow.report.recipes import cascades
 from report.made_up import (
     FINAL_CASCADE,
     config,
+    dataset_report,
     report_page,
     run_tables,
-    settings,
-    unknown_tables,
 )
 
 
@@ -103,9 +102,8 @@ def test_the_table_holds_the_figures_of_the_curves():
             "cascade_pairs": [500, 700, 1000],
         }
     )
-    recipes = [{"name": "s", "cascade": None}, {"name": "r", "cascade": {"loss": 0.001}}]
-    (row,) = (table := cascades(TWO_FOLDS, models, recipes)).rows
-    assert dict(zip(table.head, row, strict=True)) == {
+    table = rows_of(TWO_FOLDS, models)
+    assert table == {
         "recipe": "r",
         "levels": "nearest 10; nearest 10, 20, pairs of 3",
         "threshold": "0.9",
@@ -120,23 +118,33 @@ def test_the_table_holds_the_figures_of_the_curves():
         "pairs more to train": "2,200",
     }
     other = TWO_FOLDS.replace({"threshold": {0.95: 0.9, 0.9: 0.95}})
-    assert cascades(other, models, recipes).rows[0][2] == "0.95"
-    other = TWO_FOLDS.assign(chosen=["no", "yes", "no", "no", "no", "yes", "no"])
-    assert cascades(other, models, recipes).rows[0][2] == "0.9 to 0.95"
+    late = ["no", "yes", "no", "no", "no", "yes", "no"]
     close = TWO_FOLDS.replace({"threshold": {0.9: 1 - 4.2e-4, 0.95: 1 - 6e-6}})
-    close = close.assign(chosen=["no", "yes", "no", "no", "no", "yes", "no"])
-    assert cascades(close, models, recipes).rows[0][2] == "0.99958 to 0.999994"
-    ends = TWO_FOLDS.assign(chosen=["yes", "no", "no", "no", "no", "no", "yes"])
-    assert cascades(ends, models, recipes).rows[0][2] == "0 to 2"
-    recipes[1]["cascade"] = {"loss": None, "alignments": 40}
-    assert "40 alignments" in cascades(TWO_FOLDS, models, recipes).rows[0]
-    assert cascades(TWO_FOLDS[:0], models, recipes) is None
+    for curves, shown in (
+        (other, "0.95"),
+        (TWO_FOLDS.assign(chosen=late), "0.9 to 0.95"),
+        (close.assign(chosen=late), "0.99958 to 0.999994"),
+        (TWO_FOLDS.assign(chosen=["yes", "no", "no", "no", "no", "no", "yes"]), "0 to 2"),
+    ):
+        assert rows_of(curves, models)["threshold"] == shown
+    by_number = {"loss": None, "alignments": 40}
+    assert rows_of(TWO_FOLDS, models, by_number)["asked for"] == "40 alignments"
+    assert rows_of(TWO_FOLDS[:0], models) is None
+
+
+def rows_of(curves, models, cascade=None):
+    """The one row of the table of these curves, by its headings."""
+    recipes = [{"name": "s", "cascade": None}, {"name": "r", "cascade": cascade or {"loss": 0.001}}]
+    whole = config() | {"recipes": recipes}
+    tables = {"statistics": {}, "models": models, "curves": curves}
+    table = cascades(dataset_report(tables, whole))
+    return table and dict(zip(table.head, *table.rows, strict=True))
 
 
 def test_the_page_has_the_table_and_the_mean_cost(asked):
     _, page = report_page(asked, config(cascades=2))
     text = page.all_text
-    table = cascades(asked["curves"], asked["models"], config(cascades=2)["recipes"])
+    table = cascades(dataset_report(asked, config(cascades=2)))
     assert [row[0] for row in table.rows] == ["ikfd-meb", "ikfd-pooled-meb"]
     for row in table.rows:
         assert " ".join(row) in text
@@ -156,21 +164,6 @@ def test_the_page_has_the_table_and_the_mean_cost(asked):
     section = text[text.index("Recipes by accuracy: mean") :]
     own = section[section.index("ikfd-meb ") :]
     assert f" {cost['ikfd-meb']:,.0f} " in own[:200]
-
-
-def test_unknown_records_were_asked_for_by_cascades_too(asked, tables):
-    texts = []
-    for made, n in ((asked, 2), (tables, 0)):
-        summary, families, _ = unknown_tables(made)
-        changes = {
-            "unknown": {"summary": summary, "families": families},
-            "statistics": made["statistics"] | {"unknown": {"<i>odd</i>": 30, "new": 30}},
-        }
-        texts.append(report_page(made, config(cascades=n), **changes)[1].all_text)
-    with_cascade, without = texts
-    assert "the landmarks, and by recipes with a cascade with training records" in with_cascade
-    assert "landmarks alone" not in with_cascade
-    assert "They were compared with the landmarks alone." in without
 
 
 def test_a_page_without_cascades_says_nothing_of_them(tables):
@@ -202,42 +195,17 @@ def test_whom_the_final_model_asks():
         assert asks("24", nobody).endswith("landmarks. Training records are not asked.")
 
 
-LOSING = [{"name": "r", "cascade": {"loss": 0.01}}, {"name": "t", "cascade": {"alignments": 9}}]
+def lost_of(right, every, distinct=1000):
+    curve = curve_of([(0.0, 11, right), (0.9, 30, right), (2.0, 61, every)]).assign(records=1000)
+    return broken_loss(curve, 0.01, distinct)
 
 
-def losing(right, every, records=1000):
-    rows = curve_of([(0.0, 11, right), (0.9, 30, right), (2.0, 61, every)])
-    return pd.concat([rows, rows.assign(recipe="t"), rows.assign(recipe="u")]).assign(
-        records=records
-    )
-
-
-def test_a_loss_beyond_chance_is_a_warning():
-    assert broken_losses(losing(930, 950), LOSING, 1000) == {}
-    (found,) = broken_losses(losing(880, 950), LOSING, 1000).items()
-    assert found == ("r", (pytest.approx(0.07), 0.01))
+def test_a_loss_beyond_chance_is_told():
+    assert lost_of(930, 950) is None
+    assert lost_of(880, 950) == pytest.approx(0.07)
     # The same records again, or records that are alike, tell no more.
-    assert broken_losses(losing(880, 950), LOSING, 60) == {}
-    assert broken_losses(losing(960, 950), LOSING, 1000) == {}
-
-
-def test_the_warning_says_what_was_stated_and_what_to_do(asked):
-    calm = report_page(asked, config(cascades=2))[1].all_text
-    assert "points of accuracy on the outer folds against asking all" not in calm
-    curves = asked["curves"].assign(right=asked["curves"]["records"])
-    curves.loc[curves["chosen"] == "yes", "right"] -= 20
-    said = (
-        f"The cascade lost {100 * 60 / 160:.2f} points of accuracy on the outer folds against "
-        "asking all records of its levels, and 0.1 were stated"
-    )
-    text = report_page(asked, config(cascades=2), curves=curves)[1].all_text
-    assert said in text
-    assert "State a smaller loss, or use more records." in text
-    # Records of a group are not independent, and how many groups there are is not known here.
-    grouped = settings()
-    grouped["folds"] = {"method": "grouped", "k": 10, "column": "genus"}
-    text = report_page(asked, config(cascades=2), curves=curves, settings=grouped)[1].all_text
-    assert said not in text
+    assert lost_of(880, 950, 60) is None
+    assert lost_of(960, 950) is None
 
 
 def test_with_nothing_to_lose_the_p_value_is_that_of_the_sign_test():
@@ -252,10 +220,8 @@ def test_a_loss_as_stated_is_seldom_a_warning(lost, gained):
     rng = np.random.default_rng(0)
     shares = [lost, gained, 0.02, 1 - lost - gained - 0.02]
     drawn = rng.multinomial(1000, shares, size=1000)
-    warned = sum(
-        bool(broken_losses(losing(1000 - b - both, 1000 - c - both), LOSING, 1000))
-        for b, c, both, _ in drawn[:300]
-    )
+    told = [lost_of(1000 - b - both, 1000 - c - both) for b, c, both, _ in drawn[:300]]
+    warned = sum(found is not None for found in told)
     assert warned <= 300 * 0.05
     exact = np.mean([loss_p_value(b, c, 10.0) < 0.05 for b, c, *_ in drawn if b + c])
     assert exact <= 0.065  # where b and c are known: three standard errors of 1,000 draws above

@@ -63,13 +63,12 @@ def run(tmp_path):
         lines.append(("evaluation", "", 9.0, "1.0", ENDED))
         times = pd.DataFrame(lines, columns=["stage", "job", "seconds", "kreinflow", "ended"])
         read = {p.name: sha256(p.read_bytes()).hexdigest() for p in plan.source.files()}
-        datasets.append(SimpleNamespace(name=name, statistics={"files": read}, times=times))
+        made = {"statistics": {"files": read}, "times": times, "plan": plan}
+        datasets.append(SimpleNamespace(name=name, folder=results / name, **made))
     for name in (*PAGES, CONFIG, WORKFLOW):
         (results / name).write_text("home of somebody" if name == CONFIG else name)
     made = SimpleNamespace(data=data, results=results, datasets=datasets, config=config)
-    made.render = lambda **more: render_crate(
-        results, datasets, config, VERSIONS, **{"written": {}} | more
-    )
+    made.render = lambda **more: render_crate(results, datasets, VERSIONS, **{"written": {}} | more)
     return made
 
 
@@ -165,7 +164,9 @@ def test_files_that_will_be_written_are_named_as_they_will_be(run):
 
 
 def test_what_came_to_a_folder_later_was_not_read(run):
-    run.config["datasets"]["mine"]["source"]["fasta"] = "."
+    settings = run.config | {"results": str(run.results)}
+    settings["datasets"]["mine"]["source"]["fasta"] = "."
+    run.datasets[0].plan = DatasetPlan(settings, "mine")
     known = graph(run.render())
     names = [known[id]["name"] for id in ids(known["#run"], "object")]
     assert names == ["config.yaml", "mine.fasta", "mine.tsv", "folds.tsv", "new.fasta", "sprot.dat"]

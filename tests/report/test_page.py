@@ -9,9 +9,8 @@ import pytest
 
 from kreinflow.config.query_costs import million_hours, query_seconds
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.report.figures.dataset import dataset_figures
+from kreinflow.report.captions import CAPTIONS, FIGURES
 from kreinflow.report.page import render_report
-from kreinflow.report.reading import CAPTIONS
 from kreinflow.report.tables import best_recipe
 from report.made_up import (
     FINAL_CASCADE,
@@ -20,6 +19,7 @@ from report.made_up import (
     Page,
     config,
     dataset_report,
+    figures_of,
     report_page,
     run_tables,
     settings,
@@ -46,9 +46,8 @@ def test_the_page_is_written_without_matplotlib():
 
 
 def test_two_data_sets_with_unique_ids_and_links_that_lead_somewhere(tables):
-    figures = dataset_figures(tables)
-    assert {*figures, "unknown", "levels"} == set(CAPTIONS)
-    parts = [dataset_report(tables, name, figures=figures) for name in ("one", "two")]
+    figures = figures_of(tables)
+    parts = [dataset_report(tables, name=name, figures=figures) for name in ("one", "two")]
     page = Page(render_report(parts, config(), VERSIONS)).checked()
     assert {"data-1", "data-2"} <= set(page.ids)
 
@@ -67,7 +66,7 @@ def test_all_sections_and_figures_are_there(html):
     for name in names[1:-4] + list(appendix):
         assert " What to look for: " in sections[f"data-1-{name}"], name
     images = [attrs for tag, attrs in page.elements if tag == "img"]
-    captions = [text for name, text in CAPTIONS.items() if name not in ("map", "unknown", "levels")]
+    captions = [CAPTIONS[name] for name in FIGURES if name != "map"]
     assert sorted(image["alt"] for image in images) == sorted(captions)
     assert all("width:" in image["style"] for image in images)
     for name in ("automatic", "unknown", "levels", "unlabelled"):
@@ -298,7 +297,7 @@ def test_recipes_without_all_folds_are_not_the_best_and_not_tested():
     whole = run_tables(n_classes=4, n_folds=3, n=160)
     dropped = (best_recipe(whole["comparison"]), "svc-meb")
     tables = run_tables(n_classes=4, n_folds=3, n=160, dropped=dropped)
-    figures = dataset_figures(tables)
+    figures = figures_of(tables)
     text = text_of(tables, figures=figures, final_recipe="ikfd-pooled-meb")
     best = best_recipe(tables["comparison"])
     assert best not in dropped
@@ -315,7 +314,7 @@ def test_recipes_without_all_folds_are_not_the_best_and_not_tested():
 def test_where_all_others_were_dropped_nothing_was_tested():
     dropped = [recipe[0] for recipe in RECIPES if recipe[0] != "ikfd-pooled-meb"]
     tables = run_tables(n_classes=4, n_folds=3, n=160, dropped=dropped)
-    text = text_of(tables, figures=dataset_figures(tables))
+    text = text_of(tables, figures=figures_of(tables))
     assert "ikfd-pooled-meb has the best mean accuracy" in text
     assert "No other recipe was measured on all folds, so none was tested." in text
 
@@ -333,7 +332,7 @@ def test_a_matrix(tables):
 
 def test_small_with_sixty_classes():
     tables = run_tables(n_classes=60, n_folds=3, n=600)
-    html, _ = report_page(tables, figures=dataset_figures(tables))
+    html, _ = report_page(tables, figures=figures_of(tables))
     assert len(html.encode()) < 3_000_000
 
 

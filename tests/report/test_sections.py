@@ -1,16 +1,39 @@
 """Sections that not all data sets have, and what the tables say of single cases."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from kreinflow.answering.answers import unsure
 from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
+from kreinflow.base.errors import InputError
+from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.report import sections
-from kreinflow.report.rejecting import SURENESS, Threshold
+from kreinflow.report import recipes, sections
 from kreinflow.report.tables import best_recipe
-from report.made_up import config, report_page, settings
+from report.made_up import (
+    LEVELS_ASKED,
+    config,
+    dataset_report,
+    levels_of,
+    report_page,
+    run_tables,
+    settings,
+    unknown_tables,
+)
+
+AUTO = config() | {"auto": {"alignments": 5_000_000}}
+RULE = {"off": False, "tried": 200, "known_rejected": 0.035, "shuffled": 200}
+RULE |= {"shuffled_accepted": 0.015, "near": -1.5, "far": -1.25}
+TEST = {"false_alarms": 0.01, "calibrating": 1500, "would_be_found": 0.8125, "left_out": 300}
+SIZES = {"<i>odd</i>": 30, "new": 1200}
+ALARMS = config() | {"unknown": {"false_alarms": 0.01}}
+NAMED = {"settings": settings() | {"final": "svc-meb"}, "final_recipe": "svc-meb"}
+
+
+def text_of(tables, whole=None, **changes):
+    return report_page(tables, whole, **changes)[1].all_text
 
 
 def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
@@ -21,8 +44,7 @@ def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
     # In one fold another recipe is ahead.
     swapped = (models["fold"] == 0) & (models["recipe"] == "ikfd-pooled-meb-normalised")
     models.loc[swapped, "inner_accuracy"] = 0.98
-    whole = config() | {"auto": {"alignments": 5_000_000}}
-    _, page = report_page(tables, whole, models=models, final_recipe="ikfd-pooled-meb")
+    _, page = report_page(tables, AUTO, models=models, final_recipe="ikfd-pooled-meb")
     assert "data-1-automatic" in page.ids
     text = page.all_text
     assert "9 recipes were compared in the first training part, with 132 fits; " in text
@@ -48,114 +70,71 @@ def test_what_the_other_preference_would_choose_is_told_where_it_is_another(tabl
     models = tables["models"]
     cost = models["alignments_per_query"].mask(models["recipe"] == "pcvm-uniform", 3)
     models = models.assign(alignments_per_query=cost)
-    whole = config() | {"auto": {"alignments": 5_000_000}}
 
-    def text_of(final, asked=None, prefer="accuracy"):
-        own = settings() | {"final": asked}
-        page = report_page(
-            tables, whole | {"prefer": prefer}, models=models, final_recipe=final, settings=own
-        )
-        return page[1].all_text
+    def told(final, asked=None, prefer="accuracy"):
+        own = {"final_recipe": final, "settings": settings() | {"final": asked}}
+        return text_of(tables, AUTO | {"prefer": prefer}, models=models, **own)
 
-    assert "With prefer: cheap it would be pcvm-uniform." in text_of("ikfd-meb")
-    assert "With prefer: accuracy it would be ikfd-meb." in text_of("pcvm-uniform", prefer="cheap")
-    asked = text_of("svc-meb", asked="svc-meb")
-    for text in (text_of("pcvm-uniform"), asked):
+    assert "With prefer: cheap it would be pcvm-uniform." in told("ikfd-meb")
+    assert "With prefer: accuracy it would be ikfd-meb." in told("pcvm-uniform", prefer="cheap")
+    asked = told("svc-meb", asked="svc-meb")
+    for text in (told("pcvm-uniform"), asked):
         assert "it would be" not in text
     assert "The final model is of the recipe that the config names (shaded)." in asked
     assert "It was chosen" not in asked
-
-
-def test_the_page_tells_what_each_view_is_worth(tables):
-    own = (models := tables["models"])["recipe"] == "ikfd-pooled-meb"
-    fold = models["fold"].clip(lower=0)
-    lost = "scores=0.1 words=" + (0.02 + 0.01 * fold).astype(str)
-    width = "ridge=0.01 width_scores=1 width_words=" + fold.map({0: "3", 1: "inf", 2: "3"})
-    models = models.assign(
-        views=lost.where(own, ""), hyper_parameters=width.where(own, models["hyper_parameters"])
-    )
-    _, page = report_page(tables, models=models)
-    text = page.all_text
-    mean = 100 * (0.02 + 0.01 * fold[own]).mean()
-    assert "ikfd-pooled-meb scores 10.0 1" in text
-    assert f"ikfd-pooled-meb words {mean:.1f} 3, left out" in text
-    assert "What each view is worth" not in report_page(tables)[1].all_text
-    damaged = models["hyper_parameters"].str.replace("=", "\x1d")
-    report_page(tables, models=models.assign(hyper_parameters=damaged))
 
 
 def test_recipes_that_did_not_go_on_after_the_race_are_not_counted_as_fitted(tables):
     models = tables["models"]
     behind = models["recipe"].isin(["ikfd-meb", "ikfd-pooled-meb"])
     models = models[~behind | ((models["fold"] == 0) & (models["repeat"] == 0))]
-    whole = config() | {"auto": {"alignments": 5_000_000}, "prefer": "cheap"}
-    _, page = report_page(tables, whole, models=models, final_recipe="pcvm-meb")
-    text = page.all_text
+    text = text_of(tables, AUTO | {"prefer": "cheap"}, models=models, final_recipe="pcvm-meb")
     assert "not behind there (7) in 3 more" in text
     assert "has the fewest alignments of those" in text
     section = text[text.index("Recipes by their accuracy on the inner folds") :]
     assert "ikfd-meb 95.00 %" not in section
 
 
+def test_the_page_tells_what_each_view_is_worth(tables):
+    own = (models := tables["models"])["recipe"] == "ikfd-pooled-meb"
+    fold = models["fold"].clip(lower=0)
+    lost = [json.dumps({"scores": 0.1, "words": 0.02 + 0.01 * k}) for k in fold]
+    width = {0: 3.0, 1: float("inf"), 2: 3.0}
+    choice = {"ridge": 0.01, "width_scores": 1.0}
+    chosen = [json.dumps(choice | {"width_words": width[k]}) for k in fold]
+    models = models.assign(
+        views=np.where(own, lost, ""),
+        hyper_parameters=np.where(own, chosen, models["hyper_parameters"]),
+    )
+    text = text_of(tables, models=models)
+    mean = 100 * (0.02 + 0.01 * fold[own]).mean()
+    assert "ikfd-pooled-meb scores 10.0 1" in text
+    assert f"ikfd-pooled-meb words {mean:.1f} 3, left out" in text
+    assert "ridge=0.01 width_scores=1 width_words=3, ridge=0.01 width_scores=1 width_w" in text
+    assert "What each view is worth" not in text_of(tables)
+    damaged = models["hyper_parameters"].str.replace(":", "\x1d")
+    with pytest.raises(InputError, match="models.tsv: .* is no JSON of numbers by name"):
+        report_page(tables, models=models.assign(hyper_parameters=damaged))
+
+
 def test_a_model_that_promises_nothing_rejects_all(tables):
     models = tables["models"].assign(reject_threshold=NOTHING_ACCEPTED)
-    text = report_page(tables, models=models)[1].all_text
+    text = text_of(tables, models=models)
     assert "The final model rejects all predictions (asked for: at most 1 % errors" in text
     assert "In 3 folds" in text
     assert " and the final model, no threshold can promise" in text
     assert "What will be accepted? nothing The final model rejects all" in text
-    models = tables["models"].assign(reject_threshold=0.99951)  # 1.000 would read as all
-    text = report_page(tables, models=models)[1].all_text
-    assert "rejects predictions with a probability below 0.9995 (" in text
     assert "overwhelming" not in text
-
-
-def test_a_model_that_knows_overwhelming_hits_rejects_by_them():
-    def of(sureness, probability=0.4):
-        about = {} if sureness is None else {SURENESS: sureness}
-        return Threshold({"reject_threshold": probability}, about)
-
-    below = "predictions with a probability below"
-    assert of(None).rejects() == f"{below} 0.4"
-    assert of(None).told() == "Threshold of the final model: 0.4."
-    assert of(0.25).rejects() == f"{below} 0.5, unless an overwhelming hit speaks for them"
-    assert of(0.25).told() == "Threshold of the final model: 0.5, or an overwhelming hit."
-    assert of(0.75).rejects() == (
-        "predictions that no overwhelming hit speaks for, and others with a probability below 0.5"
-    )
-    assert of(0.75).told() == "The final model asks for an overwhelming hit."
-    # The probability alone may accept nothing where hits are accepted.
-    for probability, sureness, nothing in (
-        (NOTHING_ACCEPTED, None, True),
-        (NOTHING_ACCEPTED, 0.75, False),
-        (NOTHING_ACCEPTED, NOTHING_ACCEPTED, True),
-    ):
-        assert of(sureness, probability).nothing == nothing
-    assert of(NOTHING_ACCEPTED, NOTHING_ACCEPTED).rejects() == "all predictions"
-
-
-@pytest.mark.parametrize("sureness", [0.3, 0.7])
-def test_what_is_said_of_the_threshold_is_what_the_model_does(sureness):
-    told = Threshold({"reject_threshold": 0.4}, {SURENESS: sureness})
-    for probability in (0.1, 0.39, 0.41, 0.59, 0.61, 0.99):
-        for hit in (0, 1):
-            rejected = bool(unsure(np.array([(hit + probability) / 2]), sureness)[0])
-            needed = told.probability - hit
-            assert rejected == (probability < needed)
-
-
-def test_the_page_tells_overwhelming_hits(tables):
-    strangers = {"calibrating": 900, "false_alarms": 0.01, "would_be_found": 0.8, "left_out": 300}
-    text = report_page(tables, strangers=strangers | {SURENESS: 0.25})[1].all_text
+    text = text_of(tables, strangers=TEST | {"sureness": 0.25})
     assert "below 0.5, unless an overwhelming hit speaks for them (asked for: at most 1 %" in text
     assert "docs/guide.md says what an overwhelming hit is" in text
 
 
 def test_verdicts_come_from_the_test_of_records(tables):
     compared = tables["comparison"].assign(p_folds_holm=0.5)
-    shown = sections.comparison(compared, tables["summary"], {}, "scores")
+    shown = recipes.comparison(dataset_report(tables, comparison=compared))
     rows = {row[0]: dict(zip(shown.head, row, strict=True)) for row in shown.rows}
-    verdicts = set()
+    figures, verdicts = tables["summary"].set_index("recipe"), set()
     for row in compared.to_dict("records"):
         own = rows[row["recipe"]]
         verdicts.add(own["verdict"])
@@ -167,27 +146,20 @@ def test_verdicts_come_from_the_test_of_records(tables):
             assert own["95 % interval"] == own["p (Holm)"] == ""
         else:
             assert own["verdict"] == "not distinguishable"
+        figure = figures.loc[row["recipe"]]
+        found, perfect = figure["calibration_error"], figure["calibration_error_perfect"]
+        assert own["calibration error (if perfect)"] == f"{found:.3f} ({perfect:.3f})"
     assert verdicts == {"best", "worse", "not distinguishable", "honest figure"}
-
-
-def test_the_calibration_error_stands_beside_that_of_perfect_probabilities(tables):
-    shown = sections.comparison(tables["comparison"], tables["summary"], {}, "scores")
-    place = shown.head.index("calibration error (if perfect)")
-    figures = tables["summary"].set_index("recipe")
-    for row in shown.rows:
-        own = figures.loc[row[0]]
-        found, perfect = own["calibration_error"], own["calibration_error_perfect"]
-        assert row[place] == f"{found:.3f} ({perfect:.3f})"
 
 
 def test_the_page_counts_the_sequences_without_a_label(tables):
     rows = [("<b>", 3, 1, 0.3), ("", 1, 0, np.nan), ("01", 1, 1, 0.2)]
     counts = pd.DataFrame(rows, columns=["class", "records", "rejected", "landmark_score"])
-    text = report_page(tables, unlabelled=counts)[1].all_text
+    text = text_of(tables, unlabelled=counts)
     assert "5 sequences have no label; 2 of them are rejected" in text
     assert "and 1 could not be classified" in text
     assert "<b> 3 1 0.300 01 1 1 0.200" in text
-    text = report_page(tables, unlabelled=counts[:0])[1].all_text
+    text = text_of(tables, unlabelled=counts[:0])
     assert "0 sequences have no label; 0 of them are rejected." in text
 
 
@@ -211,7 +183,7 @@ def test_landmarks_are_told_of_the_fits_of_folds_and_of_the_final_model():
 
 def test_what_is_accepted_has_a_table(tables):
     accepted = tables["accepted"].set_index("recipe").loc["svc-meb"]
-    rows = dict(sections.rejecting(tables["accepted"], "svc-meb").rows)
+    rows = dict(sections.rejecting(dataset_report(tables, **NAMED)).rows)
     assert rows["accepted"].startswith(f"{100 * accepted['accepted_mean']:.2f} ± ")
     wrong = rows["wrong among the accepted of all folds"]
     assert wrong == f"{100 * accepted['wrong_of_accepted']:.2f} %"
@@ -219,35 +191,219 @@ def test_what_is_accepted_has_a_table(tables):
     assert told == ["rejected: unsure", "rejected: unknown", "rejected: no relative"]
     whole = sum(float(rows[name].split(" ")[0]) for name in ["accepted", *told])
     assert abs(whole - 100) < 0.05
-    assert sections.rejecting(tables["accepted"][:0], "svc-meb") is None
+    assert sections.rejecting(dataset_report(tables, accepted=tables["accepted"][:0])) is None
 
 
 def test_classes_tell_what_is_rejected_of_them(tables):
     one = tables["rejected"]
     one = one[one["recipe"] == "svc-meb"].set_index("class")["rejected"]
-    made = tables["per_class"]
-    shown = sections.per_class(made, "svc-meb", tables["rejected"])
+    shown = sections.per_class(dataset_report(tables, **NAMED))
     place = shown.head.index("rejected, %")
     assert {row[0]: row[place] for row in shown.rows} == {
         label: f"{100 * share:.2f}" for label, share in one.items()
     }
     assert one.nunique() > 1
-    without = sections.per_class(made, "svc-meb", tables["rejected"][:0])
-    assert without.head == [name for name in shown.head if name != "rejected, %"]
-    text = report_page(tables, settings=settings() | {"final": "svc-meb"})[1].all_text
-    assert " ".join(shown.rows[0]) in text
+    nothing = dataset_report(tables, rejected=tables["rejected"][:0], **NAMED)
+    assert sections.per_class(nothing).head == [n for n in shown.head if n != "rejected, %"]
+    assert " ".join(shown.rows[0]) in text_of(tables, **NAMED)
 
 
-def test_the_page_counts_the_labels_of_records_that_may_have_several():
+def test_the_page_counts_the_labels_of_records_that_may_have_several(tables):
     several = {
         "several": True,
         "labels_per_record": {"1": 60, "2": 30, "4": 10},
         "labels_removed": {"count": 3, "examples": ["x", "y", "z"]},
     }
-    found = dict(sections.labels_per_record(several))
-    assert found == {
+    found = dict(sections.counts(tables["statistics"] | several).rows)
+    told = {
         "labels of a record, mean": "1.60",
         "labels of a record, most": "4",
         "records with several labels": "40",
         "labels removed: too few records have or lack them": "3",
     }
+    assert told.items() <= found.items()
+    assert not told.keys() & dict(sections.counts(tables["statistics"]).rows).keys()
+
+
+def test_the_page_has_the_tree_with_its_figures(tables):
+    levels = levels_of(tables)
+    asked = settings() | {"levels": LEVELS_ASKED}
+    _, page = report_page(tables, levels=levels, settings=asked)
+    assert "data-1-levels" in page.ids
+    text = page.all_text
+    assert "paths with 3 levels, separated by “.”" in text
+    assert "at least 95.00 %" in text
+    nodes = levels["nodes"][levels["nodes"]["recipe"] == INNER_CHOICE].set_index("node")
+    for path in ("1", "1.2", "1.2.1"):
+        row = nodes.loc[path]
+        figures = [f"{100 * row[name]:.2f}" for name in ("precision", "recall", "answered")]
+        assert "".join([path, f"{row['records']:,.0f}", *figures]) in "".join(text.split())
+    assert "Classes are paths." in text
+    assert "Kiritchenko" in text
+    assert "Classes are paths." not in text_of(tables)
+
+
+def test_sets_and_errors_have_what_was_measured(tables):
+    coverage, best = tables["coverage"], best_recipe(tables["comparison"])
+    own = {"settings": settings() | {"final": best}, "final_recipe": best}
+    found = sections.sets(dataset_report(tables, **own))
+    table = found["recipes"]
+    assert list(table.head) == [
+        "recipe",
+        *(
+            heading.format(level)
+            for level in (90, 95, 99)
+            for heading in ("held at {} %", "labels at {} %", "none at {} %")
+        ),
+    ]
+    whole = coverage[coverage["class"] == ""].set_index(["recipe", "confidence"])
+    assert [row[0] for row in table.rows] == list(dict.fromkeys(coverage["recipe"]))
+    for row in table.rows:
+        assert row[1] == f"{100 * whole.loc[(row[0], 0.9), 'coverage']:.2f} %"
+        assert float(row[8]) == pytest.approx(whole.loc[(row[0], 0.99), "size"], abs=0.01)
+    assert [table.rows[i][0] for i in table.marked] == [best]
+    for row, (level, shown) in zip(found["coverage"].rows, whole.loc[best].iterrows(), strict=True):
+        assert row[:2] == (f"{100 * level:g} %", f"{100 * shown['coverage']:.2f}")
+        assert float(row[2]) == pytest.approx(shown["size"], abs=0.01)
+    classes = coverage[(coverage["recipe"] == best) & (coverage["class"] != "")]
+    rows = {row[0]: row for row in found["classes"].rows}
+    assert set(rows) == set(classes["class"])
+    for label, own in classes[classes["confidence"] == 0.95].set_index("class").iterrows():
+        assert rows[label][1] == f"{own['records']:,}"
+        assert rows[label][4] == f"{100 * own['coverage']:.2f} %"
+    errors = tables["errors"]
+    assert len(found["accepted"].rows) == len(errors)
+    assert found["accepted"].rows[0][:2] == (errors["recipe"].iloc[0], "1 %")
+    mine = [row[1:] for row in found["accepted"].rows if row[0] == best]
+    assert [tuple(row) for row in found["errors"].rows] == mine
+
+
+def test_few_records_have_no_sets_and_old_runs_no_section():
+    few = run_tables(3, 2, 40)
+    few["coverage"] = few["coverage"][:0]
+    _, page = report_page(few)
+    assert "data-1-sets" in page.ids
+    assert "There are no sets: they take at least 9 records" in page.all_text
+    few["errors"] = few["errors"][:0]
+    assert "data-1-sets" not in report_page(few)[1].ids
+
+
+@pytest.fixture
+def held_out(tables):
+    return dict(zip(("summary", "families", "curve"), unknown_tables(tables), strict=True))
+
+
+def section_of(tables, held_out=None, strangers=None, whole=None):
+    statistics = tables["statistics"] | ({"unknown": SIZES} if held_out else {})
+    changes = {"unknown": held_out, "strangers": strangers or {}, "statistics": statistics}
+    return report_page(tables, whole, **changes)[1].sections()["data-1-unknown"]
+
+
+def test_the_page_tells_how_many_of_the_unknown_were_rejected(tables, held_out):
+    text = section_of(tables, held_out)
+    counted = tables["statistics"] | {"unknown": SIZES}
+    assert ("records held out as unknown", "1,230") in sections.counts(counted).rows
+    assert "1,230 records of 2 classes were held out" in text
+    # The inner folds chose the recipe, so these are the figures of the inner choice.
+    share = 1 + list(held_out["summary"]["recipe"]).index(INNER_CHOICE)
+    for part in (
+        f"{30 + share}.00 ± 0.50 % of the unknown were rejected, beside {share}.00",
+        f"{share / 10:.2f} ± 0.50 % of the other known ones were wrong",
+        f"The AUROC is {0.5 + share / 100:.3f}",
+        "These are the figures of the inner choice on the outer folds.",
+        "at most 1 % errors among accepted predictions with 90 % confidence on inner folds, with",
+        f"<i>odd</i> 30 {30 + share}.00 % {tables['classes'][0]} 90.00 %",
+        "The probability says which class is likeliest",
+    ):
+        assert part in text
+    assert "% would be found" not in text
+    assert "no relative" not in text
+    held_out["summary"].loc[0, ["known_error_mean", "known_error_sd"]] = np.nan
+    shown = sections.unknown(dataset_report(tables, unknown=held_out))["held"]
+    assert shown["recipes"].rows[0][2] == ""  # all were rejected
+    assert shown["recipes"].rows[1][2].endswith(" %")
+    (place,) = shown["recipes"].marked
+    assert shown["recipes"].rows[place][0] == INNER_CHOICE
+    assert shown["reasons"] is None
+
+
+def test_with_p_values_the_reasons_are_told_beside_what_was_asked_for(tables, held_out):
+    text = section_of(tables, held_out, TEST | {"no_relative": RULE}, ALARMS)
+    place = list(held_out["summary"]["recipe"]).index(INNER_CHOICE)
+    row = held_out["summary"].iloc[place]
+    strange, alone = (
+        f"{100 * row[f'known_{AS[reason]}_mean']:.2f} ± 0.50 %"
+        for reason in ("unknown", "no relative")
+    )
+    assert "At most 1 % of the known were to be rejected as unknown; " in text
+    assert f"{strange} were in fact, and {alone} because they have no relative" in text
+    assert f"<i>odd</i> 30 {31 + place}.00 % 10.00 % 5.00 % {1 + place}.00 %" in text
+    assert "They were compared with the landmarks, and with training records as well" in text
+    assert f"The models expected to find {61 + place}.00 % of the unknown." in text
+    reasons = sections.unknown(dataset_report(tables, ALARMS, unknown=held_out))["held"]["reasons"]
+    assert list(reasons.head) == ["reason", "known", "unknown"]
+    for reason, *found in reasons.rows:
+        means = [row[f"{side}_{AS[reason]}_mean"] for side in ("known", "unknown")]
+        assert found == [f"{100 * mean:.2f} ± 0.50 %" for mean in means]
+    held_out["summary"]["would_be_found"] = np.nan
+    assert "The models expected" not in section_of(tables, held_out, TEST, ALARMS)
+
+
+def test_unknown_records_were_asked_for_by_cascades_too(tables, held_out):
+    made = run_tables(n_classes=4, n_folds=3, n=160, cascades=2)
+    text = section_of(made, held_out, whole=config(cascades=2))
+    assert "the landmarks, and by recipes with a cascade with training records" in text
+    assert "They were compared with the landmarks alone." in section_of(tables, held_out)
+    assert "landmarks alone" not in text
+
+
+@pytest.mark.parametrize(
+    ("told", "there", "absent"),
+    [
+        (
+            {"no_relative": RULE},
+            [
+                "Of 200 training records 3.50 % would be rejected by that",
+                "Of 200 shuffled training records the final model would accept 3 ",
+                "whether objects of no known class are rejected",
+            ],
+            ["held out", "p-value"],
+        ),
+        (
+            {"no_relative": RULE | {"off": True, "known_rejected": 0.83, "shuffled_accepted": 0.5}},
+            [
+                "The final model does not ask whether a sequence has a relative.",
+                "83.00 % have no better alignments",
+                "the final model would accept 100 ",
+            ],
+            [],
+        ),
+        (
+            TEST,
+            [
+                "p-values come from 1,500 training records",
+                "81.25 % would be found",
+                "With 300 of them their class was left out in turn",
+            ],
+            ["the relatives are as strange as strangers"],
+        ),
+        (
+            TEST | {"would_be_found": 0.08},
+            ["8.00 % would be found", "the relatives are as strange as strangers"],
+            [],
+        ),
+        (
+            TEST | {"calibrating": 98},
+            ["1 % false alarms take at least 99 records", "and there are 98"],
+            ["would be found"],
+        ),
+        (TEST | {"calibrating": 99}, ["would be found"], []),
+    ],
+)
+def test_a_final_model_tells_what_it_does_with_strangers(tables, told, there, absent):
+    text = section_of(tables, strangers=told)
+    for part in there:
+        assert part in text
+    for part in absent:
+        assert part not in text
+    assert "data-1-unknown" not in report_page(tables)[1].ids

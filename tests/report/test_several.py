@@ -9,30 +9,27 @@ import pytest
 
 from kreinflow.base.errors import InputError
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.report import figures as look
-from kreinflow.report import several
-from kreinflow.report.figures import probabilities
-from kreinflow.report.figures.dataset import dataset_figures
-from kreinflow.report.methods import cite, methods_text
-from kreinflow.report.reading import CAPTIONS, _thresholds, read_dataset_report, read_tables
-from report.made_up import Page, config, dataset_report, report_page, settings
+from kreinflow.report import sections
+from kreinflow.report.captions import CAPTIONS, SEVERAL_CAPTIONS
+from kreinflow.report.figures import figure_svg, probabilities
+from kreinflow.report.page import render_report
+from kreinflow.report.reading import DatasetResults
+from report.made_up import Page, config, dataset_report, figures_of, report_page, settings
 from report.test_reading import write_results
+
+OTHERS = [text for name, text in SEVERAL_CAPTIONS.items() if text != CAPTIONS[name]]
 
 
 @pytest.fixture(scope="module")
 def figures(tables_of_several):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        return dataset_figures(tables_of_several)
+        return figures_of(tables_of_several)
 
 
 @pytest.fixture(scope="module")
 def page(tables_of_several, figures):
     return report_page(tables_of_several, figures=figures)
-
-
-def test_captions_that_differ_are_of_figures():
-    assert set(several.CAPTIONS) < set(CAPTIONS)
 
 
 def test_the_page_tells_measures_of_labels(tables_of_several, page):
@@ -64,7 +61,8 @@ def test_the_page_tells_measures_of_labels(tables_of_several, page):
     ):
         assert part not in text, part
     assert "nan" not in text.lower().split()
-    for caption in several.CAPTIONS.values():
+    assert len(OTHERS) == 5
+    for caption in OTHERS:
         assert caption in text
         assert html.count(caption) >= 1
 
@@ -85,8 +83,9 @@ def test_each_label_has_a_row_with_chance_and_its_threshold(tables_of_several, p
 
 
 def test_a_model_without_thresholds_has_empty_cells(tables_of_several):
-    made, nothing = (tables_of_several[name] for name in ("per_class", "rejected"))
-    table = several.per_label(made, "ikfd-meb", 160, None, nothing[:0])
+    nothing = tables_of_several["rejected"][:0]
+    data = dataset_report(tables_of_several, rejected=nothing, thresholds={})
+    table = sections.per_class(data)
     assert "rejected, %" not in table.head
     assert {row[-1] for row in table.rows} == {""}
     assert len(table.rows) == 4
@@ -98,12 +97,10 @@ def test_a_page_of_one_label_says_nothing_of_several(tables):
         assert part not in text
 
 
-def test_the_page_has_both_kinds_side_by_side(tables, tables_of_several, figures):
-    from kreinflow.report.page import render_report
-
-    parts = [dataset_report(tables, "one"), dataset_report(tables_of_several, "two")]
+def test_the_page_has_both_kinds_side_by_side(tables, tables_of_several):
+    parts = [dataset_report(tables, name="one"), dataset_report(tables_of_several, name="two")]
     text = Page(render_report(parts, config(), {"python": "3.11"})).checked().all_text
-    for part in ("MCC", "Hamming loss", CAPTIONS["reject"], several.CAPTIONS["reject"]):
+    for part in ("MCC", "Hamming loss", CAPTIONS["reject"], SEVERAL_CAPTIONS["reject"]):
         assert part in text
 
 
@@ -113,68 +110,44 @@ def test_the_same_page_again_and_from_written_tables(tables_of_several, figures,
         for name in ("comparison", "models", "landmarks", "per_class")
     }
     assert report_page(tables_of_several, figures=figures, **empty)[0] == page[0]
-    written = dataset_figures(tables_of_several | empty)
-    assert written == figures == dataset_figures(tables_of_several)
-
-
-def test_methods_tell_how_labels_were_learned():
-    many_labels = settings()
-    many_labels["source"]["labels"] = {"table": "l.tsv", "multiple": "all"}
-    one, many = (
-        " ".join(methods_text(own, config(), "pcvm-meb")) for own in (settings(), many_labels)
-    )
-    for part in (
-        f"Each label was learned against the rest {cite('tsoumakas2007')}",
-        f"the calibration of each label {cite('platt1999')} and its threshold (the largest F1",
-        f"measures that count labels one by one {cite('zhang2014')}",
-    ):
-        assert part in many
-        assert part not in one
-    for part in ("temperature", cite("angelopoulos2021"), "reject threshold"):
-        assert part in one
-        assert part not in many
+    assert figures_of(tables_of_several | empty) == figures
 
 
 def test_axes_name_labels_and_no_label_given_is_drawn(tables_of_several):
-    curve, accepted = tables_of_several["reject_curve"], tables_of_several["accepted"]
-    assert len(accepted) > 0
-    given = INNER_CHOICE, accepted, 0.5, True
-    (axes,) = probabilities.reject_figure(curve, *given).axes
+    data = dataset_report(tables_of_several)
+    assert len(data.own("accepted")) > 0
+    (axes,) = probabilities.reject_figure(data).axes
     assert not axes.texts
     assert axes.get_xlabel() == "labels given and kept, the most certain first"
-    above, below = probabilities.calibration_figure(
-        tables_of_several["calibration"], INNER_CHOICE, several=True
-    ).axes
+    above, below = probabilities.calibration_figure(data).axes
     assert above.get_ylabel() == "records that have it (boxes: 95 % ranges)"
     assert below.get_xlabel() == "probability given to the label"
     drawn = sum(bar.get_height() for bar in below.patches)
     assert drawn == 160 * 4  # a probability for each record and label
-    nothing = probabilities.reject_figure(curve[:0], *given)
-    assert look.figure_svg(nothing)
+    data.tables["reject_curve"] = data["reject_curve"][:0]
+    assert figure_svg(probabilities.reject_figure(data))
 
 
 def test_what_the_page_says_is_read_from_the_files_of_the_run(tables_of_several, tmp_path):
-    folder = tmp_path / "demo"
-    blocks = write_results(folder, tables_of_several, "ikfd-meb")
-    factors = sorted(folder.glob("factors/*/*.tsv"))
-    read = read_dataset_report(folder, "demo", settings() | {"unknown": []}, blocks, factors)
+    whole = config() | {"datasets": {"demo": settings()}}
+    write_results(tmp_path / "demo", tables_of_several)
+    read = DatasetResults(tmp_path, "demo", whole)
     assert read.several
     for name in ("summary", "per_class"):
-        assert list(getattr(read, name).columns) == list(tables_of_several[name].columns)
-    path = folder / "evaluation" / "per_class.tsv"
-    assert len(read_tables([path], several=True)["per_class"]) == len(read.per_class)
-    lines = path.read_text().replace("average_precision", "other")
-    path.write_text(lines)
+        assert list(read[name].columns) == list(tables_of_several[name].columns)
+    path = tmp_path / "demo" / "evaluation" / "per_class.tsv"
+    path.write_text(path.read_text().replace("average_precision", "other"))
     with pytest.raises(InputError, match=re.escape(f"{path}: column 'average_precision' is miss")):
-        read_tables([path], several=True)
+        DatasetResults(tmp_path, "demo", whole)["per_class"]
 
 
-def test_thresholds_are_those_of_the_final_model():
-    thresholds = np.array([0.25, 0.5])
-    classifier = SimpleNamespace(classes=("a", "b"), several=SimpleNamespace(thresholds=thresholds))
-    assert _thresholds(SimpleNamespace(classifier=classifier)) == {"a": 0.25, "b": 0.5}
-    classifier.several = None
-    assert _thresholds(SimpleNamespace(classifier=classifier)) is None
+def test_thresholds_are_those_of_the_final_model(tables):
+    several = SimpleNamespace(thresholds=np.array([0.25, 0.5]))
+    for given, found in ((several, {"a": 0.25, "b": 0.5}), (None, {})):
+        data = dataset_report(tables)
+        vars(data).pop("thresholds")
+        vars(data)["_classifier"] = SimpleNamespace(classes=("a", "b"), several=given)
+        assert data.thresholds == found
 
 
 def test_a_label_without_records_has_no_average_precision(tables_of_several):
@@ -182,7 +155,9 @@ def test_a_label_without_records_has_no_average_precision(tables_of_several):
     table.loc[table["class"] == "NA", ["average_precision", "support"]] = [np.nan, 0]
     rejected = tables_of_several["rejected"]
     rejected = rejected[rejected["class"] != "NA"]
-    found = several.per_label(table, "ikfd-meb", 160, None, rejected)
+    found = sections.per_class(
+        dataset_report(tables_of_several, per_class=table, rejected=rejected)
+    )
     (row,) = (row for row in found.rows if row[0] == "NA")
     assert row[4:6] == ("", "0.00")
     assert row[found.head.index("rejected, %")] == ""

@@ -173,7 +173,7 @@ def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, target):
     jobs = run.jobs("--workflow-profile", str(ROOT / "profiles" / "slurm"), *targets)
     assert jobs["evaluate"] == (2 if target == "compare" else 1)
     if target == "all":
-        assert {"write_report", "draw_unknown", "measure_levels"} <= set(jobs)
+        assert {"write_report", "draw_optional", "measure_levels"} <= set(jobs)
         assert jobs["classify_new"] == 2
 
 

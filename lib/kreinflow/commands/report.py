@@ -10,7 +10,7 @@ from kreinflow.config.configuration import (  # slow to import
     read_configuration,
 )
 from kreinflow.report.names import CONFIG, PAGE
-from kreinflow.report.writing import write_report
+from kreinflow.report.page import write_report
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -25,8 +25,7 @@ def best_hit_table(predictions: pd.DataFrame, groups: "pd.Series[int]") -> pd.Da
     """Compare each recipe with the best hit of each record.
 
     The hits are those of one recipe, for all recipes: of those that have a hit of each record the
-    one that compared them with the most training records, on the mean. Of equal ones it is the
-    first.
+    first one that compared them with the most training records, on the mean.
 
     Parameters
     ----------
@@ -57,12 +56,8 @@ def best_hit_table(predictions: pd.DataFrame, groups: "pd.Series[int]") -> pd.Da
         true = part["true"].astype(str).to_numpy()
         right = part["predicted"].astype(str).to_numpy() == true
         hit = hits["hit"].astype(str).to_numpy() == true
-        found = paired_difference(
-            right,
-            hit,
-            np.asarray(groups.loc[part["id"]], dtype=np.int64),
-            part["repeat"].nunique(),
-        )
+        own = np.asarray(groups.loc[part["id"]], dtype=np.int64)
+        found = paired_difference(right, hit, own, part["repeat"].nunique())
         among, of = (hits[name].astype(float) for name in HIT_COLUMNS[1:])
         sizes = among.mean(), of.mean(), bool((among == of).all())
         rows.append((recipe, len(part), *sizes, right.mean(), hit.mean(), *found))

@@ -1,5 +1,7 @@
 """Which recipe is best on the outer folds, and which others cannot be told apart from it."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -11,20 +13,9 @@ from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.evaluation.paired import PairedDifference, paired_difference
 
 COMPARISON_COLUMNS = (
-    "recipe",
-    "folds",
-    "accuracy_mean",
-    "accuracy_sd",
-    "difference",
-    "p_folds",
-    "p_folds_holm",
-    "difference_records",
-    "low",
-    "high",
-    "p_records",
-    "p_records_holm",
-    "best",
-    "indistinguishable",
+    *("recipe", "folds", "accuracy_mean", "accuracy_sd", "difference", "p_folds", "p_folds_holm"),
+    *("difference_records", "low", "high", "p_records", "p_records_holm"),
+    *("best", "indistinguishable"),
 )
 """``folds`` counts those that the recipe was measured on. ``difference`` is its mean accuracy minus
 the best one's, over these folds, and ``p_folds`` that of :func:`corrected_t_test`.
@@ -133,13 +124,6 @@ def compare_recipes(
         with another, or leaves nothing to train on, or if a record has no group.
     """
     wide = metrics.pivot(index=["repeat", "fold"], columns="recipe", values="accuracy")
-    n_test = metrics.groupby(["repeat", "fold"])["records"].first().loc[wide.index].to_numpy(float)
-    n_train = len(groups) - n_test
-    if (n_train <= 0).any():
-        raise InputError(
-            f"metrics: a fold tests {int(n_test.max())} of {len(groups)} records and leaves none "
-            "to train on. Give the groups of all records of the data set."
-        )
     losses = metrics.groupby("recipe")["log_loss"].mean()
     recipes = list(dict.fromkeys(metrics["recipe"].astype(str)))
     means = {recipe: float(wide[recipe].mean()) for recipe in recipes}
@@ -157,37 +141,80 @@ def compare_recipes(
             "missing folds."
         )
     best, tested = candidates[0], candidates[1:]
-    p = np.array(
-        [
-            corrected_t_test((wide[recipe] - wide[best]).to_numpy(float), n_train, n_test)[1]
-            for recipe in tested
-        ]
+    n_test = metrics.groupby(["repeat", "fold"])["records"].first().loc[wide.index]
+    against = differences_from(best, tested, wide, n_test, predictions, groups).reindex(ranking)
+    worse = (against["p_records_holm"] <= SIGNIFICANCE) & ~(against["difference_records"] > 0)
+    table = pd.DataFrame(
+        {
+            "recipe": ranking,
+            "folds": [folds[recipe] for recipe in ranking],
+            "accuracy_mean": [means[recipe] for recipe in ranking],
+            "accuracy_sd": [float(wide[recipe].std(ddof=1)) for recipe in ranking],
+            **{name: against[name].to_numpy() for name in against},
+            "best": [recipe == best for recipe in ranking],
+            "indistinguishable": [recipe in tested and not worse[recipe] for recipe in ranking],
+        }
     )
-    p_folds = dict(zip(tested, zip(p, holm(p), strict=True), strict=True))
-    paired = paired_differences(predictions, groups, best, tested)
-    p = np.array([found.p for found in paired])
-    p_records = dict(zip(tested, zip(paired, holm(p), strict=True), strict=True))
-    nothing = float("nan")
-    untested = PairedDifference(nothing, nothing, nothing, nothing), nothing
-    rows = []
-    for recipe in ranking:
-        found, adjusted = p_records.get(recipe, untested)
-        alike = recipe in tested and (adjusted > SIGNIFICANCE or found.difference > 0)
-        rows.append(
-            (
-                recipe,
-                folds[recipe],
-                means[recipe],
-                float(wide[recipe].std(ddof=1)),
-                float((wide[recipe] - wide[best]).mean()),
-                *p_folds.get(recipe, (nothing, nothing)),
-                *found,
-                adjusted,
-                recipe == best,
-                alike,
-            )
+    table["difference"] = [float((wide[recipe] - wide[best]).mean()) for recipe in ranking]
+    return table[list(COMPARISON_COLUMNS)]
+
+
+def differences_from(
+    best: str,
+    others: Sequence[str],
+    accuracies: pd.DataFrame,
+    records: "pd.Series[int]",
+    predictions: pd.DataFrame,
+    groups: "pd.Series[int]",
+) -> pd.DataFrame:
+    """Return how recipes that were measured on the same folds differ from one of them.
+
+    Parameters
+    ----------
+    best : str
+        The one.
+    others : sequence of str
+    accuracies : DataFrame
+        By repeat and fold (rows) and recipe (columns).
+    records : Series
+        How many are tested in each of these folds.
+    predictions, groups
+        See :func:`compare_recipes`.
+
+    Returns
+    -------
+    DataFrame
+        Columns of :data:`COMPARISON_COLUMNS` from ``difference`` to ``p_records_holm``, by recipe.
+
+    Raises
+    ------
+    InputError
+        If a fold leaves nothing to train on, and as :func:`paired_differences`.
+    """
+    n_test = records.to_numpy().astype(np.float64)
+    n_train: FloatArray = len(groups) - n_test
+    if (n_train <= 0).any():
+        raise InputError(
+            f"metrics: a fold tests {int(n_test.max())} of {len(groups)} records and leaves none "
+            "to train on. Give the groups of all records of the data set."
         )
-    return pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS))
+    by_fold = [(accuracies[name] - accuracies[best]).to_numpy(np.float64) for name in others]
+    paired = paired_differences(predictions, groups, best, list(others))
+    table = pd.DataFrame(
+        {
+            "difference": [float(d.mean()) for d in by_fold],
+            "p_folds": [corrected_t_test(d, n_train, n_test)[1] for d in by_fold],
+            "p_folds_holm": np.nan,
+            "difference_records": [found.difference for found in paired],
+            "low": [found.low for found in paired],
+            "high": [found.high for found in paired],
+            "p_records": [found.p for found in paired],
+        },
+        index=list(others),
+    )
+    table["p_folds_holm"] = holm(table["p_folds"].to_numpy(np.float64))
+    table["p_records_holm"] = holm(table["p_records"].to_numpy(np.float64))
+    return table
 
 
 def paired_differences(

@@ -1,25 +1,26 @@
 """Cross-validation in memory: recipes compared on any scores, without files.
 
-The pieces are those of the workflow, in its order, and so are the rules: landmarks, factors,
-hyper-parameters and learners see the training part of a fold alone.
+The pieces and their order are those of the workflow: landmarks, factors, hyper-parameters and
+learners see the training part of a fold alone.
 """
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.base.errors import InputError, KreinflowError
-from kreinflow.evaluation.centred_scores import CentredScores
+from kreinflow.base.numerics import FloatArray, IntArray, tiles
 from kreinflow.fitting.factors import factor_key
 from kreinflow.fitting.inner_folds import ChooseAgain, InnerFits, choose, inner_partition
 from kreinflow.fitting.run import Run
-from kreinflow.fitting.training import fit_figures, shown
+from kreinflow.fitting.training import as_json, fit_figures
 from kreinflow.krein.correction import embed
 from kreinflow.krein.double_centring import double_centre_factor
 from kreinflow.krein.eigen import Eigenpairs, eigenpairs
@@ -41,12 +42,8 @@ def cross_validate(
     dataset: Dataset,
     scores: Scores,
     partition: Partition,
-    recipes: Sequence[Settings],
-    selectors: Mapping[str, Settings],
-    learners: Mapping[str, Settings],
+    config: Settings,
     *,
-    seed: int = 1,
-    inner_folds: int = 3,
     transforms: Mapping[str, ScoreTransform] | None = None,
     centring: Centring = "landmarks",
 ) -> pd.DataFrame:
@@ -61,22 +58,19 @@ def cross_validate(
     dataset : Dataset
         Labels, and the distinct row of each record.
     scores : Scores
-        Where the scores of its distinct rows come from.
+        Source of the scores of its distinct rows.
     partition : Partition
-    recipes, selectors, learners
-        As in the config, complete: see
-        :func:`kreinflow.config.configuration.complete_configuration`.
-    seed : int
-    inner_folds : int
-        For hyper-parameters.
+    config : mapping
+        With recipes, selectors and learners as in a complete config, see
+        :func:`kreinflow.config.configuration.complete_configuration`; and seed (else 1) and
+        inner_folds (else 3).
     transforms : mapping of str to ScoreTransform, optional
         Those that recipes and selectors name; ``raw`` needs not be given.
     centring : {"landmarks", "training", "factor"}
         How squared dissimilarities become similarities: around the mean of the landmarks, as in
         the workflow; around that of all training rows before landmarks are chosen, see
-        :class:`~kreinflow.evaluation.centred_scores.CentredScores`; or the factor of the
-        dissimilarities is centred (gisbrecht2015, eq. 6). Landmark MDS is around the landmarks by
-        its nature.
+        :class:`CentredScores`; or the factor of the dissimilarities is centred (gisbrecht2015,
+        eq. 6). Landmark MDS is around the landmarks by its nature.
 
     Returns
     -------
@@ -107,6 +101,7 @@ def cross_validate(
         raise InputError(
             "centring: an asymmetric matrix holds similarities, which are not centred."
         )
+    config = {"seed": 1, "inner_folds": 3, **config}
     known = transforms_of(["raw"], {}, None) | dict(transforms or {})
     lines: list[dict[str, Any]] = []
     for name in partition.names:
@@ -114,21 +109,56 @@ def cross_validate(
         if centring == "training":
             data = replace(dataset, payload=replace(dataset.payload, kind="similarity"))
             opened = CentredScores(scores, np.unique(dataset.rows[partition.training(name)]))
-        fold = _Fold(
-            name,
-            data,
-            opened,
-            partition,
-            recipes,
-            selectors,
-            learners,
-            seed,
-            inner_folds,
-            known,
-            centring == "factor",
-        )
+        fold = _Fold(name, data, opened, partition, config, known, centring == "factor")
         lines += fold.lines()
     return pd.DataFrame(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class CentredScores(Scores):
+    r"""The similarities that squared dissimilarities D become around the mean of a fold.
+
+    With the means :math:`m_i` of row i over the training rows and M of all of these,
+
+    .. math:: s_{ij} = -(D_{ij} - m_i - m_j + M) / 2 .
+
+    It takes all N^2 dissimilarities, as the papers centre a full matrix before they approximate it
+    by landmarks. The workflow's way at linear cost is
+    :class:`~kreinflow.krein.double_centring.LandmarkCentring`.
+
+    Parameters
+    ----------
+    scores : Scores
+        The squared dissimilarities.
+    training : ndarray of int
+        The distinct rows that the fold trains on.
+    """
+
+    scores: Scores
+    training: IntArray
+    dtype = np.dtype(np.float64)
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """m, of all distinct rows."""
+        n = len(self.scores.self_scores())
+        everyone = np.arange(n)
+        return np.concatenate(
+            [self.scores.rectangle(everyone[part], self.training).mean(axis=1) for part in tiles(n)]
+        )
+
+    def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
+        """Write the similarities of rows x columns into ``out``."""
+        self.scores.into(out, rows, columns)
+        out -= self.means[rows, None]
+        out -= self.means[columns] - self.means[self.training].mean()
+        out /= -2
+
+    def self_scores(self) -> FloatArray:
+        """Return the similarity of each distinct row with itself."""
+        own = self.scores.self_scores()
+        similarities: FloatArray = self.means - (own + self.means[self.training].mean()) / 2
+        return similarities
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,11 +169,7 @@ class _Fold:
     dataset: Dataset
     scores: Scores
     partition: Partition
-    recipes: Sequence[Settings]
-    selectors: Mapping[str, Settings]
-    learners: Mapping[str, Settings]
-    seed: int
-    inner_folds: int
+    config: Settings
     transforms: Mapping[str, ScoreTransform]
     centre_factor: bool
 
@@ -154,7 +180,7 @@ class _Fold:
             self.dataset,
             self.scores,
             self.transforms,
-            self.seed,
+            self.config["seed"],
             self.partition.training(self.name),
             self.name,
             parts=len(self.partition.names),
@@ -163,10 +189,10 @@ class _Fold:
             rows = table["row"].to_numpy(np.int64)
             columns = self.scores.rectangle(everyone, rows)
             run = Run(self.dataset, self.partition, columns, rows, own)
-            selector = make_selector(self.selectors[name])
+            selector = make_selector(self.config["selectors"][name])
             again = run.choose_again(stage, selector, len(table))
             alike: dict[tuple[str, str, bool], list[Settings]] = {}
-            for recipe in self.recipes:
+            for recipe in self.config["recipes"]:
                 if recipe["selector"] == name:
                     key = factor_key(recipe["transform"], recipe["rank"])
                     alike.setdefault((*key, self._centres(recipe)), []).append(recipe)
@@ -180,7 +206,7 @@ class _Fold:
 
         def find(name: str) -> tuple[pd.DataFrame, float]:
             if name not in found:
-                selector = make_selector(self.selectors[name])
+                selector = make_selector(self.config["selectors"][name])
                 budget = selector.settings.get("budget")
                 matched = len(find(budget)[0]) if isinstance(budget, str) else None
                 with _Watch() as watch:
@@ -188,7 +214,8 @@ class _Fold:
                 found[name] = table, watch.seconds
             return found[name]
 
-        return {name: find(name) for name in dict.fromkeys(r["selector"] for r in self.recipes)}
+        wanted = dict.fromkeys(recipe["selector"] for recipe in self.config["recipes"])
+        return {name: find(name) for name in wanted}
 
     def _centres(self, recipe: Settings) -> bool:
         """Return whether the factor of the dissimilarities is centred, not the landmarks."""
@@ -215,7 +242,8 @@ class _Fold:
         landmarks = given(landmarks)
 
         def fits() -> InnerFits:  # not shared: the first recipe would pay for all
-            inner = inner_partition(training, self.inner_folds, self.seed, self.name)
+            folds, seed = (self.config[key] for key in ("inner_folds", "seed"))
+            inner = inner_partition(training, folds, seed, self.name)
             return InnerFits(inner, again, partial(_factor, centred=centred))
 
         with _Watch() as built:
@@ -230,10 +258,10 @@ class _Fold:
             try:
                 with trained:
                     embedding = embed(factor, pairs, recipe["correction"])
-                    problem = Problem.of(embedding, known, landmarks, training, self.seed)
+                    problem = Problem.of(embedding, known, landmarks, training, self.config["seed"])
                     learner, fitted, figures = self._fit(recipe, problem, fits)
                 with tested:
-                    others = Problem.of(embedding, unseen, landmarks, testing, self.seed)
+                    others = Problem.of(embedding, unseen, landmarks, testing, self.config["seed"])
                     predicted = learner.decide(fitted, others).argmax(axis=1)
                 accuracy = float(np.mean(predicted == testing.labels))
             except KreinflowError as error:
@@ -258,7 +286,7 @@ class _Fold:
         self, recipe: Settings, problem: Problem, fits: Callable[[], InnerFits]
     ) -> tuple[Learner, Fitted, dict[str, Any]]:
         """Return a recipe's learner, fitted to the training part, and what its training said."""
-        learner = make_learner(self.learners[recipe["learner"]])
+        learner = make_learner(self.config["learners"][recipe["learner"]])
         choice = learner.choices()[0]
         if len(learner.choices()) > 1:
             choice, *_ = choose(learner, problem, fits(), recipe["rank"])
@@ -267,7 +295,7 @@ class _Fold:
         figures = {
             "rank": problem.embedding.rank,
             **fit_figures(fitted, share, problem.part.classes),
-            "hyper_parameters": shown(choice),
+            "hyper_parameters": as_json(choice),
         }
         return learner, fitted, figures
 

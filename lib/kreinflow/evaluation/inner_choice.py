@@ -18,22 +18,8 @@ def with_inner_choice(
 
     The figures of this row are those of the whole procedure that makes the final model, choice
     included; the figures of the best recipe on the outer folds are not, for it was chosen there.
-
-    Parameters
-    ----------
-    predictions : DataFrame
-        Columns of :data:`~kreinflow.evaluation.metrics.PREDICTION_COLUMNS` and probabilities.
-    models : DataFrame
-        From :func:`~kreinflow.fitting.recipe_choice.read_figures`.
-    order : sequence of str
-        The recipes as the config lists them.
-    prefer : {"accuracy", "cheap"}
-        See :func:`~kreinflow.fitting.recipe_choice.choose_recipe`.
-
-    Returns
-    -------
-    DataFrame
-        The predictions, recipes in the given order, then those of the choice (if there is any).
+    Recipes come in the given order, then the choice if there is any. For ``models``, ``order`` and
+    ``prefer`` see :func:`chosen_recipes`.
     """
     ranks = {name: rank for rank, name in enumerate(order)}
     ordered = predictions.sort_values("recipe", key=lambda c: c.map(ranks), kind="stable")

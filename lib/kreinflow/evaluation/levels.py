@@ -23,28 +23,20 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.evaluation.metrics import PROBABILITY_PREFIX, class_names
 
-LEVELS_COLUMNS = (
-    *("recipe", "level", "nodes", "records", "accuracy", "answered", "answered_accuracy"),
-)
+_ANSWERED = ("answered", "answered_accuracy")
+LEVELS_COLUMNS = ("recipe", "level", "nodes", "records", "accuracy", *_ANSWERED)
 """Of the ``records`` whose labels have the level the shares that are predicted right there
 (``accuracy``) and answered there or below; and how many of the answers are right there."""
 
 HIERARCHY_COLUMNS = ("recipe", "given", "precision", "recall", "f1")
 """Hierarchical measures of what is ``given``: the ``label``, or the ``node`` that is answered."""
 
-NODES_COLUMNS = (
-    *("recipe", "node", "level", "records", "precision", "recall", "answered"),
-    "answered_accuracy",
-)
+NODES_COLUMNS = ("recipe", "node", "level", "records", "precision", "recall", *_ANSWERED)
 """``records`` have the node in their labels. ``precision`` and ``recall`` are of what is predicted
 at its level; the last two are those of :data:`LEVELS_COLUMNS`, of the records of the node."""
 
-TABLE_COLUMNS = {
-    "levels": LEVELS_COLUMNS,
-    "hierarchy": HIERARCHY_COLUMNS,
-    "nodes": NODES_COLUMNS,
-}
-"""Of each table, by the name of its file."""
+TABLE_COLUMNS = {"levels": LEVELS_COLUMNS, "hierarchy": HIERARCHY_COLUMNS, "nodes": NODES_COLUMNS}
+"""Columns of each table, by the name of its file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,31 +76,18 @@ def level_tables(predictions: pd.DataFrame, settings: Mapping[str, Any]) -> dict
         }
     classes = class_names(predictions)
     levels = Levels.of(classes, settings["separator"], settings["back_off"])
-    found: dict[str, list[dict[str, pd.DataFrame]]] = {}
+    found: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLE_COLUMNS}
     for recipe, part in _parts(predictions, classes, levels):
-        tables = {
-            "levels": _by_level(part, levels),
-            "hierarchy": _hierarchical(part),
-            "nodes": _by_node(part, levels),
-        }
-        found.setdefault(recipe, []).append(tables)
-    return {
-        name: pd.concat(
-            [
-                _mean([tables[name] for tables in repeats], recipe, columns)
-                for recipe, repeats in found.items()
-            ],
-            ignore_index=True,
-        )
-        for name, columns in TABLE_COLUMNS.items()
-    }
+        made = (_by_level(part, levels), _hierarchical(part), _by_node(part, levels))
+        for name, table in zip(TABLE_COLUMNS, made, strict=True):
+            found[name].append(table.assign(recipe=recipe))
+    return {name: _mean(pd.concat(found[name]), columns) for name, columns in TABLE_COLUMNS.items()}
 
 
-def _mean(tables: list[pd.DataFrame], recipe: str, columns: tuple[str, ...]) -> pd.DataFrame:
-    """Return the mean of the tables of repeats, without the cells that are empty."""
-    keys = [name for name in ("node", "level", "given") if name in columns]
-    pooled = pd.concat(tables).groupby(keys, sort=False).mean().reset_index()
-    return pooled.assign(recipe=recipe)[list(columns)]
+def _mean(table: pd.DataFrame, columns: tuple[str, ...]) -> pd.DataFrame:
+    """Return the mean over repeats, without the cells that are empty."""
+    keys = [name for name in ("recipe", "node", "level", "given") if name in columns]
+    return table.groupby(keys, sort=False).mean().reset_index()[list(columns)]
 
 
 def _parts(
@@ -141,11 +120,14 @@ def _parts(
 
 def _shares(right: NDArray[np.bool_], of: NDArray[np.bool_]) -> FloatArray:
     """Return the share of each column's marked rows that are right; NaN without any."""
-    n = of.sum(axis=0).astype(np.float64)
-    share: FloatArray = np.divide(
-        (right & of).sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0
-    )
-    return share
+    return _ratio((right & of).sum(axis=0), of.sum(axis=0))
+
+
+def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> FloatArray:
+    """Return part / whole, NaN where the whole is 0."""
+    of = whole.astype(np.float64)
+    found: FloatArray = np.divide(part, of, out=np.full(len(of), np.nan), where=of > 0)
+    return found
 
 
 def _by_level(part: _Part, levels: Levels) -> pd.DataFrame:
@@ -198,25 +180,20 @@ def _by_node(part: _Part, levels: Levels) -> pd.DataFrame:
     def count(paths: IntArray, where: NDArray[np.bool_]) -> FloatArray:
         return np.bincount(paths[where], minlength=n).astype(np.float64)
 
-    def ratio(a: FloatArray, b: FloatArray) -> FloatArray:
-        out: FloatArray = np.divide(a, b, out=np.full(n, np.nan), where=b > 0)
-        return out
-
     records = count(part.true, has)
     found = count(part.true, has & (part.likeliest == part.true))
     answers = count(part.true, told)
-    # Among the records that have the level: below the ends of labels nobody knows.
+    right = count(part.true, told & (part.answered == part.true))
+    # Among the records that have the level: below the ends of labels nothing is known.
     table = pd.DataFrame(
         {
             "node": levels.tree.nodes,
             "level": levels.tree.depth,
             "records": records,
-            "precision": ratio(found, count(part.likeliest, has)),
-            "recall": ratio(found, records),
-            "answered": ratio(answers, records),
-            "answered_accuracy": ratio(
-                count(part.true, told & (part.answered == part.true)), answers
-            ),
+            "precision": _ratio(found, count(part.likeliest, has)),
+            "recall": _ratio(found, records),
+            "answered": _ratio(answers, records),
+            "answered_accuracy": _ratio(right, answers),
         }
     )
     return table.iloc[1:]

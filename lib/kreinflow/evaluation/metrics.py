@@ -10,35 +10,35 @@ Each table that is returned has the columns that its function names.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kreinflow.base.binomial import probability, quantile
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 
 PREDICTION_COLUMNS = ("recipe", "repeat", "fold", "id", "true", "predicted")
-"""What a predictions table starts with; the probabilities ``p_CLASS`` follow."""
+"""First columns of a predictions table; the probabilities ``p_CLASS`` follow."""
 
 PREDICTION_TEXT = ("recipe", "id", "true", "predicted", "reason", "hit", "node")
 """Columns of a predictions table that are text, whatever they look like: 3.10 is a class."""
 
 REASON_COLUMNS = ("reason", "unknown_p")
-"""What stands between them: ``reason`` and ``p_value`` of
+"""Columns between them: ``reason`` and ``p_value`` of
 :class:`~kreinflow.answering.cascade.Answers`. A class may be called ``value``, so the p-value has
-another name here. Measures do without them."""
+another name here."""
 
 COST_COLUMNS = ("alignments",)
-"""What stands behind these: the column of :data:`kreinflow.classify.classification.COLUMNS`, of
-objects that are not aligned the number of scores."""
+"""Columns behind these: of objects that are not aligned the number of scores."""
 
 PROBABILITY_PREFIX = "p_"
 
 INNER_CHOICE = "inner choice"
-"""The recipe that is none: in each outer fold the one that the inner folds preferred."""
+"""Name of what is no recipe: in each outer fold the one that the inner folds preferred."""
 
 CONFUSION_COLUMNS = ("recipe", "true", "predicted", "count")
 """Pairs that never occur have no row."""
@@ -96,7 +96,7 @@ def probabilities_of(predictions: pd.DataFrame, classes: Sequence[str]) -> Float
 
 
 class Part(ABC):
-    """Some rows of a predictions table: of one recipe, and of a fold, a repeat, or all of these.
+    """Rows of a predictions table: of one recipe, and of a fold, a repeat, or all of these.
 
     Parameters
     ----------
@@ -168,21 +168,28 @@ Kind = type[Part]
 
 
 def fold_metrics_columns(kind: Kind) -> tuple[str, ...]:
-    """Return the columns of :func:`fold_metrics`: ``records`` counts those tested in the fold."""
+    """Return the columns of :func:`fold_metrics`: ``records`` are tested in the fold."""
     return ("recipe", "repeat", "fold", "records", *kind.metrics)
 
 
 def summary_columns(kind: Kind) -> tuple[str, ...]:
     """Return the columns of :func:`summary`.
 
-    ``folds`` counts the folds of all repeats, ``records`` the predictions; sd is empty for one.
-    The last two are those of :func:`calibration_errors`.
+    ``folds`` counts the folds of all repeats, ``records`` the predictions.
     """
-    return (
-        *("recipe", "folds", "records"),
-        *(f"{metric}_{part}" for metric in kind.metrics for part in ("mean", "sd")),
-        *("calibration_error", "calibration_error_perfect"),
-    )
+    errors = ("calibration_error", "calibration_error_perfect")
+    return ("recipe", "folds", "records", *spread_columns(kind.metrics), *errors)
+
+
+def spread_columns(measures: Iterable[str]) -> tuple[str, ...]:
+    """Return the columns that :func:`spread` fills."""
+    return tuple(f"{name}_{part}" for name in measures for part in ("mean", "sd"))
+
+
+def spread(folds: pd.DataFrame) -> dict[str, float]:
+    """Return mean and standard deviation (n - 1) of each column; NaN where there are too few."""
+    both = folds.astype(np.float64).agg(["mean", "std"])
+    return dict(zip(spread_columns(folds.columns), both.to_numpy().T.ravel().tolist(), strict=True))
 
 
 def per_class_columns(kind: Kind) -> tuple[str, ...]:
@@ -193,10 +200,7 @@ def per_class_columns(kind: Kind) -> tuple[str, ...]:
 def fold_metrics(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
     """Measure each recipe in each fold of each repeat: see :meth:`Part.measures` of its kind.
 
-    Returns
-    -------
-    DataFrame
-        Columns :func:`fold_metrics_columns`, one row a recipe, repeat and fold.
+    Columns :func:`fold_metrics_columns`, one row a recipe, repeat and fold.
     """
     rows = [
         (*place, len(part.probabilities), *part.measures())
@@ -252,8 +256,6 @@ def calibration_error(
     Diaconis and Zabell, Closed form summation for classical distributions: variations on a theme
     of de Moivre, Statistical Science 6, 284-302 (1991): the mean absolute deviation.
     """
-    from kreinflow.base.binomial import probability  # slow to import
-
     bins = _bins(probabilities, came_true)
     n, c, a = (bins[name].to_numpy(np.float64) for name in ("count", "confidence", "accuracy"))
     gaps = n * np.abs(a - c)
@@ -267,10 +269,7 @@ def calibration_errors(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
 
     The folds of a repeat are pooled, and repeats are averaged: see :attr:`Part.forecasts`.
 
-    Returns
-    -------
-    DataFrame
-        Columns recipe, calibration_error, calibration_error_perfect.
+    Columns recipe, calibration_error, calibration_error_perfect.
     """
     rows = [
         (recipe, *calibration_error(*part.forecasts))
@@ -287,25 +286,20 @@ def summary(metrics: pd.DataFrame, predictions: pd.DataFrame, kind: Kind) -> pd.
     Each fold counts the same, whatever its size; with repeats all their folds are taken together.
     The calibration error is the exception: see :func:`calibration_errors`.
 
+    Columns :func:`summary_columns`. With a single fold the standard deviations are NaN.
+
     Parameters
     ----------
     metrics : DataFrame
-        From :func:`fold_metrics`.
+        From :func:`fold_metrics` of these predictions.
     predictions : DataFrame
-        What they were made of.
     kind : type
-        Of its records.
-
-    Returns
-    -------
-    DataFrame
-        Columns :func:`summary_columns`. With a single fold the standard deviations are NaN.
     """
-    rows = []
-    for recipe, table in metrics.groupby("recipe", sort=False):
-        pairs = [(table[metric].mean(), table[metric].std(ddof=1)) for metric in kind.metrics]
-        values = [float(value) for pair in pairs for value in pair]
-        rows.append((recipe, len(table), int(table["records"].sum()), *values))
+    rows = [
+        {"recipe": recipe, "folds": len(table), "records": int(table["records"].sum())}
+        | spread(table[list(kind.metrics)])
+        for recipe, table in metrics.groupby("recipe", sort=False)
+    ]
     means = pd.DataFrame(rows, columns=list(summary_columns(kind)[:-2]))
     return means.merge(calibration_errors(predictions, kind), on="recipe")
 
@@ -385,8 +379,6 @@ def calibration_bins(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
     .. [1] Bröcker, J., Smith, L. A.: Increasing the reliability of reliability diagrams. Weather
        and Forecasting 22, 651-661 (2007): consistency bars.
     """
-    from kreinflow.base.binomial import quantile  # slow to import
-
     tables = []
     repeats = predictions.groupby("recipe")["repeat"].nunique()
     for (recipe,), part in kind.each(predictions):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
@@ -73,8 +74,6 @@ class OneLabel(Part):
         Gorodkin, Comput. Biol. Chem. 28, 367-374 (2004): the coefficient for many classes.
         Brier, Mon. Weather Rev. 78, 1-3 (1950): the score for many classes.
         """
-        from scipy.special import xlogy  # slow to import, and the report takes only names from here
-
         true, p, (right, occur, given) = self.true, self.probabilities, self._counts()
         seen = occur + given
         likely = np.clip(p[np.arange(len(true)), true], _EPSILON, 1.0 - _EPSILON)
@@ -90,16 +89,9 @@ class OneLabel(Part):
         )
 
     def _counts(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return how often each class is rightly predicted, occurs, and is predicted.
-
-        scikit-learn has all of these measures, and is slow to import.
-        """
-        right = self.true[self.true == self.predicted]
-        of_class = [
-            np.bincount(codes, minlength=len(self.classes)).astype(np.float64)
-            for codes in (right, self.true, self.predicted)
-        ]
-        return of_class[0], of_class[1], of_class[2]
+        """Return how often each class is rightly predicted, occurs, and is predicted."""
+        counts = self.confusions()
+        return counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
 
     def per_class(self) -> FloatArray:
         """Return precision, recall, F1, and support: how many of these records are of the class.
@@ -115,6 +107,6 @@ class OneLabel(Part):
 
     def confusions(self) -> FloatArray:
         """Return how many records of each class (row) were predicted to be of each (column)."""
-        counts = np.zeros((len(self.classes), len(self.classes)))
-        np.add.at(counts, (self.true, self.predicted), 1)
-        return counts
+        n = len(self.classes)
+        counts = np.bincount(self.true * n + self.predicted, minlength=n * n)
+        return counts.reshape(n, n).astype(np.float64)

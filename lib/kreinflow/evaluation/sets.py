@@ -12,9 +12,10 @@ import pandas as pd
 
 from kreinflow.answering.label_sets import CONFIDENCES, SET_COLUMNS, accepted
 from kreinflow.base.numerics import FloatArray
+from kreinflow.evaluation.metrics import spread, spread_columns
 
 ERRORS = (0.01, 0.05, 0.1)
-"""Shares of wrong predictions among the accepted that are asked for."""
+"""Shares of wrong predictions among the accepted that may be asked for."""
 
 COVERAGE_COLUMNS = (
     *("recipe", "confidence", "class", "records", "coverage"),
@@ -26,7 +27,7 @@ the first row of a confidence the class is empty: all records."""
 
 ERRORS_COLUMNS = (
     *("recipe", "errors", "folds"),
-    *(f"{what}_{part}" for what in ("accepted", "wrong") for part in ("mean", "sd")),
+    *spread_columns(("accepted", "wrong")),
 )
 """``errors`` is the share asked for. Of each fold, ``accepted`` is the share of the records, and
 ``wrong`` the share of wrong predictions among these, 0 where none is accepted."""
@@ -35,10 +36,7 @@ ERRORS_COLUMNS = (
 def coverage(predictions: pd.DataFrame) -> pd.DataFrame:
     """Return how often sets hold the true label, over all folds and repeats.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`COVERAGE_COLUMNS`.
+    Columns :data:`COVERAGE_COLUMNS`.
     """
     rows = []
     for recipe, part in _recipes(predictions):
@@ -61,21 +59,16 @@ def coverage(predictions: pd.DataFrame) -> pd.DataFrame:
 def errors(predictions: pd.DataFrame) -> pd.DataFrame:
     """Return how many predictions are accepted for shares of errors, and how many are wrong.
 
-    The records that a fold tests are one input each.
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`ERRORS_COLUMNS`: mean and standard deviation (n - 1) over folds.
+    The records that a fold tests are one input each. Columns :data:`ERRORS_COLUMNS`: mean and
+    standard deviation (n - 1) over folds.
     """
     rows = []
     for recipe, part in _recipes(predictions):
         folds = [fold for _, fold in part.groupby(["repeat", "fold"])]
         for asked in ERRORS:
-            figures = pd.DataFrame([_accepted(fold, asked) for fold in folds])
-            means, deviations = figures.mean(), figures.std(ddof=1)
-            pairs = [value for i in range(2) for value in (means[i], deviations[i])]
-            rows.append((recipe, asked, len(folds), *map(float, pairs)))
+            shares = [_accepted(fold, asked) for fold in folds]
+            figures = spread(pd.DataFrame(shares, columns=["accepted", "wrong"]))
+            rows.append((recipe, asked, len(folds), *figures.values()))
     return pd.DataFrame(rows, columns=list(ERRORS_COLUMNS))
 
 

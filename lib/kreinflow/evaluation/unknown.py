@@ -15,7 +15,13 @@ import pandas as pd
 
 from kreinflow.base.numerics import FloatArray
 from kreinflow.evaluation.accepted import AS
-from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PROBABILITY_PREFIX, REASON_COLUMNS
+from kreinflow.evaluation.metrics import (
+    PREDICTION_COLUMNS,
+    PROBABILITY_PREFIX,
+    REASON_COLUMNS,
+    spread,
+    spread_columns,
+)
 
 UNKNOWN_COLUMNS = (*PREDICTION_COLUMNS, *REASON_COLUMNS, "probability", "reject")
 """``true`` is the class that was held out, ``reject`` is ``yes`` or ``no``."""
@@ -36,7 +42,7 @@ p-values."""
 
 REJECTION_SUMMARY_COLUMNS = (
     *("recipe", "folds"),
-    *(f"{measure}_{part}" for measure in MEASURES for part in ("mean", "sd")),
+    *spread_columns(MEASURES),
     "would_be_found",
 )
 """``would_be_found`` is a mean."""
@@ -50,6 +56,13 @@ rejected or not, ``taken_share`` the share of these predictions."""
 
 UNKNOWN_CURVE_COLUMNS = ("recipe", "known_rejected", "unknown_rejected")
 
+TABLE_COLUMNS = {
+    "summary": REJECTION_SUMMARY_COLUMNS,
+    "families": FAMILIES_COLUMNS,
+    "curve": UNKNOWN_CURVE_COLUMNS,
+}
+"""Columns of each table, by the name of its file."""
+
 _SHARES = np.unique(np.concatenate([np.arange(100) / 1000, np.arange(10, 101) / 100]))
 """Of the known, at which the curve has points: dense where few of them are rejected."""
 
@@ -57,13 +70,7 @@ _FOLD = ["recipe", "repeat", "fold"]
 
 
 def sureness(predictions: pd.DataFrame) -> FloatArray:
-    """Return the p-value of each prediction, or its probability where there is none.
-
-    Parameters
-    ----------
-    predictions : DataFrame
-        With the columns ``unknown_p`` and ``probability``. All of a model have p-values, or none.
-    """
+    """Return the p-value of each prediction, or its ``probability`` where there is none."""
     p_value = pd.to_numeric(predictions["unknown_p"], errors="coerce").to_numpy(np.float64)
     return np.where(np.isnan(p_value), predictions["probability"].to_numpy(np.float64), p_value)
 
@@ -81,6 +88,9 @@ def known_confidences(predictions: pd.DataFrame) -> pd.DataFrame:
 def rejection(known: pd.DataFrame, unknown: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
     """Return what each model of an outer fold rejects.
 
+    Columns :data:`REJECTION_COLUMNS`, one row a recipe and fold. ``known_error`` is NaN where all
+    are rejected.
+
     Parameters
     ----------
     known : DataFrame
@@ -89,28 +99,18 @@ def rejection(known: pd.DataFrame, unknown: pd.DataFrame, told: pd.DataFrame) ->
         With the columns :data:`UNKNOWN_COLUMNS`.
     told : DataFrame
         Columns recipe, repeat, fold, would_be_found.
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`REJECTION_COLUMNS`, one row a recipe and fold. ``known_error`` is NaN where
-        all are rejected.
     """
     rows = []
-    expected = {
-        (recipe, repeat, fold): share
-        for recipe, repeat, fold, share in told[[*_FOLD, "would_be_found"]].itertuples(index=False)
-    }
-    others = {tuple(key): part for key, part in unknown.groupby(_FOLD, sort=False)}
-    for (recipe, repeat, fold), part in known.groupby(_FOLD, sort=False):
-        other = others[recipe, repeat, fold]
-        ours, theirs = part["sureness"].to_numpy(float), sureness(other)
+    expected = told.set_index(_FOLD)["would_be_found"].to_dict()
+    others = dict(iter(unknown.groupby(_FOLD, sort=False)))
+    for key, part in known.groupby(_FOLD, sort=False):
+        other = others[key]
         accepted = part.loc[part["reason"] == "", "right"]
-        row: dict[str, Any] = {"recipe": recipe, "repeat": repeat, "fold": fold}
-        row |= {"known": len(part), "unknown": len(other), "auroc": auroc(ours, theirs)}
+        row: dict[str, Any] = dict(zip(_FOLD, key, strict=True))
+        row |= {"known": len(part), "unknown": len(other), "would_be_found": expected[key]}
         row |= _shares_of(part["reason"], "known_") | _shares_of(other["reason"], "unknown_")
+        row["auroc"] = auroc(part["sureness"].to_numpy(float), sureness(other))
         row["known_error"] = 1.0 - float(accepted.mean()) if len(accepted) else np.nan
-        row["would_be_found"] = float(expected[recipe, repeat, fold])
         rows.append(row)
     return pd.DataFrame(rows, columns=list(REJECTION_COLUMNS))
 
@@ -118,13 +118,8 @@ def rejection(known: pd.DataFrame, unknown: pd.DataFrame, told: pd.DataFrame) ->
 def auroc(higher: FloatArray, lower: FloatArray) -> float:
     """Return the area under the curve of what is above a threshold: of the first, of the others.
 
-    That is the share of pairs in which the first is the higher; ties count half. scikit-learn has
-    it, and is slow to import.
-
-    Parameters
-    ----------
-    higher, lower : ndarray
-        At least one of each.
+    That is the share of pairs in which the first is the higher; ties count half. There is at least
+    one of each. scikit-learn has it, and is slow to import.
     """
     values = np.concatenate([higher, lower])
     order = np.argsort(-values, kind="stable")
@@ -146,32 +141,20 @@ def _shares_of(reasons: "pd.Series[str]", side: str) -> dict[str, float]:
 def rejection_summary(folds: pd.DataFrame) -> pd.DataFrame:
     """Return mean and standard deviation (n - 1) over folds of :func:`rejection`.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`REJECTION_SUMMARY_COLUMNS`. With a single fold the deviations are NaN.
+    Columns :data:`REJECTION_SUMMARY_COLUMNS`. With a single fold the deviations are NaN.
     """
-    rows = []
-    for recipe, part in folds.groupby("recipe", sort=False):
-        pairs = [(part[name].mean(), part[name].std(ddof=1)) for name in MEASURES]
-        values = *(value for pair in pairs for value in pair), part["would_be_found"].mean()
-        rows.append((recipe, len(part), *map(float, values)))
+    rows = [
+        (recipe, len(part), *spread(part[list(MEASURES)]).values(), part["would_be_found"].mean())
+        for recipe, part in folds.groupby("recipe", sort=False)
+    ]
     return pd.DataFrame(rows, columns=list(REJECTION_SUMMARY_COLUMNS))
 
 
 def rejected_families(unknown: pd.DataFrame) -> pd.DataFrame:
     """Return how many of each class held out are rejected, and what they are taken for.
 
-    Parameters
-    ----------
-    unknown : DataFrame
-        With the columns :data:`UNKNOWN_COLUMNS`.
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`FAMILIES_COLUMNS`: mean and standard deviation over folds; of those rejected
-        for each reason the mean.
+    Columns :data:`FAMILIES_COLUMNS`: mean and standard deviation over folds; of those rejected for
+    each reason the mean. ``unknown`` has the columns :data:`UNKNOWN_COLUMNS`.
     """
     rows = []
     for (recipe, label), part in unknown.groupby(["recipe", "true"], sort=False):
@@ -196,10 +179,7 @@ def rejection_curve(known: pd.DataFrame, unknown: pd.DataFrame) -> pd.DataFrame:
     rejected, and one where all are; between them it is straight. The curves of the folds are
     averaged at fixed shares of the known, as thresholds of different models do not compare [1]_.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`UNKNOWN_CURVE_COLUMNS`, by growing share; at the last all are rejected.
+    Columns :data:`UNKNOWN_CURVE_COLUMNS`, by growing share; at the last all are rejected.
 
     References
     ----------
@@ -217,13 +197,6 @@ def rejection_curve(known: pd.DataFrame, unknown: pd.DataFrame) -> pd.DataFrame:
             x = np.append(np.searchsorted(ours, limits) / len(ours), 1.0)
             y = np.append(np.searchsorted(theirs, limits) / len(theirs), 1.0)
             curves.append(np.interp(_SHARES, x, y))
-        tables.append(
-            pd.DataFrame(
-                {
-                    "recipe": recipe,
-                    "known_rejected": _SHARES,
-                    "unknown_rejected": np.mean(curves, axis=0),
-                }
-            )
-        )
+        rejected = {"known_rejected": _SHARES, "unknown_rejected": np.mean(curves, axis=0)}
+        tables.append(pd.DataFrame({"recipe": recipe, **rejected}))
     return pd.concat(tables, ignore_index=True)[list(UNKNOWN_CURVE_COLUMNS)]

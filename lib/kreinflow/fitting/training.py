@@ -32,7 +32,7 @@ from kreinflow.fitting.record_index import records_of
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, landmark_kernel
 from kreinflow.learners.binary_relevance import BinaryRelevance
-from kreinflow.learners.learner import NOTES, Choice, Fitted, Problem
+from kreinflow.learners.learner import NOTES, Fitted, Problem
 from kreinflow.learners.registry import factored, make_learner
 from kreinflow.learners.siblings import learner_of
 
@@ -234,8 +234,8 @@ class Training(TrainingData):
             **fit_figures(
                 first.fitted, problem.n_landmarks / len(self.part.rows), self.part.classes
             ),
-            "hyper_parameters": shown({**first.choice, **widths}),
-            "views": "" if tried is None else shown(tried.worth()),
+            "hyper_parameters": as_json({**first.choice, **widths}),
+            "views": "" if tried is None else as_json(tried.worth()),
             "groups_held_out": whole_groups(self.part.groups, self.fits.inner),
             "temperature": (cascade or classifier).temperature,
             "reject_threshold": (cascade or classifier).reject_threshold,
@@ -343,6 +343,6 @@ def _noted(fitted: Fitted, classes: Sequence[str]) -> dict[str, list[str]]:
     return {note: list(compress(quoted, fitted.notes.get(note, none))) for note in NOTES}
 
 
-def shown(choice: Choice) -> str:
-    """Return hyper-parameters as they stand in tables."""
-    return " ".join(f"{key}={value:.3g}" for key, value in choice.items())
+def as_json(numbers: Mapping[str, float]) -> str:
+    """Return numbers by name, of three digits, as they stand in tables; an empty text for none."""
+    return json.dumps({name: float(f"{n:.3g}") for name, n in numbers.items()}) if numbers else ""

@@ -46,11 +46,7 @@ def run_experiment(
         dataset,
         open_scores(dataset),
         partition_of(folds, dataset),
-        whole["recipes"],
-        whole["selectors"],
-        whole["learners"],
-        seed=seed,
-        inner_folds=whole["inner_folds"],
+        whole,
         centring=centring,
     )
 

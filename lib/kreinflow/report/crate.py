@@ -2,24 +2,25 @@
 
 It keeps to the profiles of :data:`PROFILES`. Files of the results are named by their paths there.
 Files of the user are named by their content (``ni``, RFC 6920): they lie outside the crate, and
-their paths are nobody's business but theirs.
+their paths are private.
 """
 
 import base64
-import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from math import isnan
 from pathlib import Path
 from typing import Any
+
+from rocrate.model.data_entity import DataEntity
+from rocrate.rocrate import ROCrate
 
 from kreinflow.base.errors import InputError
 from kreinflow.config.plan import UNLABELLED, DatasetPlan
 from kreinflow.files.provenance import file_sha256, utc
 from kreinflow.report.names import CONFIG, PAGE, TEXT, WORKFLOW
-from kreinflow.report.reading import DatasetReport
+from kreinflow.report.reading import DatasetResults
 
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
@@ -93,8 +94,7 @@ Properties = dict[str, Any]
 
 def render_crate(
     results: Path,
-    datasets: Sequence[DatasetReport],
-    config: Mapping[str, Any],
+    datasets: Sequence[DatasetResults],
     versions: Mapping[str, str],
     written: Mapping[str, bytes],
     again: bool = False,
@@ -107,9 +107,7 @@ def render_crate(
     Parameters
     ----------
     results : Path
-    datasets : sequence of DatasetReport
-    config : mapping
-        The complete configuration.
+    datasets : sequence of DatasetResults
     versions : mapping of str to str
         From :func:`kreinflow.files.provenance.package_versions`.
     written : mapping of str to bytes
@@ -124,29 +122,25 @@ def render_crate(
         If a file of the results is missing, or a time is none.
     """
     crate = _Crate(results, [data.name for data in datasets], written)
-    lines = [line for data in datasets for line in data.times.to_dict("records")]
     if again:  # the last job that noted its version
+        lines = [line for data in datasets for line in data.times.to_dict("records")]
         noted = (line for line in lines if line["kreinflow"])
         last = max(noted, key=lambda line: str(line["ended"]), default={})
-        versions = {key: last[key] for key in ("kreinflow",) if key in last}
+        versions = {key: str(last[key]) for key in ("kreinflow",) if key in last}
     version = versions.get("kreinflow", "")
     workflow = crate.workflow(versions)
     taken = [crate.product(CONFIG, "the complete configuration, defaults included")]
     made = [crate.product(name, description) for name, description in PAGES.items()]
     jobs = []
     for data in datasets:
-        plan = DatasetPlan({**config, "results": str(results)}, data.name)
-        taken += [crate.given(*file) for file in _inputs(plan, data.statistics["files"], again)]
+        taken += [crate.given(*file) for file in _inputs(data, again)]
         products = {
             job: [crate.product(f"{data.name}/{name}", text) for name, text in files.items()]
-            for job, files in _products(plan).items()
+            for job, files in _products(data.plan).items()
         }
         made += [file for files in products.values() for file in files]
-        jobs += [
-            crate.job(data.name, line, products, version) for line in data.times.to_dict("records")
-        ]
-    tools = {tool.id: tool for tool in (job["instrument"] for job in jobs)}
-    workflow["hasPart"] = list(tools.values())
+        jobs += [crate.job(data, line, products, version) for line in data.times.to_dict("records")]
+    workflow["hasPart"] = list({tool.id: tool for tool in (j["instrument"] for j in jobs)}.values())
     starts = [job["startTime"] for job in jobs if "startTime" in job]
     run = crate.thing(
         "#run",
@@ -156,68 +150,57 @@ def render_crate(
         instrument=workflow,
         object=list({file.id: file for file in taken}.values()),
         result=made,
-        **({"startTime": min(starts)} if starts else {}),
+        startTime=min(starts, default=""),
         endTime=crate.now,
     )
-    return crate.text([run, *jobs])
+    crate.root_dataset["mentions"] = [run, *jobs]
+    graph = crate.metadata.generate()
+    return json.dumps(graph, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
-class _Crate:
-    """Entities of a crate, in the order in which they are asked for.
-
-    Parameters
-    ----------
-    results : Path
-    names : sequence of str
-        Of the data sets.
-    written : mapping of str to bytes
-        Files that will be there.
-    """
+class _Crate(ROCrate):  # type: ignore[misc]
+    """A crate of a folder of results, of data sets with these ``names``."""
 
     def __init__(self, results: Path, names: Sequence[str], written: Mapping[str, bytes]) -> None:
-        from rocrate.rocrate import ROCrate  # takes half a second
-
+        super().__init__(version="1.1")
         self.now = utc(datetime.now(UTC))
         self._results, self._written = results, written
-        self._crate = ROCrate(version="1.1")
-        self._crate.metadata.extra_terms["sha256"] = f"{_TERMS}#sha256"
-        self._crate.name = f"Results of kreinflow: {', '.join(names)}"
-        self._crate.description = "Classifiers, how good they are, and what they were learned from."
-        self._crate.datePublished = self.now
-        self._crate.license = "None is stated. Who publishes these results says how to use them."
-        self._crate.root_dataset["conformsTo"] = [
+        self.metadata.extra_terms["sha256"] = f"{_TERMS}#sha256"
+        self.name = f"Results of kreinflow: {', '.join(names)}"
+        self.description = "Classifiers, how good they are, and what they were learned from."
+        self.datePublished = self.now
+        self.license = "None is stated. Who publishes these results says how to use them."
+        self.root_dataset["conformsTo"] = [
             self.thing(id, "CreativeWork", name=name, version=id.rpartition("/")[2])
             for id, name in PROFILES.items()
         ]
 
     def thing(self, id: str, type: str, **properties: Any) -> Any:
-        """Return what is no file, made at first use."""
-        entity = {"@id": id, "@type": type, **properties}
-        return self._crate.get(id) or self._crate.add_jsonld(entity)
+        """Return what is no file, made at first use, without properties that are empty."""
+        known = {name: value for name, value in properties.items() if value}
+        return self.get(id) or self.add_jsonld({"@id": id, "@type": type, **known})
 
     def given(self, path: Path, sha256: str, more: Properties) -> Any:
         """Return a file of the user, by its content."""
-        from rocrate.model.data_entity import DataEntity
-
         content = base64.urlsafe_b64encode(bytes.fromhex(sha256)).decode().rstrip("=")
         about = {"@type": "File", "name": path.name, "sha256": sha256, **_type_of(path), **more}
-        with contextlib.suppress(OSError):  # it is gone, or changed since it was read
-            if file_sha256(path) == sha256:
-                about["contentSize"] = str(path.stat().st_size)
+        if path.is_file() and file_sha256(path) == sha256:  # else it was changed since
+            about["contentSize"] = str(path.stat().st_size)
         id = f"ni:///sha-256;{content}"
-        return self._crate.get(id) or self._crate.add(DataEntity(self._crate, id, about))
+        return self.get(id) or self.add(DataEntity(self, id, about))
 
     def product(self, name: str, description: str) -> Any:
         """Return a file of the results."""
         about = {"name": name, "description": description, **self._read(name)}
-        return self._crate.add_file(dest_path=name, properties=about)
+        return self.add_file(dest_path=name, properties=about)
 
     def workflow(self, versions: Mapping[str, str]) -> Any:
         """Return the main entity, with what it needs."""
+        version = versions.get("kreinflow", "")
         properties = self._read(WORKFLOW) | {
             "name": "kreinflow",
             "description": "The Snakefile. Its rules and scripts are those of this version.",
-            **_version(versions.get("kreinflow", "")),
+            **({"version": version} if version else {}),
             "license": {"@id": "https://spdx.org/licenses/BSD-3-Clause"},
             "conformsTo": {"@id": _BIOSCHEMAS},
             "softwareRequirements": [
@@ -231,34 +214,30 @@ class _Crate:
                 if name != "kreinflow" and v != "not installed"
             ],
         }
-        engine = {"lang": "snakemake", "lang_version": versions.get("snakemake")}
-        return self._crate.add_workflow(
-            dest_path=WORKFLOW, main=True, properties=properties, **engine
+        return self.add_workflow(
+            dest_path=WORKFLOW,
+            main=True,
+            properties=properties,
+            lang="snakemake",
+            lang_version=versions.get("snakemake"),
         )
 
     def job(
-        self, dataset: str, line: Mapping[Any, Any], products: Mapping[str, Any], ours: str
+        self, data: DatasetResults, line: Mapping[Any, Any], products: Properties, ours: str
     ) -> Any:
         """Return what a job did, from its line of times.tsv; ``ours`` is the workflow's version."""
         stage, job = line["stage"], f"{line['stage']}.{line['job']}".rstrip(".")
         version = str(line["kreinflow"])
         id = f"#{stage}" if version == ours else f"#{stage}@{version or 'unknown'}"
-        tool = self.thing(id, "SoftwareApplication", name=stage, **_version(version))
         made = products.get(job, [])
         return self.thing(
-            f"#{dataset}/{job}",
+            f"#{data.name}/{job}",
             "CreateAction",
-            name=f"{job} of {dataset}",
-            instrument=tool,
-            **_times(line, self._results / dataset / "times.tsv"),
-            **({"result": made if made[1:] else made[0]} if made else {}),
+            name=f"{job} of {data.name}",
+            instrument=self.thing(id, "SoftwareApplication", name=stage, version=version),
+            **_times(line, data.folder / "times.tsv"),
+            result=made if len(made) != 1 else made[0],
         )
-
-    def text(self, actions: Sequence[Any]) -> str:
-        """Return all of it."""
-        self._crate.root_dataset["mentions"] = list(actions)
-        graph = self._crate.metadata.generate()
-        return json.dumps(graph, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
     def _read(self, name: str) -> Properties:
         path = self._results / name
@@ -282,20 +261,19 @@ def _products(plan: DatasetPlan) -> dict[str, dict[str, str]]:
     return made
 
 
-def _inputs(
-    plan: DatasetPlan, checksums: Mapping[str, str], again: bool
-) -> Iterator[tuple[Path, str, Properties]]:
+def _inputs(data: DatasetResults, again: bool) -> Iterator[tuple[Path, str, Properties]]:
     """Yield the user's files, their sha256, and where they were downloaded.
 
-    Files of the data have the checksum of when they were read. Nobody noted those of the others:
+    Files of the data have the checksum of when they were read. Those of the others were not noted:
     ``again``, or if they are gone, they are left out.
     """
+    plan = data.plan
     downloads = plan.source.downloads()
     files = [*plan.source.files(), *map(Path, plan.vectors)]
     # Files of the same name have that of their folder before it.
     places = {path.name: path for path in files}
     places |= {f"{path.parent.name}/{path.name}": path for path in files}
-    for name, sha256 in checksums.items():
+    for name, sha256 in data.statistics["files"].items():
         path = places.get(name, Path(name))
         origin = downloads.get(path, {})
         keys = {"url": "url", "version": "release"}
@@ -317,10 +295,6 @@ def _type_of(path: Path) -> Properties:
     return {"encodingFormat": _TYPES.get(path.suffix, "application/octet-stream")}
 
 
-def _version(version: str) -> Properties:
-    return {"version": version} if version else {}
-
-
 def _times(line: Mapping[Any, Any], path: Path) -> Properties:
     """Return when a job began and ended, as far as its line of times.tsv says."""
     if not line["ended"]:
@@ -330,6 +304,7 @@ def _times(line: Mapping[Any, Any], path: Path) -> Properties:
     except ValueError as error:
         fault = f"{line['ended']!r} is no time. Delete the file and run again."
         raise InputError(f"{path}: {fault}") from error
-    seconds = float(line["seconds"] or "nan")  # empty: too short to be measured
-    start = {} if isnan(seconds) else {"startTime": utc(end - timedelta(seconds=seconds))}
-    return {**start, "endTime": utc(end)}
+    seconds = float(line["seconds"] or 0)
+    if not seconds > 0:  # empty: too short to be measured
+        return {"endTime": utc(end)}
+    return {"startTime": utc(end - timedelta(seconds=seconds)), "endTime": utc(end)}

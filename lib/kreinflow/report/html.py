@@ -10,14 +10,16 @@ from xml.etree import ElementTree
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from kreinflow.report.tables import percent, share, short_percent
+
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 
 
 def page_environment(*folders: Path) -> Environment:
     """Return where the templates of pages come from: these folders, then that of the report.
 
-    Templates have ``script``, which sorts tables and says which are wider than their place, and
-    ``policy``, which allows no other.
+    Templates have ``script``, which sorts tables and says which are wider than their place,
+    ``policy``, which allows no other, and filters that write numbers.
     """
     environment = Environment(
         loader=FileSystemLoader([*folders, Path(__file__).parent]),
@@ -29,6 +31,12 @@ def page_environment(*folders: Path) -> Environment:
     )
     script = (Path(__file__).parent / "sort.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    environment.filters |= {
+        "count": lambda n: f"{n:,}",
+        "percent": percent,
+        "short_percent": short_percent,
+        "share": share,
+    }
     environment.globals |= {
         "script": Markup(script),
         "policy": "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "

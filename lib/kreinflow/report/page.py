@@ -1,41 +1,79 @@
-"""The report: one HTML page that needs nothing but itself."""
+"""The report: one HTML page that needs nothing but itself, and the files beside it."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
 
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.references import REFERENCES
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.report import glance, sections, several
-from kreinflow.report.advice import warnings_of
-from kreinflow.report.cascades import asks, broken_losses, cascades, costs_of, in_a_column
+from kreinflow.files.atomic import write_bytes
+from kreinflow.files.provenance import package_versions
+from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
+from kreinflow.report import recipes, sections, words
+from kreinflow.report.captions import CAPTIONS, SEVERAL_CAPTIONS
+from kreinflow.report.cascades import pairs_asked
+from kreinflow.report.crate import render_crate
 from kreinflow.report.html import drawing, image, page_environment
-from kreinflow.report.in_words import RELATIVES, in_words
-from kreinflow.report.levels import levels_section
-from kreinflow.report.methods import chosen_by, methods_text, others_text, threshold_text
-from kreinflow.report.own import own_factors, own_landmarks, own_models, recipe_called
-from kreinflow.report.reading import CAPTIONS, DatasetReport
-from kreinflow.report.rejecting import Threshold
-from kreinflow.report.sets import broken, sets
+from kreinflow.report.methods import (
+    RELATIVES,
+    asks,
+    beside_parasail,
+    chosen_by,
+    in_words,
+    methods_text,
+    threshold_text,
+)
+from kreinflow.report.names import CONFIG, CRATE, PAGE, TEXT, WORKFLOW
+from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import (
     Table,
     beside_perfect,
     best_recipe,
     flags,
-    measured,
     numbers,
-    percent,
     shares,
 )
-from kreinflow.report.unknown import asks_relatives, rule_of_final_model, unknown
-from kreinflow.sequences.sources.registry import make_source
+from kreinflow.report.warnings import broken_promises, warnings_of
+
+
+def write_report(folder: Path, config: Mapping[str, Any], again: bool = False) -> None:
+    """Write the page, its text, the config and the RO-Crate, from the results of a run.
+
+    Nothing is written before all of it is made.
+
+    Parameters
+    ----------
+    folder : Path
+        The results, which may have been moved.
+    config : mapping
+        As :func:`~kreinflow.config.configuration.complete_configuration` returns it.
+    again : bool
+        Whether the run is over, and may be of another version: its Snakefile stays.
+
+    Raises
+    ------
+    InputError
+        If a file of the results is damaged or not there, or one that names the folds.
+    """
+    datasets = [DatasetResults(folder, name, config) for name in config["datasets"]]
+    versions = package_versions()
+    written = {
+        PAGE: render_report(datasets, config, versions).encode(),
+        TEXT: render_text(datasets).encode(),
+        CONFIG: yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True).encode(),
+    }
+    if not (again and (folder / WORKFLOW).exists()):
+        written[WORKFLOW] = (WORKFLOW_FOLDER / "Snakefile").read_bytes()
+    crate = render_crate(folder, datasets, versions, written, again)
+    for name, content in {**written, CRATE: crate.encode()}.items():
+        write_bytes(folder / name, content)
 
 
 def render_report(
-    datasets: Sequence[DatasetReport], config: Mapping[str, Any], versions: Mapping[str, str]
+    datasets: Sequence[DatasetResults], config: Mapping[str, Any], versions: Mapping[str, str]
 ) -> str:
     """Return the page as HTML: no network, the same bytes from the same input.
 
@@ -47,7 +85,7 @@ def render_report(
 
     Parameters
     ----------
-    datasets : sequence of DatasetReport
+    datasets : sequence of DatasetResults
         In the order of the page.
     config : mapping
         With all defaults filled in; printed as YAML.
@@ -56,183 +94,125 @@ def render_report(
     """
     template = page_environment().get_template("template.html.j2")
     return template.render(
-        datasets=[_view(number, data, config) for number, data in enumerate(datasets, 1)],
+        datasets=[_view(number, data) for number, data in enumerate(datasets, 1)],
         config=yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True),
         versions=Table(["package", "version"], list(versions.items()), {0, 1}),
         references=list(REFERENCES.values()),
     )
 
 
-def render_text(datasets: Sequence[DatasetReport], config: Mapping[str, Any]) -> str:
-    """Return the first screen of the page as plain text: no times, the same bytes as the page's.
-
-    Parameters
-    ----------
-    datasets, config
-        As for :func:`render_report`.
-    """
-    parts = []
-    for data in datasets:
-        own = _final_model(data, config, costs_of(data.models, data.curves))
-        parts.append(glance.in_text(f"{data.name}: {own['data_line']}", own))
-    return "\n".join(parts)
+def render_text(datasets: Sequence[DatasetResults]) -> str:
+    """Return the first screen of the page as plain text: no times, the same bytes as the page's."""
+    return "\n".join(
+        words.in_text(f"{data.name}: {words.data_line(data)}", _first_screen(data))
+        for data in datasets
+    )
 
 
-def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[str, Any]:
+def _first_screen(data: DatasetResults) -> dict[str, Any]:
+    return {
+        "cards": words.cards(data),
+        "quoted": words.quoted(data),
+        "next": words.next_steps(data),
+        "warnings": warnings_of(data),
+    }
+
+
+def _view(number: int, data: DatasetResults) -> dict[str, Any]:
     """Return all that the template prints of one data set."""
-    cost = costs_of(data.models, data.curves)
-    chose = data.measured == INNER_CHOICE
-    aligned = make_source(data.settings["source"]).aligned
-    false_alarms = (config.get("unknown") or {}).get("false_alarms")
+    chose, final = data.measured == INNER_CHOICE, data.final
+    statistics, own = data.statistics, data.own("summary")
+    replaced = [(name, f"{count:,}") for name, count in statistics["substitutions"].items()]
     return {
         "anchor": f"data-{number}",
-        "several": data.several,
-        "captions": CAPTIONS | (several.CAPTIONS if data.several else {}),
         "name": data.name,
-        "aligned": aligned,
-        "unit": "alignments" if aligned else "scores",
+        "data": data,
+        "several": data.several,
+        "captions": SEVERAL_CAPTIONS if data.several else CAPTIONS,
+        "aligned": data.aligned,
+        "unit": data.unit,
         "who": f"{'the inner choice' if chose else 'the final recipe'} on the outer folds",
         "shaded": "the inner choice" if chose else "the final model",
-        **_final_model(data, config, cost),
-        **_input(data, config),
-        **_comparison(data, config, cost, "alignments" if aligned else "scores"),
-        "per_class": several.per_label(
-            *(data.per_class, data.measured, data.statistics["records_kept"], data.thresholds),
-            data.rejected,
-        )
-        if data.several
-        else sections.per_class(data.per_class, data.measured, data.rejected),
-        "rejecting": sections.rejecting(
-            data.accepted, data.measured, rule_of_final_model(data.strangers or {})
-        ),
-        "calibration_error": dict(
-            zip(data.summary["recipe"].astype(str), beside_perfect(data.summary), strict=True)
-        ).get(data.measured),
-        "unknown": unknown(
-            data.strangers or {},
-            data.unknown,
-            data.statistics.get("unknown", {}),
-            data.measured,
-            false_alarms,
-        ),
-        "levels": data.levels
-        and levels_section(data.levels, data.settings["levels"], data.measured),
-        "sets": sets(data.coverage, data.errors, data.measured),
+        "final_recipe": data.final_recipe,
+        **_first_screen(data),
+        "in_words": in_words(data),
+        "data_line": words.data_line(data),
+        "chosen_by": chosen_by(data),
+        "relatives": RELATIVES if data.asks_relatives else "",
+        "final": final,
+        "asks": asks(f"{int(final['landmarks']):,}", data.cascade)
+        if final and data.cascade
+        else "",
+        "asked_on_outer_folds": words.asked_on_outer_folds(data) is not None,
+        "rejects": words.rejects(data),
+        "threshold": threshold_text(data.config, data.several),
+        "factored": not data.own_factors.empty,
+        "balls": bool(np.isfinite(numbers(data.own_landmarks["radius"])).any()),
+        "learns": data.final_recipe in set(data.own_factors["recipe"]),
+        "cascade": recipes.own_cascade(data),
+        "per_class": sections.per_class(data),
+        "rejecting": sections.rejecting(data),
+        "calibration_error": "" if own.empty else beside_perfect(own)[0],
+        "unknown": sections.unknown(data),
+        "levels": sections.levels(data),
+        "sets": sections.sets(data),
+        "broken": broken_promises(data),
         "unlabelled": None if data.unlabelled is None else sections.unlabelled(data.unlabelled),
+        "counts": sections.counts(statistics),
+        "dropped": sections.dropped(statistics["dropped"]),
+        "substitutions": Table(["substitution", "residues"], replaced),
+        "files": Table(["file", "sha256"], list(statistics["files"].items()), {0, 1}),
+        "alignments": _alignments(data),
+        "landmarks": sections.landmarks(data.own_landmarks),
+        "factors": sections.factors(data),
         "times": sections.stages(data.times),
         "machines": sections.machines(data.times),
         "kernels": data.times["cpu_kernel"].astype(str).nunique(),
         "figures": {name: image(svg) for name, svg in data.figures.items() if name != "map"},
         "map": drawing(data.figures["map"], f"m{number}-"),
         "shown": sections.shown_on_the_map(data.landmark_map),
-        "methods": methods_text(data.settings, config, data.final_recipe),
+        "methods": methods_text(data),
+        **_comparison(data),
     }
 
 
-def _final_model(
-    data: DatasetReport, config: Mapping[str, Any], cost: Mapping[str, float]
-) -> dict[str, Any]:
-    """Return what the final model is, what it does on outer folds, and what to look at."""
-    own = own_models(data, config)
-    factors = own_factors(data.factors, own, config)
-    landmarks = own_landmarks(data.landmarks, own)
-    recipe = recipe_called(data.final_recipe, config)
-    rows = own[numbers(own["repeat"]) < 0].to_dict("records")
-    final = {str(name): value for name, value in rows[0].items()} if rows else None
-    count = f"{int(final['landmarks']):,}" if final else ""
-    own_curves = data.curves[data.curves["recipe"].astype(str) == data.final_recipe]
-    # Records of a group tend to be right or wrong together.
-    grouped = data.settings["folds"]["method"] == "grouped"
-    asked = cascades(
-        own_curves,
-        data.models[data.models["recipe"].astype(str) == data.final_recipe],
-        config["recipes"],
-    )
-    lost = broken_losses(own_curves, config["recipes"], data.statistics["distinct"])
-    relatives = asks_relatives(data.strangers or {})
-    reject = RejectRule(
-        config["reject_error"], config.get("reject_coverage"), config["reject_confidence"]
-    )
+def _alignments(data: DatasetResults) -> dict[str, Any] | None:
+    """Return how many pairs were aligned; None if none was.
+
+    ``agreed`` is None where nothing but parasail may have aligned, ``cascades`` without any.
+    """
+    done = data.alignments
+    if not done["aligned"]:
+        return None
+    asked, full = pairs_asked(data["models"], data.curves), max(done["full_matrix"], 1)
+    total = done["aligned"] + sum(asked.values())
+    of_all = {**asked, "total": total, "share": total / full}
     return {
-        "final_recipe": data.final_recipe,
-        "in_words": in_words(
-            recipe, config, count, make_source(data.settings["source"]), relatives
-        ),
-        "chosen_by": chosen_by(data.settings, config),
-        "relatives": RELATIVES if relatives else "",
-        "final_asked": bool(data.settings.get("final")),
-        "final_lifted": bool(recipe.get("lift")),
-        "final": final
-        and {
-            "asks": asks(count, data.cascade) if data.cascade else "",
-            "asked_on_outer_folds": glance.asked_on_outer_folds(data, final) is not None,
-            "inner_accuracy": percent(float(final["inner_accuracy"])),
-            "rejects": several.REJECTS
-            if data.several
-            else Threshold(final, data.strangers).rejects(),
-            "hits": not data.several and Threshold(final, data.strangers).hits,
-        },
-        "threshold": several.THRESHOLDS if data.several else threshold_text(config),
-        "cards": glance.cards(data, config, final, recipe),
-        "quoted": glance.quoted(data, own),
-        "data_line": glance.data_line(data, own, final),
-        "next": glance.next_steps(data, config, final, cost, recipe),
-        "warnings": warnings_of(
-            data.statistics,
-            landmarks,
-            factors,
-            own,
-            config["selectors"],
-            reject,
-            data.final_recipe,
-            None if grouped else lost.get(data.final_recipe),
-            broken(data.coverage, data.errors, data.measured),
-        ),
-        "landmarks": sections.landmarks(landmarks),
-        "factored": not factors.empty,
-        "balls": bool(np.isfinite(numbers(landmarks["radius"])).any()),
-        "learns": data.final_recipe in set(factors["recipe"]),
-        "factors": sections.factors(measured(data.factors), data.landmark_map),
-        "cascade": in_a_column(asked) if asked else None,
+        **done,
+        "cascades": of_all if any(asked.values()) else None,
+        "share": done["aligned"] / full,
+        "backend": data.config["alignment"]["backend"],
+        "agreed": data.agreed if beside_parasail(done["scheme"], data.config) else None,
     }
 
 
-def _comparison(
-    data: DatasetReport, config: Mapping[str, Any], cost: Mapping[str, float], unit: str
-) -> dict[str, Any]:
+def _comparison(data: DatasetResults) -> dict[str, Any]:
     """Return what all recipes came to."""
-    rows = data.comparison
-    best, alike = best_recipe(rows), rows.loc[flags(rows["indistinguishable"]), "recipe"]
-    accuracies = dict(
-        zip(data.summary["recipe"].astype(str), shares(data.summary, "accuracy"), strict=True)
-    )
+    rows, summary = data["comparison"], data["summary"]
+    names = summary["recipe"].astype(str)
+    accuracies = dict(zip(names, shares(summary, "accuracy"), strict=True))
+    best = best_recipe(rows)
     return {
         "best": best,
         "best_accuracy": accuracies[best],
         "inner_accuracy": accuracies.get(INNER_CHOICE),
-        "alike": alike.astype(str).tolist(),
+        "alike": rows.loc[flags(rows["indistinguishable"]), "recipe"].astype(str).tolist(),
         "tested": int(np.isfinite(numbers(rows["p_records_holm"])).sum()),
-        "recipes": int((data.summary["recipe"] != INNER_CHOICE).sum()),
+        "recipes": int((names != INNER_CHOICE).sum()),
         "folds": int(numbers(rows["folds"]).max()),
-        "comparison": sections.comparison(rows, data.summary, cost, unit, data.several),
-        "recipe_table": sections.recipes(measured(data.models), data.several),
-        "views": sections.views(data.models),
-        "automatic": sections.automatic(data, config, accuracies, cost, unit)
-        if "auto" in config
-        else None,
-        "cascades": cascades(data.curves, data.models, config["recipes"]),
-        "others": others_text(data.settings, config, data.final_recipe),
-    }
-
-
-def _input(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was read, and how much was aligned."""
-    substitutions = data.statistics["substitutions"].items()
-    replaced = [(name, f"{count:,}") for name, count in substitutions]
-    return {
-        "counts": sections.counts(data.statistics),
-        "dropped": sections.dropped(data.statistics["dropped"]),
-        "substitutions": Table(["substitution", "residues"], replaced),
-        "files": Table(["file", "sha256"], list(data.statistics["files"].items()), {0, 1}),
-        "alignments": sections.alignments(data, config),
+        "comparison": recipes.comparison(data),
+        "recipe_table": recipes.recipes(data),
+        "views": recipes.views(data["models"]),
+        "automatic": recipes.automatic(data, accuracies),
+        "cascades": recipes.cascades(data),
     }

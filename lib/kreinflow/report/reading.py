@@ -1,73 +1,39 @@
-"""What the page and the figures tell of a data set, read from its folder of results."""
+"""Results of a data set, as the page and the figures read them."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import IntArray
 from kreinflow.classify.model_file import Model
-from kreinflow.evaluation.levels import TABLE_COLUMNS as LEVEL_TABLES
+from kreinflow.config.plan import DatasetPlan
+from kreinflow.evaluation.inner_choice import chosen_recipes
+from kreinflow.evaluation.levels import TABLE_COLUMNS as LEVEL_COLUMNS
+from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.evaluation.tables import SEVERAL_COLUMNS, TABLE_COLUMNS
-from kreinflow.evaluation.unknown import (
-    FAMILIES_COLUMNS,
-    REJECTION_SUMMARY_COLUMNS,
-    UNKNOWN_CURVE_COLUMNS,
-)
+from kreinflow.evaluation.unknown import TABLE_COLUMNS as UNKNOWN_COLUMNS
 from kreinflow.files.atomic import read_text
 from kreinflow.files.json_files import read_json
 from kreinflow.files.tables import read_measures, read_table
 from kreinflow.fitting.cascade_curve import CURVE_COLUMNS
 from kreinflow.fitting.factor_file import FACTOR_COLUMNS, SPECTRUM_COLUMNS
 from kreinflow.fitting.recipe_choice import FIGURES_COLUMNS, TEXT_COLUMNS
-from kreinflow.report.cascades import EVERYTHING, FIRST
-from kreinflow.report.rejecting import SURENESS
-from kreinflow.report.tables import measured, measured_recipe, numbers
+from kreinflow.learners.registry import factored
+from kreinflow.report.captions import CAPTIONS, FIGURES
+from kreinflow.report.cascades import EVERYTHING, FIRST, costs_of
+from kreinflow.report.tables import measured, measured_recipe, numbers, of_recipe
 from kreinflow.report.times import COLUMNS, MACHINE
+from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import ALL, fold_name, fold_numbers
-
-CAPTIONS: dict[str, str] = {
-    "classes": "Sizes of the classes, and lengths of the sequences where there are any.",
-    "landmarks": "Landmarks of each class: a dot is the number in the final model, a line goes "
-    "from the fewest to the most in a fold.",
-    "spectrum": "Eigenvalues of the approximated kernel as shares of the largest, of the final "
-    "model's landmarks and transform. They are of the first fold, or of all data where no recipe "
-    "learns from a factor of this kernel. Positive ones are blue, negative ones vermilion. The "
-    "axis is logarithmic outside 0.0001.",
-    "map": "Objects and landmarks (black edges) of the final model in two dimensions of the Krein "
-    "space of its scores: axes are named with the sign and size of their eigenvalue.",
-    "comparison": "Accuracy of each recipe on the outer folds: mean and standard deviation. The "
-    "recipe of the final model is shaded.",
-    "confusion": "Confusion matrix of the model on the outer folds, each row divided by its sum: "
-    "right predictions blue, errors vermilion. Numbers are records (mean over repeats).",
-    "alignments": "Accuracy against what a new object costs (recipes of equal cost are set side by "
-    "side). The marker of the final model is larger and has a black edge. The dashed line is the "
-    "cost without landmarks.",
-    "reject": "Errors among the predictions that are kept when the least certain are set aside "
-    "(line). The marker shows what the models of the outer folds accept, and how much of it is "
-    "wrong. They reject what is below their threshold, and for other reasons too where there are "
-    "such, so the marker need not be on the line. The threshold is that of the final model.",
-    "calibration": "How often predictions of a given probability are right, above how many there "
-    "are. The boxes hold 95 % of what perfect probabilities would show with so many predictions.",
-    "sets": "Sets of labels. Left: how often they hold the true label, against the confidence that "
-    "was asked for (dashes); a dot is a class, the large marker all records. Right: how many "
-    "labels are in them; above the bars the mean.",
-    "times": "Where the time went: seconds of each stage, summed over its jobs.",
-    "unknown": "Left: objects of unknown classes that are rejected, against those of known "
-    "classes, as the threshold of the p-value, or of the probability where there is none, grows "
-    "from left to right: mean over outer folds at each share of the known. The marker has the "
-    "means of what the models reject, for whatever reason; on the dashed line nothing is told "
-    "apart. Right: why known objects are rejected, and those of each class held out.",
-    "levels": "The model at each level of the classes. Left: how many records have another node "
-    "there than the likeliest one, and than the one that is answered. Right: how many are answered "
-    "at the level or below it.",
-}
-"""What each figure shows, on outer folds of :attr:`DatasetReport.measured`, but those that compare
-recipes. All data sets have them but ``unknown`` and ``levels``."""
+from kreinflow.sequences.sources.registry import make_source
+from kreinflow.sequences.sources.source import Source
 
 _TEXT = (
     *(*TEXT_COLUMNS, "rank_wanted"),
@@ -77,140 +43,374 @@ _TEXT = (
 )
 """Columns that stay text whatever they hold: 01 and NA are labels."""
 
-_EVALUATED = {**TABLE_COLUMNS, **LEVEL_TABLES}
-_COLUMNS = {f"evaluation/{name}": columns for name, columns in _EVALUATED.items()} | {
-    "evaluation/models": FIGURES_COLUMNS,
-    "unknown/summary": REJECTION_SUMMARY_COLUMNS,
-    "unknown/families": FAMILIES_COLUMNS,
-    "unknown/curve": UNKNOWN_CURVE_COLUMNS,
-}
-_SEVERAL = {f"evaluation/{name}": columns for name, columns in SEVERAL_COLUMNS.items()}
 LANDMARK_COLUMNS = ("class", "radius", "reached")
 POINT_COLUMNS = ("id", "class", "landmark", "x", "y")
+_KERNEL = ("selector", "transform", "rank_wanted")
+
 Paths = Iterable[str | os.PathLike[str]]
+Settings = Mapping[str, Any]
 
 
-@dataclass(frozen=True, eq=False)
-class DatasetReport:
-    """What the page tells of one data set.
+class DatasetResults:
+    """Results of a data set; each part is read from its folder when it is first needed.
 
-    Tables have the columns that their makers document; cells that are empty in a file may be
-    empty text here.
+    ``results["summary"]`` is the table ``evaluation/summary.tsv``, and so are the others of
+    :mod:`kreinflow.evaluation`. Cells that are empty in a file may be empty text. Each property
+    raises an :class:`~kreinflow.base.errors.InputError` if a file of it is missing or damaged.
 
     Parameters
     ----------
+    folder : Path
+        Of all results.
     name : str
-    settings : mapping
-        The data set's part of the config: source, scoring, folds, recipes, final.
-    statistics : mapping
-        Of :class:`kreinflow.sequences.dataset.Dataset`.
-    alignments : mapping
-        With aligned, self_scores, full_matrix, distinct, store, scheme (both None if nothing was
-        aligned).
-    agreed : int
-        Pairs that parasail scored too, with the same result.
-    landmarks : DataFrame
-        Columns selector, repeat, fold, class, radius, reached; one row a landmark of a fold.
-    factors : DataFrame
-        Columns selector, transform, rank_wanted, repeat, fold, landmarks, rank, misfit, positive,
-        negative, zero, negative_fraction.
-    models : DataFrame
-        Columns recipe, repeat, fold, selector, transform, correction, learner, landmarks, rank,
-        basis_used, iterations, converged, unlearned_classes, singular_classes, unlearned_names,
-        singular_names, hyper_parameters, views, temperature, reject_threshold, inner_accuracy,
-        inner_log_loss, alignments_per_query. Rows of the final model have a negative repeat.
-    summary, comparison, per_class, coverage, errors, accepted, rejected, best_hit : DataFrame
-        Of :mod:`kreinflow.evaluation`.
-    times : DataFrame
-        With the columns of :mod:`kreinflow.report.times`.
-    curves : DataFrame
-        From :func:`read_curves`.
-    final_recipe : str
-        The recipe of the final model.
-    cascade : mapping or None
-        Of the final model: its steps, threshold and likeliest (None without machines of pairs).
-    landmark_map : mapping
-        With distinct, landmarks (numbers of all), shown_objects, shown_landmarks; and selector,
-        transform, rank_wanted and factor, a row of the table of factors.
-    figures : mapping of str to str
-        The text of an SVG for each name of :data:`CAPTIONS`.
-    unknown : mapping of str to DataFrame, optional
-        ``summary`` and ``families`` of :mod:`kreinflow.evaluation.unknown`, if classes were held
-        out as unknown.
-    unlabelled : DataFrame, optional
-        From :func:`read_unlabelled`, if it was asked for.
-    strangers : mapping, optional
-        What the final model tells of unknown objects; with its threshold of sureness
-        (:mod:`kreinflow.report.rejecting`), if overwhelming hits count.
-    levels : mapping of str to DataFrame, optional
-        From :func:`kreinflow.evaluation.levels.level_tables`, of classes that are paths.
-    thresholds : mapping of str to float, optional
-        Of each label in the final model, if records may have several labels.
+        The data set.
+    config : mapping
+        The complete one.
     """
 
-    name: str
-    settings: Mapping[str, Any]
-    statistics: Mapping[str, Any]
-    alignments: Mapping[str, Any]
-    agreed: int
-    landmarks: pd.DataFrame
-    factors: pd.DataFrame
-    models: pd.DataFrame
-    summary: pd.DataFrame
-    comparison: pd.DataFrame
-    per_class: pd.DataFrame
-    coverage: pd.DataFrame
-    errors: pd.DataFrame
-    accepted: pd.DataFrame
-    rejected: pd.DataFrame
-    best_hit: pd.DataFrame
-    times: pd.DataFrame
-    curves: pd.DataFrame
-    final_recipe: str
-    cascade: Mapping[str, Any] | None
-    landmark_map: Mapping[str, Any]
-    figures: Mapping[str, str]
-    unknown: Mapping[str, pd.DataFrame] | None = None
-    unlabelled: pd.DataFrame | None = None
-    strangers: Mapping[str, Any] | None = None
-    levels: Mapping[str, pd.DataFrame] | None = None
-    thresholds: Mapping[str, float] | None = None
+    def __init__(self, folder: Path, name: str, config: Settings) -> None:
+        self.name, self.config = name, config
+        self.results, self.folder = folder, folder / name
+        self.settings: Settings = config["datasets"][name]
+        self.tables: dict[str, pd.DataFrame] = {}
 
-    @property
-    def measured(self) -> str:
-        """The recipe whose figures on the outer folds are those of the final model."""
-        return measured_recipe(self.settings.get("final"), self.summary["recipe"])
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        """Return a table of the folder ``evaluation``."""
+        if name not in self.tables:
+            known = {
+                "models": FIGURES_COLUMNS,
+                **(SEVERAL_COLUMNS if self.several else TABLE_COLUMNS),
+                **LEVEL_COLUMNS,
+            }
+            path = self.folder / "evaluation" / f"{name}.tsv"
+            self.tables[name] = read_measures(path, known[name], _TEXT)
+            self._refuse_other_classes(path, self.tables[name])
+        return self.tables[name]
+
+    def _refuse_other_classes(self, path: Path, table: pd.DataFrame) -> None:
+        known = {*self.statistics["class_sizes"], ""}  # an empty one stands for all of them
+        for column in ("class", "true", "predicted"):
+            if column in table and (others := sorted({*table[column]} - known)):
+                fault = f"no class is called {others[0]!r}. Delete it and run again."
+                raise InputError(f"{path}: {fault}")
+
+    @cached_property
+    def plan(self) -> DatasetPlan:
+        """What the run made, and of what."""
+        return DatasetPlan({**self.config, "results": str(self.results)}, self.name)
+
+    @cached_property
+    def statistics(self) -> dict[str, Any]:
+        """What was read, see :class:`kreinflow.sequences.dataset.Dataset`."""
+        found: dict[str, Any] = read_json(self.folder / "dataset" / "summary.json")["statistics"]
+        return found
 
     @property
     def several(self) -> bool:
         """Whether records may have several labels."""
         return bool(self.statistics.get("several"))
 
+    @cached_property
+    def lengths(self) -> IntArray:
+        """Residues of each distinct sequence."""
+        return read_dataset(self.folder / "dataset").lengths
 
-def read_tables(
-    paths: Paths, classes: Sequence[str] | None = None, several: bool = False
-) -> dict[str, pd.DataFrame]:
-    """Read tables of ``evaluation`` and ``unknown``, by the names of their files.
+    @cached_property
+    def source(self) -> Source:
+        """Where the data come from."""
+        return make_source(self.settings["source"])
 
-    If ``classes`` are given, no others may be in them. Records may have ``several`` labels.
+    @cached_property
+    def aligned(self) -> bool:
+        """Whether scores are those of alignments."""
+        return self.source.aligned
+
+    @property
+    def unit(self) -> str:
+        """What a query costs."""
+        return "alignments" if self.aligned else "scores"
+
+    @cached_property
+    def alignments(self) -> dict[str, Any]:
+        """Pairs that were aligned and what for; store and scheme are None if none was."""
+        found: dict[str, Any] = read_json(self.folder / "columns" / "alignments.json")
+        return found
+
+    @cached_property
+    def agreed(self) -> int:
+        """Pairs that parasail scored too, with the same result."""
+        stages = ("class_scores", "columns")
+        paths = [path for stage in stages for path in self.plan.blocks(stage)]
+        return sum(read_json(path).get("agreed", 0) for path in paths)
+
+    @cached_property
+    def landmarks(self) -> pd.DataFrame:
+        """Landmarks of each fit, one row each."""
+        return read_folds(self._trained("landmarks", self["models"]), LANDMARK_COLUMNS)
+
+    @cached_property
+    def factors(self) -> pd.DataFrame:
+        """Figures of each factor that a recipe learns from."""
+        return read_folds(self._trained("factors", self._factored), FACTOR_COLUMNS)
+
+    @property
+    def _factored(self) -> pd.DataFrame:
+        """Models that learn from a factor."""
+        names = [r["name"] for r in factored(self.config["recipes"], self.config["learners"])]
+        return self["models"][self["models"]["recipe"].astype(str).isin(names)]
+
+    @cached_property
+    def curves(self) -> pd.DataFrame:
+        """Curves of all recipes with a cascade, see :func:`read_curves`."""
+        return read_curves(self._trained("cascade", self["models"]))
+
+    def _trained(self, stage: str, models: pd.DataFrame, ending: str = "tsv") -> list[Path]:
+        """Return the files of models: the folder may hold more folds than the run."""
+        keys = models[["selector", "repeat", "fold"]].drop_duplicates()
+        return [
+            self.folder / stage / selector / f"{_fold(repeat, fold)}.{ending}"
+            for selector, repeat, fold in keys.itertuples(index=False)
+        ]
+
+    @cached_property
+    def spectrum(self) -> pd.DataFrame:
+        """Eigenvalues of the final model's kernel in the outer folds.
+
+        If no recipe learns from a factor of that kernel, they are those of the map's factor.
+        """
+        paths = self._trained("factors", measured(self._factored), "spectrum.tsv")
+        rows = self.of_kernel(read_folds(paths, SPECTRUM_COLUMNS))
+        if len(rows):
+            return rows
+        values = self.landmark_map["spectrum"]
+        table = pd.DataFrame({"index": range(1, len(values) + 1), "eigenvalue": values})
+        return table.assign(**self._kernel, correction="none", repeat=0, fold=0)
+
+    @property
+    def _kernel(self) -> dict[str, Any]:
+        return {key: self.landmark_map[key] for key in _KERNEL}
+
+    def of_kernel(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows of the kernel of the final model."""
+        own = table[list(_KERNEL)].astype(str) == pd.Series(self._kernel).astype(str)
+        found: pd.DataFrame = table[own.all(axis=1)]
+        return found
+
+    @cached_property
+    def landmark_map(self) -> dict[str, Any]:
+        """Axes of the landmark map, and the factor that they are of."""
+        found: dict[str, Any] = read_json(self.folder / "map.json")
+        return found
+
+    @cached_property
+    def points(self) -> pd.DataFrame:
+        """Points of the landmark map."""
+        path = self.folder / "map.tsv"
+        table = read_measures(path, POINT_COLUMNS, _TEXT)
+        self._refuse_other_classes(path, table)
+        return table
+
+    @cached_property
+    def times(self) -> pd.DataFrame:
+        """What the jobs took, see :mod:`kreinflow.report.times`."""
+        return read_measures(self.folder / "times.tsv", COLUMNS, _TEXT)
+
+    @cached_property
+    def figures(self) -> dict[str, str]:
+        """The text of the SVG of each figure that the data set has."""
+        asked = [name for name in ("unknown", "levels") if self.settings.get(name)]
+        paths = {name: self.folder / "figures" / f"{name}.svg" for name in CAPTIONS}
+        return {name: read_text(paths[name]) for name in (*FIGURES, *asked)}
+
+    @cached_property
+    def unknown(self) -> dict[str, pd.DataFrame] | None:
+        """Tables of :mod:`kreinflow.evaluation.unknown`, if classes were held out."""
+        if not self.settings.get("unknown"):
+            return None
+        return {
+            name: read_measures(self.folder / "unknown" / f"{name}.tsv", columns, _TEXT)
+            for name, columns in UNKNOWN_COLUMNS.items()
+        }
+
+    @cached_property
+    def unlabelled(self) -> pd.DataFrame | None:
+        """Predictions of the sequences without a label, if they are asked for.
+
+        Columns class, records (predicted to be of it), rejected (how many of them are),
+        landmark_score (the median), the largest class first. Records that could not be classified
+        are in the class of the empty text.
+        """
+        if self.settings["source"].get("unmatched") != "classify":
+            return None
+        text = ("label", "reject", "problem")
+        table = read_table(self.folder / "classified" / "unlabelled.tsv", text, text)
+        table["rejected"] = table["reject"] == "yes"
+        table["landmark_score"] = pd.to_numeric(table["landmark_score"], errors="coerce")
+        counted = table.groupby("label").agg(
+            records=("reject", "size"),
+            rejected=("rejected", "sum"),
+            landmark_score=("landmark_score", "median"),
+        )
+        return (
+            counted.rename_axis("class")
+            .reset_index()
+            .sort_values(["records", "class"], ascending=[False, True], kind="stable")
+        )
+
+    @cached_property
+    def _classifier(self) -> Any:
+        return Model.load(self.folder / "model.safetensors").classifier
+
+    @cached_property
+    def cascade(self) -> dict[str, Any] | None:
+        """The cascade of the final model: its steps, threshold and likeliest."""
+        cascade = self._classifier.cascade
+        return cascade and {
+            "steps": list(cascade.steps),
+            "likeliest": cascade.likeliest if cascade.machines is not None else None,
+            "threshold": cascade.threshold,
+        }
+
+    @cached_property
+    def strangers(self) -> dict[str, Any]:
+        """What the final model tells of unknown objects; see :mod:`kreinflow.fitting.fit_unknown`.
+
+        ``sureness`` is its threshold of sureness, if overwhelming hits count.
+        """
+        about = self._classifier.about.get("unknown") or {}
+        relatives = self._classifier.relatives
+        if not about or relatives is None or relatives.sure_threshold is None:
+            return about
+        return {**about, "sureness": relatives.sure_threshold}
+
+    @cached_property
+    def thresholds(self) -> dict[str, float]:
+        """The threshold of each label in the final model, if records may have several labels."""
+        several = self._classifier.several
+        found = [] if several is None else map(float, several.thresholds)
+        return dict(zip(self._classifier.classes, found, strict=False))
+
+    @cached_property
+    def final_recipe(self) -> str:
+        """The recipe of the final model."""
+        return str(self.landmark_map["recipe"])
+
+    @cached_property
+    def recipes(self) -> list[Settings]:
+        """The recipes of the data set, in the order of the config."""
+        wanted = self.settings.get("recipes")
+        return [r for r in self.config["recipes"] if not wanted or r["name"] in wanted]
+
+    @cached_property
+    def recipe(self) -> Any:
+        """The recipe of the final model, as the config has it."""
+        return next(r for r in self.config["recipes"] if r["name"] == self.final_recipe)
+
+    @cached_property
+    def measured(self) -> str:
+        """The recipe whose figures on the outer folds are those of the final model."""
+        return measured_recipe(self.settings.get("final"), self["summary"]["recipe"])
+
+    def own(self, name: str) -> pd.DataFrame:
+        """Return the rows of a table of ``evaluation`` that are :attr:`measured`."""
+        return of_recipe(self[name], self.measured)
+
+    @cached_property
+    def final(self) -> dict[str, Any] | None:
+        """The row of the final model in the table of models, if it is there."""
+        rows = self.own_models[numbers(self.own_models["repeat"]) < 0].to_dict("records")
+        return {str(name): value for name, value in rows[0].items()} if rows else None
+
+    @cached_property
+    def costs(self) -> dict[str, float]:
+        """The mean cost of a query, by recipe."""
+        return costs_of(self["models"], self.curves)
+
+    @cached_property
+    def chosen(self) -> dict[tuple[int, int], str]:
+        """The recipe that the inner folds of each outer fold chose."""
+        order = self.settings.get("recipes") or [r["name"] for r in self.config["recipes"]]
+        return chosen_recipes(self["models"], order, self.config["prefer"])
+
+    @cached_property
+    def own_models(self) -> pd.DataFrame:
+        """Rows of the final model, and of the fits whose figures are told as its own.
+
+        Where the inner folds chose the recipe, these are fits of the recipes chosen there.
+        """
+        models = self["models"]
+        recipes = models["recipe"].astype(str)
+        own = recipes == self.final_recipe
+        if self.measured == INNER_CHOICE:
+            places = zip(models["repeat"].astype(int), models["fold"].astype(int), strict=True)
+            in_fold = pd.Series([self.chosen.get(place) for place in places], models.index)
+            own = own.where(numbers(models["repeat"]) < 0, recipes == in_fold)
+        return models[own]
+
+    @cached_property
+    def own_landmarks(self) -> pd.DataFrame:
+        """Landmarks of :attr:`own_models`, with their recipe."""
+        return _with_recipe(self.landmarks, self.own_models, ["selector", "repeat", "fold"])
+
+    @cached_property
+    def own_factors(self) -> pd.DataFrame:
+        """Factors that :attr:`own_models` learn from, with their recipe."""
+        ranks = {
+            str(recipe["name"]): str(recipe.get("rank", "misfit"))
+            for recipe in factored(self.config["recipes"], self.config["learners"])
+        }
+        own = self.own_models[self.own_models["recipe"].astype(str).isin(ranks.keys())]
+        own = own.assign(rank_wanted=own["recipe"].astype(str).map(ranks).astype(object))
+        return _with_recipe(self.factors, own, [*_KERNEL, "repeat", "fold"])
+
+    @cached_property
+    def threshold(self) -> "Threshold":
+        """The threshold of the final model."""
+        return Threshold(self.final or {}, self.strangers.get("sureness"))
+
+    @cached_property
+    def own_rule(self) -> Settings | None:
+        """What the final model alone tells of “no relative”.
+
+        The models of outer folds have such a rule, too, if p-values were asked for: then None.
+        """
+        rule: Settings | None = self.strangers.get("no_relative")
+        return None if rule is None or rule["off"] or "calibrating" in self.strangers else rule
+
+    @property
+    def asks_relatives(self) -> bool:
+        """Whether the final model compares objects with their nearest records."""
+        return "calibrating" in self.strangers or self.own_rule is not None
+
+
+class Threshold:
+    """The threshold of the final model.
+
+    If overwhelming hits count (``hits``), a threshold of sureness stands in place of that of the
+    probability, see :class:`~kreinflow.answering.relatives.Relatives`. ``probability`` is what a
+    prediction without such a hit needs, and ``nothing`` whether none is accepted.
     """
-    columns = _COLUMNS | (_SEVERAL if several else {})
-    tables = {}
-    for path in map(Path, paths):
-        table = read_measures(path, columns[f"{path.parent.name}/{path.stem}"], _TEXT)
-        if classes is not None:
-            _refuse_other_classes(path, table, classes)
-        tables[path.stem] = table
-    return tables
+
+    def __init__(self, final: Settings, sureness: float | None) -> None:
+        self.hits = sureness is not None
+        own = float(final.get("reject_threshold", np.nan)) if sureness is None else sureness
+        self.nothing = own >= NOTHING_ACCEPTED
+        # Sureness is half the probability, and half more with an overwhelming hit.
+        self.probability = 2 * own if self.hits else own
 
 
-def _refuse_other_classes(
-    path: str | os.PathLike[str], table: pd.DataFrame, classes: Sequence[str]
-) -> None:
-    for column in ("class", "true", "predicted"):
-        # An empty one stands for all of them.
-        if column in table and (unknown := sorted({*table[column]} - {*classes, ""})):
-            raise InputError(f"{path}: no class is called {unknown[0]!r}. Delete it and run again.")
+def _fold(repeat: float, fold: float) -> str:
+    return ALL if repeat < 0 else fold_name(int(repeat), int(fold))
+
+
+def _with_recipe(table: pd.DataFrame, own: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Return the rows of a table that share these columns with a model, and its recipe."""
+    text: Callable[[pd.DataFrame], list[tuple[str, ...]]] = lambda t: list(  # noqa: E731
+        t[keys].astype(str).itertuples(index=False, name=None)
+    )
+    recipes = dict(zip(text(own), own["recipe"].astype(str), strict=True))
+    found = table.assign(recipe=pd.Series(map(recipes.get, text(table)), table.index, dtype=object))
+    return found[found["recipe"].notna()]
 
 
 def read_folds(paths: Paths, columns: Sequence[str]) -> pd.DataFrame:
@@ -226,10 +426,7 @@ def read_folds(paths: Paths, columns: Sequence[str]) -> pd.DataFrame:
 def read_curves(paths: Paths) -> pd.DataFrame:
     """Read what cascades gave on the outer folds at each threshold, of all recipes that have one.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`CURVE_COLUMNS` and selector; see :mod:`kreinflow.report.cascades`.
+    Columns :data:`CURVE_COLUMNS` and selector; see :mod:`kreinflow.report.cascades`.
 
     Raises
     ------
@@ -257,173 +454,6 @@ def _is_curve(curve: pd.DataFrame) -> bool:
         and (np.isfinite(alignments) & (alignments >= 0)).all()
         and (records == records[0]).all()
         and ((right >= 0) & (right <= records) & (right % 1 == 0)).all()
-        and sorted({*curve["chosen"]} - {"yes"}) in ([], ["no"])
+        and sorted(curve["chosen"].unique()) in (["no", "yes"], ["yes"])
         and (curve["chosen"] == "yes").sum() == 1
-    )
-
-
-def read_spectra(paths: Paths, landmark_map: Mapping[str, Any]) -> pd.DataFrame:
-    """Read the eigenvalues of the final model's kernel in the outer folds.
-
-    If no recipe learns from a factor of that kernel, they are those of the map's factor.
-    """
-    kernel = {key: landmark_map[key] for key in ("selector", "transform", "rank_wanted")}
-    rows = measured(read_folds(paths, SPECTRUM_COLUMNS))
-    of_kernel = (rows[list(kernel)].astype(str) == pd.Series(kernel).astype(str)).all(axis=1)
-    if of_kernel.any():
-        return rows[of_kernel]
-    values = landmark_map["spectrum"]
-    return pd.DataFrame(
-        {
-            "index": range(1, len(values) + 1),
-            "eigenvalue": values,
-            **{**kernel, "correction": "none"},
-            "repeat": 0,
-            "fold": 0,
-        }
-    )
-
-
-def read_times(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read what the jobs of a data set took."""
-    return read_measures(path, COLUMNS, _TEXT)
-
-
-def read_points(path: str | os.PathLike[str], classes: Sequence[str]) -> pd.DataFrame:
-    """Read the points of the landmark map, of which each is of one of these classes."""
-    points = read_measures(path, POINT_COLUMNS, _TEXT)
-    _refuse_other_classes(path, points, classes)
-    return points
-
-
-def read_dataset_report(
-    folder: Path, name: str, settings: Mapping[str, Any], blocks: Paths, factors: Paths
-) -> DatasetReport:
-    """Read what the page says of a data set from its folder of results.
-
-    Parameters
-    ----------
-    folder : Path
-    name : str
-    settings : mapping
-        The data set's part of the config.
-    blocks : iterable of paths
-        What the jobs that aligned wrote of their blocks. Those of versions up to 0.4.0 had no pair
-        scored twice.
-    factors : iterable of paths
-        The tables of the factors, none if no recipe learns from one.
-    """
-    names = (
-        *("models", "summary", "comparison", "per_class", "coverage", "errors"),
-        *("accepted", "rejected", "best_hit"),
-    )
-    statistics = read_json(folder / "dataset" / "summary.json")["statistics"]
-    evaluation = read_tables(
-        (folder / "evaluation" / f"{table}.tsv" for table in names),
-        several=bool(statistics.get("several")),
-    )
-    model = Model.load(folder / "model.safetensors")
-    trained = _trained(evaluation["models"])
-    unknown = None
-    if settings["unknown"]:
-        tables = ("summary", "families")
-        unknown = read_tables(folder / "unknown" / f"{table}.tsv" for table in tables)
-    levels = None
-    if settings.get("levels"):
-        levels = read_tables(folder / "evaluation" / f"{table}.tsv" for table in LEVEL_TABLES)
-    absent = [name for name, part in (("unknown", unknown), ("levels", levels)) if not part]
-    return DatasetReport(
-        name=name,
-        settings=settings,
-        statistics=statistics,
-        alignments=read_json(folder / "columns" / "alignments.json"),
-        agreed=sum(read_json(path).get("agreed", 0) for path in blocks),
-        landmarks=read_folds((folder / "landmarks" / name for name in trained), LANDMARK_COLUMNS),
-        factors=read_folds(factors, FACTOR_COLUMNS),
-        **evaluation,
-        times=read_times(folder / "times.tsv"),
-        curves=read_curves(folder / "cascade" / name for name in trained),
-        cascade=_cascade(model),
-        thresholds=_thresholds(model),
-        final_recipe=str(model.about["training"]["recipe"]),
-        landmark_map=read_json(folder / "map.json"),
-        figures={
-            name: read_text(folder / "figures" / f"{name}.svg")
-            for name in CAPTIONS
-            if name not in absent
-        },
-        unknown=unknown,
-        strangers=_strangers(model),
-        levels=levels,
-        unlabelled=read_unlabelled(folder)
-        if settings["source"].get("unmatched") == "classify"
-        else None,
-    )
-
-
-def _cascade(model: Model) -> dict[str, Any] | None:
-    cascade = model.classifier.cascade
-    if cascade is None:
-        return None
-    return {
-        "steps": list(cascade.steps),
-        "likeliest": cascade.likeliest if cascade.machines is not None else None,
-        "threshold": cascade.threshold,
-    }
-
-
-def _strangers(model: Model) -> dict[str, Any] | None:
-    relatives, about = model.classifier.relatives, model.classifier.about.get("unknown")
-    if about is None or relatives is None or relatives.sure_threshold is None:
-        return about
-    return {**about, SURENESS: relatives.sure_threshold}
-
-
-def _thresholds(model: Model) -> dict[str, float] | None:
-    several = model.classifier.several
-    if several is None:
-        return None
-    return dict(zip(model.classifier.classes, map(float, several.thresholds), strict=True))
-
-
-def _trained(models: pd.DataFrame) -> list[str]:
-    """Return SELECTOR/FOLD.tsv of all models.
-
-    The folder is not asked: after a change of the config it may hold more folds than the run.
-    """
-    keys = models[["selector", "repeat", "fold"]].drop_duplicates()
-    return [
-        f"{selector}/{ALL if repeat < 0 else fold_name(int(repeat), int(fold))}.tsv"
-        for selector, repeat, fold in keys.itertuples(index=False)
-    ]
-
-
-def read_unlabelled(folder: Path) -> pd.DataFrame:
-    """Count the predictions of a data set's own unlabelled sequences.
-
-    Parameters
-    ----------
-    folder : Path
-        The data set's results.
-
-    Returns
-    -------
-    DataFrame
-        Columns class, records (predicted to be of it), rejected (how many of them are),
-        landmark_score (the median of their scores with the nearest landmark), the largest class
-        first; records that could not be classified are in a class of their own, the empty text.
-    """
-    text = ("label", "reject", "problem")
-    table = read_table(folder / "classified" / "unlabelled.tsv", text, text)
-    scores = pd.to_numeric(table["landmark_score"], errors="coerce")
-    counted = pd.DataFrame(
-        {
-            "records": table.groupby("label").size(),
-            "rejected": (table["reject"] == "yes").groupby(table["label"]).sum(),
-            "landmark_score": scores.groupby(table["label"]).median(),
-        }
-    )
-    counted = counted.rename_axis("class").reset_index()
-    return counted.sort_values(
-        ["records", "class"], ascending=[False, True], kind="stable", ignore_index=True
     )

@@ -1,83 +1,74 @@
-"""The tables of the report's sections, and the numbers in its sentences."""
+"""Tables of the report's sections on the final model and its data."""
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from kreinflow.config.auto import fits
 from kreinflow.evaluation.accepted import AS
-from kreinflow.evaluation.inner_choice import chosen_recipes
-from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.fitting.recipe_choice import other_choice
-from kreinflow.report.cascades import pairs_asked
-from kreinflow.report.methods import beside_parasail
-from kreinflow.report.reading import DatasetReport
-from kreinflow.report.several import measures_of_several
+from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import (
     Table,
     beside_perfect,
     cells,
     flags,
-    intervals,
+    hundredths,
+    measured,
     number,
     numbers,
-    p_values,
+    of_recipe,
+    pairs,
     percent,
-    rejected_cells,
+    share,
     shares,
+    short_percent,
     span,
     table_of,
-    wrong_of_accepted,
 )
 from kreinflow.report.times import MACHINE, times_by, times_by_stage
+
+_INDENT = "\u2003"  # a space as wide as the letter, which HTML does not fold
+_ANSWERED = {"answered": "answered", "right of these": "answered_accuracy"}
 
 
 def counts(statistics: Mapping[str, Any]) -> Table:
     """Return the numbers of what was read."""
     sizes = statistics["class_sizes"]
-    rows = [
-        ("records read", f"{statistics['records_read']:,}"),
-        ("records kept", f"{statistics['records_kept']:,}"),
-        ("distinct", f"{statistics['distinct']:,}"),
-        ("classes", f"{len(sizes):,}"),
-        ("smallest class", f"{min(sizes.values()):,}"),
-        ("largest class", f"{max(sizes.values()):,}"),
-    ]
-    if "unlabelled" in statistics:
-        rows.append(("without label, to be classified", f"{statistics['unlabelled']:,}"))
-    if "unknown" in statistics:
-        rows.append(("records held out as unknown", f"{sum(statistics['unknown'].values()):,}"))
-    rows += [
-        (f"length, {name.replace('_', ' ')}", f"{value:,.0f}")
-        for name, value in statistics["lengths"].items()
-    ]
+    found: dict[str, Any] = {
+        "records read": statistics["records_read"],
+        "records kept": statistics["records_kept"],
+        "distinct": statistics["distinct"],
+        "classes": len(sizes),
+        "smallest class": min(sizes.values()),
+        "largest class": max(sizes.values()),
+        "without label, to be classified": statistics.get("unlabelled"),
+        "records held out as unknown": sum(statistics.get("unknown", {}).values()) or None,
+    }
+    for name, value in statistics["lengths"].items():
+        found[f"length, {name.replace('_', ' ')}"] = round(value)
     if "several" in statistics:
-        rows += labels_per_record(statistics)
-    if "several_labels" in statistics:
-        rows.append(("entries with several labels", f"{statistics['several_labels']:,}"))
-        if statistics["release"]:
-            rows.append(("release of the database", statistics["release"]))
-    if statistics.get("asymmetry") is not None:
-        rows.append(
-            ("largest asymmetry (share of the largest entry)", f"{statistics['asymmetry']:.2g}")
-        )
-    return Table(["what", "number"], rows)
-
-
-def labels_per_record(statistics: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return how many labels the records have that may have several."""
-    found = {int(n): count for n, count in statistics["labels_per_record"].items()}
-    mean = sum(n * count for n, count in found.items()) / sum(found.values())
-    removed = statistics["labels_removed"]["count"]
-    return [
-        ("labels of a record, mean", f"{mean:.2f}"),
-        ("labels of a record, most", f"{max(found):,}"),
-        ("records with several labels", f"{sum(found.values()) - found.get(1, 0):,}"),
-        ("labels removed: too few records have or lack them", f"{removed:,}"),
+        labels = {int(n): count for n, count in statistics["labels_per_record"].items()}
+        records = sum(labels.values())
+        mean = sum(n * count for n, count in labels.items()) / records
+        found |= {
+            "labels of a record, mean": f"{mean:.2f}",
+            "labels of a record, most": max(labels),
+            "records with several labels": records - labels.get(1, 0),
+            "labels removed: too few records have or lack them": statistics["labels_removed"][
+                "count"
+            ],
+        }
+    found["entries with several labels"] = statistics.get("several_labels")
+    found["release of the database"] = statistics.get("release") or None
+    if (asymmetry := statistics.get("asymmetry")) is not None:
+        found["largest asymmetry (share of the largest entry)"] = f"{asymmetry:.2g}"
+    rows = [
+        (name, value if isinstance(value, str) else f"{value:,}")
+        for name, value in found.items()
+        if value is not None
     ]
+    return Table(["what", "number"], rows)
 
 
 def dropped(reasons: Mapping[str, Any]) -> Table:
@@ -88,35 +79,6 @@ def dropped(reasons: Mapping[str, Any]) -> Table:
         which = ", ".join(map(str, what["examples"])) + (f" and {more:,} more" if more else "")
         rows.append((reason, f"{what['count']:,}", which))
     return Table(["reason", "records", "which"], rows, {0, 2}, wrapped=2)
-
-
-def alignments(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return how many pairs were aligned and by what, beside those of the full matrix.
-
-    ``agreed`` is None where nothing but parasail may have aligned, ``cascades`` without any.
-    """
-    done = data.alignments
-    if not done["aligned"]:
-        return None
-    asked = pairs_asked(data.models, data.curves)
-    full = max(done["full_matrix"], 1)
-    total = done["aligned"] + sum(asked.values())
-    return {
-        "aligned": f"{done['aligned']:,}",
-        "cascades": {
-            **{name: f"{n:,}" for name, n in asked.items()},
-            "total": f"{total:,}",
-            "share": f"{100 * total / full:.1f}",
-        }
-        if any(asked.values())
-        else None,
-        "full": f"{done['full_matrix']:,}",
-        "share": f"{100 * done['aligned'] / full:.1f}",
-        "self_scores": f"{done['self_scores']:,}",
-        "store": str(done["store"]),
-        "backend": config["alignment"]["backend"],
-        "agreed": data.agreed if beside_parasail(done["scheme"], config) else None,
-    }
 
 
 def landmarks(own: pd.DataFrame) -> Table:
@@ -132,252 +94,85 @@ def landmarks(own: pd.DataFrame) -> Table:
             keys = [balls["repeat"], balls["fold"], balls["class"]]
             whole = flags(balls["reached"]).groupby(keys)
             reached = f"{int(whole.all().sum()):,} of {whole.ngroups:,}"
-        rows.append(
-            (
-                what,
-                ", ".join(part["selector"].astype(str).unique()),
-                span(part.groupby(["repeat", "fold"]).size()),
-                span(part.groupby(["repeat", "fold"])["class"].nunique()),
-                span(part.groupby(["repeat", "fold", "class"]).size()),
-                reached,
-            )
-        )
+        fits = part.groupby(["repeat", "fold"])
+        spans = fits.size(), fits["class"].nunique(), part.groupby(["repeat", "fold", "class"])
+        selectors = ", ".join(part["selector"].astype(str).unique())
+        rows.append((what, selectors, *map(span, (*spans[:2], spans[2].size())), reached))
     head = ["model", "selector", "landmarks", "classes with one", "landmarks of a class"]
     return Table([*head, "balls reached"], rows, {0, 1})
 
 
-def factors(table: pd.DataFrame, landmark_map: Mapping[str, Any]) -> Table:
+def factors(data: DatasetResults) -> Table:
     """Return signature and misfit of the final model's kernel: means over the outer folds.
 
     If no recipe learns from a factor of this kernel, they are those of the landmark map.
     """
-    kernel = {key: landmark_map[key] for key in ("selector", "transform", "rank_wanted")}
-    own = (table[list(kernel)].astype(str) == pd.Series(kernel).astype(str)).all(axis=1)
-    table = table[own] if own.any() else pd.DataFrame([{**kernel, **landmark_map["factor"]}])
-    rows = []
-    for key, part in table.groupby(["selector", "transform", "rank_wanted"], sort=False):
-        misfit = numbers(part["misfit"])
-        rows.append(
-            (
-                *map(str, key),
-                *(
-                    span(part[name])
-                    for name in ("landmarks", "rank", "positive", "negative", "zero")
-                ),
-                f"{100 * numbers(part['negative_fraction']).mean():.1f} %",
-                f"{np.nanmean(misfit):.3f} (at most {np.nanmax(misfit):.3f})",
-            )
-        )
-    head = ["selector", "transform", "rank asked for", "landmarks", "rank", "positive", "negative"]
-    return Table([*head, "zero", "negative eigen-fraction", "misfit"], rows, {0, 1, 2})
-
-
-def comparison(
-    compared: pd.DataFrame,
-    summary: pd.DataFrame,
-    cost: Mapping[str, float],
-    unit: str,
-    several: bool = False,
-) -> Table:
-    """Return the figures of each recipe, and how it stands to the best.
-
-    Records may have ``several`` labels.
-    """
-    names = compared["recipe"].astype(str).tolist()
-    figures = summary.set_axis(summary["recipe"].astype(str)).loc[names]
-    best = flags(compared["best"]).tolist()
-    differences = cells(compared["difference"], "+.2f", 100)
+    own, of_map = data.of_kernel(measured(data.factors)), data.landmark_map
+    keys = ["selector", "transform", "rank_wanted"]
+    if own.empty:
+        own = pd.DataFrame([{**{key: of_map[key] for key in keys}, **of_map["factor"]}])
+    counted = ("landmarks", "rank", "positive", "negative", "zero")
+    misfit, negative = numbers(own["misfit"]), numbers(own["negative_fraction"])
     columns = {
-        "recipe": names,
-        "verdict": _verdicts(compared),
-        "accuracy": shares(figures, "accuracy"),
-        "points to best": ["" if b else d for b, d in zip(best, differences, strict=True)],
-        "95 % interval": intervals(compared, "+.2f", 100),
-        "p (Holm)": p_values(compared["p_records_holm"]),
-        "t-test, p (Holm)": p_values(compared["p_folds_holm"]),
-        f"{unit} per query": [f"{cost[name]:,.0f}" if name in cost else "" for name in names],
-        **(measures_of_several(figures) if several else _measures(figures)),
-        "calibration error (if perfect)": beside_perfect(figures),
+        "selector": [of_map["selector"]],
+        "transform": [of_map["transform"]],
+        "rank asked for": [of_map["rank_wanted"]],
+        **{name: [span(own[name])] for name in counted},
+        "negative eigen-fraction": [f"{100 * negative.mean():.1f} %"],
+        "misfit": [f"{np.nanmean(misfit):.3f} (at most {np.nanmax(misfit):.3f})"],
     }
-    return table_of(columns, {0, 1}, {place for place, b in enumerate(best) if b})
+    return table_of(columns, {0, 1, 2})
 
 
-def _measures(figures: pd.DataFrame) -> dict[str, list[str]]:
-    return {
-        "balanced accuracy": shares(figures, "balanced_accuracy"),
-        "macro F1": shares(figures, "macro_f1"),
-        "MCC": cells(figures["mcc_mean"], ".3f"),
-        "log loss": cells(figures["log_loss_mean"], ".3f"),
-        "Brier": cells(figures["brier_mean"], ".3f"),
-    }
-
-
-def _verdicts(compared: pd.DataFrame) -> list[str]:
-    best, alike = flags(compared["best"]), flags(compared["indistinguishable"])
-    folds, tested = numbers(compared["folds"]), np.isfinite(numbers(compared["p_records_holm"]))
-    return [
-        "best"
-        if best.iloc[row]
-        else ("not distinguishable" if alike.iloc[row] else "worse")
-        if tested[row]
-        else "honest figure"
-        if recipe == INNER_CHOICE
-        else f"measured on {folds[row]:.0f} of {folds.max():.0f} folds"
-        for row, recipe in enumerate(compared["recipe"].astype(str))
-    ]
-
-
-def recipes(models: pd.DataFrame, several: bool = False) -> Table:
-    """Return what each recipe is, and what its training said: means over the outer folds.
-
-    Where records may have ``several`` labels, each label has a calibration and a threshold.
-    """
-    rows = []
-    for recipe, part in models.groupby("recipe", sort=False):
-        chosen = [text for text in part["hyper_parameters"].unique() if isinstance(text, str)]
-        basis, temperature, threshold, accuracy = (
-            float(numbers(part[name]).mean())
-            for name in ("basis_used", "temperature", "reject_threshold", "inner_accuracy")
-        )
-        rows.append(
-            (
-                str(recipe),
-                *map(str, part[["transform", "selector", "correction", "learner"]].iloc[0]),
-                span(part["landmarks"]),
-                "" if (rank := pd.Series(numbers(part["rank"])).dropna()).empty else span(rank),
-                f"{100 * basis:.1f} %",
-                span(part["iterations"]),
-                f"{int(flags(part['converged']).sum())} of {len(part)}",
-                ", ".join(sorted(chosen)),
-                *([] if several else [number(temperature), number(threshold)]),
-                percent(accuracy),
-            )
-        )
-    head = ["recipe", "transform", "selector", "correction", "learner", "landmarks", "rank"]
-    head += ["points used", "steps", "converged", "hyper-parameters"]
-    head += [] if several else ["temperature", "reject below"]
-    return Table([*head, "accuracy on inner folds"], rows, {0, 1, 2, 3, 4})
-
-
-def views(models: pd.DataFrame) -> Table | None:
-    """Return what recipes lose without each view: means over the training parts.
-
-    None if no recipe has views beside the scores.
-    """
-    rows = []
-    for recipe, part in models.groupby("recipe", sort=False):
-        lost = [_named(text) for text in part["views"]]
-        widths = [_named(text) for text in part["hyper_parameters"]]
-        for view in lost[0]:
-            points = 100 * np.mean([values.get(view, np.nan) for values in lost])
-            tried = sorted({values.get(f"width_{view}", np.nan) for values in widths})
-            units = ", ".join("left out" if np.isinf(w) else f"{w:g}" for w in tried)
-            rows.append((str(recipe), view, f"{points:.1f}", units))
-    head = ["recipe", "view", "points of accuracy lost without it", "widths chosen"]
-    return Table(head, rows, {0, 1, 3}) if rows else None
-
-
-def _named(text: object) -> dict[str, float]:
-    """Return the numbers of a text such as ``ridge=0.01 width_words=3``, by their names."""
-    found = {}
-    for pair in text.split() if isinstance(text, str) else []:
-        name, _, value = pair.partition("=")
-        with suppress(ValueError):  # a damaged text, which no checksum tells
-            found[name] = float(value)
-    return found
-
-
-def automatic(
-    data: DatasetReport,
-    config: Mapping[str, Any],
-    accuracies: Mapping[str, str],
-    cost: Mapping[str, float],
-    unit: str,
-) -> dict[str, Any] | None:
-    """Return what there is to say of the automatic choice: what was tried, and what it gave."""
-    listed = [r for r in config["recipes"] if r["name"] in data.settings["recipes"]]
-    final = data.models[numbers(data.models["repeat"]) < 0]
-    if len(listed) < 2 or final.empty:
-        return None
-    order = [recipe["name"] for recipe in listed]
-    chosen = list(chosen_recipes(data.models, order, config["prefer"]).values())
-    ranked = final.sort_values(
-        ["inner_accuracy", "inner_log_loss"], ascending=[False, True], kind="stable"
-    )
-    names = ranked["recipe"].astype(str).tolist()
-    columns = {
-        "recipe": names,
-        "inner accuracy": map(percent, numbers(ranked["inner_accuracy"])),
-        "inner log loss": cells(ranked["inner_log_loss"], ".3f"),
-        "chosen in outer folds": [f"{chosen.count(name)} of {len(chosen)}" for name in names],
-        "accuracy on outer folds": [accuracies[name] for name in names],
-        f"{unit} per query": [f"{cost[name]:,.0f}" for name in names],
-    }
-    marked = {place for place, name in enumerate(names) if name == data.final_recipe}
-    went_on = [recipe for recipe in listed if recipe["name"] in names]
-    first, later = (
-        fits(fitted, config["learners"], config["inner_folds"]) for fitted in (listed, went_on)
-    )
-    rows = [{str(key): value for key, value in row.items()} for row in final.to_dict("records")]
-    other, others_choice = other_choice(rows, order, config["prefer"])
-    return {
-        "table": table_of(columns, marked=marked),
-        "alignments": f"{config['auto']['alignments']:,}",
-        "fits": f"{first + later * len(chosen):,}",
-        "fits_of_one": f"{first:,}",
-        "recipes": len(listed),
-        "went_on": len(went_on),
-        "parts": len(chosen),
-        "prefer": config["prefer"],
-        "other": other,
-        "other_choice": others_choice,
-    }
-
-
-def rejecting(
-    accepted: pd.DataFrame, recipe: str, rule: Mapping[str, Any] | None = None
-) -> Table | None:
-    """Return what a recipe accepts and rejects; None if nothing is known of it.
-
-    ``rule`` is that of :func:`~kreinflow.report.unknown.rule_of_final_model`.
-    """
-    own = accepted[accepted["recipe"].astype(str) == recipe]
+def rejecting(data: DatasetResults) -> Table | None:
+    """Return what is accepted and rejected; None if nothing is known of it."""
+    own, rule = data.own("accepted"), data.own_rule
     if own.empty:
         return None
-    rows = [("accepted", shares(own, "accepted")[0])]
-    if (wrong := wrong_of_accepted(own)) == wrong:
+    rows = [("accepted", share(own, "accepted"))]
+    if (wrong := float(numbers(own["wrong_of_accepted"])[0])) == wrong:
         rows.append(("wrong among the accepted of all folds", percent(wrong)))
     tested = AS if rule is None else {"unsure": AS["unsure"]}
-    rows += [(f"rejected: {reason}", shares(own, name)[0]) for reason, name in tested.items()]
+    rows += [(f"rejected: {reason}", share(own, name)) for reason, name in tested.items()]
     if rule is not None:
         alone = "rejected by the final model besides: no relative, of its training records"
         rows.append((alone, percent(float(rule["known_rejected"]))))
     return Table(["records", "share"], rows, {0})
 
 
-def per_class(table: pd.DataFrame, recipe: str, rejected: pd.DataFrame) -> Table:
-    """Return the figures of each class by one recipe, and what it rejects if that is known."""
-    own = table[table["recipe"].astype(str) == recipe]
-    return table_of(
-        {
-            "class": own["class"],
-            "precision, %": cells(own["precision"], ".2f", 100),
-            "recall, %": cells(own["recall"], ".2f", 100),
-            "F1, %": cells(own["f1"], ".2f", 100),
-            **rejected_cells(own["class"], rejected, recipe),
-            "support": cells(own["support"], ",.0f"),
-        }
-    )
+def per_class(data: DatasetResults) -> Table:
+    """Return the figures of each class, and what is rejected of it if that is known."""
+    own, rejected = data.own("per_class"), data.own("rejected")
+    names = own["class"].astype(str)
+    of_class = rejected.set_axis(rejected["class"].astype(str)).reindex(names)
+    columns: dict[str, Iterable[object]] = {
+        "label" if data.several else "class": own["class"],
+        **hundredths(own, {"precision": "precision", "recall": "recall", "F1": "f1"}),
+    }
+    if data.several:
+        kept = data.statistics["records_kept"]
+        columns |= hundredths(own, {"average precision": "average_precision"})
+        columns["by chance, %"] = cells(own["support"], ".2f", 100 / kept)
+        columns["calibration error (if perfect)"] = beside_perfect(own)
+    if len(rejected):
+        columns |= hundredths(of_class, {"rejected": "rejected"})
+    columns["support"] = cells(own["support"], ",.0f")
+    if data.several:
+        thresholds = data.thresholds
+        columns["threshold of the final model"] = [
+            number(thresholds.get(label, np.nan)) for label in names
+        ]
+    return table_of(columns)
 
 
 def unlabelled(counted: pd.DataFrame) -> dict[str, Any]:
-    """Return what there is to say of the sequences without a label."""
+    """Return the predictions of the sequences without a label."""
     faulty = counted["class"] == ""
     rows = counted[~faulty]
     return {
-        "records": f"{int(counted['records'].sum()):,}",
-        "rejected": f"{int(counted['rejected'].sum()):,}",
-        "faults": f"{faults:,}" if (faults := int(counted.loc[faulty, "records"].sum())) else "",
+        "records": int(counted["records"].sum()),
+        "rejected": int(counted["rejected"].sum()),
+        "faults": int(counted.loc[faulty, "records"].sum()),
         "table": table_of(
             {
                 "class": rows["class"],
@@ -408,15 +203,13 @@ def machines(times: pd.DataFrame) -> Table:
     """Return where the jobs ran, with what, and for how long."""
     table = times_by(times, MACHINE)
     heads = ("host", "kreinflow", "numpy", "CPU kernel")
-    return table_of(
-        {
-            **{head: table[name] for head, name in zip(heads, MACHINE, strict=True)},
-            "jobs": table["jobs"],
-            "seconds": cells(table["seconds"], ",.1f"),
-            "processor seconds": cells(table["cpu_seconds"], ",.1f"),
-        },
-        text={0, 1, 2, 3},
-    )
+    columns: dict[str, Iterable[object]] = {
+        **{head: table[name] for head, name in zip(heads, MACHINE, strict=True)},
+        "jobs": table["jobs"],
+        "seconds": cells(table["seconds"], ",.1f"),
+        "processor seconds": cells(table["cpu_seconds"], ",.1f"),
+    }
+    return table_of(columns, text={0, 1, 2, 3})
 
 
 def shown_on_the_map(summary: Mapping[str, Any]) -> str:
@@ -424,14 +217,174 @@ def shown_on_the_map(summary: Mapping[str, Any]) -> str:
     every = {"landmarks": summary["landmarks"]}
     every["other objects"] = summary["distinct"] - summary["landmarks"]
     shown = (summary["shown_landmarks"], summary["shown_objects"])
-    counts = [
+    parts = [
         f"{part:,} of {whole:,} {what}" if part < whole else f"all {whole:,} {what}"
         for part, (what, whole) in zip(shown, every.items(), strict=True)
     ]
+    which = " They were chosen by a hash of their ids, so the same ones are shown each time."
     sampled = sum(shown) < summary["distinct"]
-    which = (
-        " They were chosen by a hash of their ids, so the same ones are shown each time."
-        if sampled
-        else ""
+    return f"It shows {' and '.join(parts)}.{which if sampled else ''}"
+
+
+def unknown(data: DatasetResults) -> dict[str, Any] | None:
+    """Return what is known of objects of no class; None if nothing is.
+
+    ``rule`` is what the final model tells of “no relative”, ``test`` what it tells of its p-values,
+    ``held`` what became of the classes that were held out.
+    """
+    about, tables = data.strangers, data.unknown
+    if not about and tables is None:
+        return None
+    asked = (data.config.get("unknown") or {}).get("false_alarms")
+    return {
+        "rule": about.get("no_relative"),
+        "test": about if "calibrating" in about else None,
+        "held": tables and _held_out(tables, data.measured, asked),
+    }
+
+
+def _held_out(
+    tables: Mapping[str, pd.DataFrame], recipe: str, asked: float | None
+) -> dict[str, Any]:
+    summary, families = tables["summary"], of_recipe(tables["families"], recipe)
+    names, own = summary["recipe"].astype(str).tolist(), of_recipe(summary, recipe)
+    tested = AS if asked is not None else {}
+    expected = float(numbers(own["would_be_found"])[0])
+    sides = {
+        side: [share(own, f"{side}_{name}") for name in AS.values()]
+        for side in ("known", "unknown")
+    }
+    of_families: dict[str, Iterable[object]] = {
+        "class": families["class"],
+        "records": cells(families["records"], ",.0f"),
+        "rejected": shares(families, "rejected"),
+        **{reason: map(percent, numbers(families[name])) for reason, name in tested.items()},
+        "most often taken for": families["taken_for"],
+        "share": map(percent, numbers(families["taken_share"])),
+    }
+    of_recipes = {
+        "recipe": names,
+        "known rejected": shares(summary, "known_rejected"),
+        "errors of the others": shares(summary, "known_error"),
+        "unknown rejected": shares(summary, "unknown_rejected"),
+        "AUROC": cells(summary["auroc_mean"], ".3f"),
+    }
+    return {
+        "own": own,
+        "auroc": cells(own["auroc_mean"], ".3f")[0],
+        "asked": asked,
+        "expected": None if np.isnan(expected) else expected,
+        "recipes": table_of(of_recipes, marked={names.index(recipe)}),
+        "reasons": table_of({"reason": list(AS), **sides}) if tested else None,
+        "families": table_of(of_families, text={0, 3 + len(tested)}),
+    }
+
+
+def sets(data: DatasetResults) -> dict[str, Any] | None:
+    """Return the tables of sets of labels and of errors; None if nothing was measured."""
+    if data["errors"].empty:
+        return None
+    whole = data["coverage"]["class"].astype(str) == ""
+    every, own = data["coverage"][whole], data.own("coverage")
+    by_class = own[own["class"].astype(str) != ""]
+    records = by_class.groupby(by_class["class"].astype(str), sort=False)["records"].max()
+    of_all = of_recipe(every, data.measured)
+    asked = {"asked for": [short_percent(level) for level in numbers(of_all["confidence"])]}
+    recipes, of_recipes = _by_confidence(every, "recipe", ("coverage", "size", "empty"))
+    names, of_classes = _by_confidence(by_class, "class", ("coverage", "size"))
+    marked = {i for i, name in enumerate(recipes) if name == data.measured}
+    return {
+        "coverage": table_of(
+            asked
+            | hundredths(of_all, {"held the true label": "coverage"})
+            | {"labels in a set": cells(of_all["size"], ".2f")}
+            | hundredths(of_all, {"empty sets": "empty"})
+        ),
+        "classes": table_of(
+            {"class": names, "records": cells(records[names], ",.0f")} | of_classes
+        ),
+        "errors": _errors(data.own("errors")),
+        "recipes": table_of({"recipe": recipes} | of_recipes, marked=marked),
+        "accepted": _errors(data["errors"], data.measured),
+    }
+
+
+_HEADINGS = {"coverage": "held at {}", "size": "labels at {}", "empty": "none at {}"}
+
+
+def _by_confidence(
+    coverage: pd.DataFrame, key: str, what: tuple[str, ...]
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the names in a column, and the cells of each confidence for each of them."""
+    names, columns = list(dict.fromkeys(coverage[key].astype(str))), {}
+    confidences = numbers(coverage["confidence"])
+    for confidence in np.unique(confidences).tolist():
+        table = coverage[confidences == confidence]
+        own = table.set_index(table[key].astype(str)).reindex(names)
+        for name in what:
+            factor, sign = (1, "") if name == "size" else (100, " %")
+            columns[_HEADINGS[name].format(short_percent(confidence))] = [
+                text and f"{text}{sign}" for text in cells(own[name], ".2f", factor)
+            ]
+    return names, columns
+
+
+def _errors(errors: pd.DataFrame, marked: str | None = None) -> Table:
+    """Return what is accepted for each share of errors; with the recipes, if one is marked."""
+    names = errors["recipe"].astype(str).tolist()
+    return table_of(
+        {
+            **({"recipe": names} if marked is not None else {}),
+            "errors asked for": [short_percent(asked) for asked in numbers(errors["errors"])],
+            "accepted, %": pairs(errors, "accepted", factor=100),
+            "wrong of these, %": pairs(errors, "wrong", factor=100),
+        },
+        marked={i for i, name in enumerate(names) if name == marked},
     )
-    return f"It shows {' and '.join(counts)}.{which}"
+
+
+def levels(data: DatasetResults) -> dict[str, Any] | None:
+    """Return the tables of classes that are paths; None if they are none."""
+    settings = data.settings.get("levels")
+    if not settings:
+        return None
+    hierarchy, by_level, nodes = (data.own(name) for name in ("hierarchy", "levels", "nodes"))
+    given = hierarchy["given"].replace({"label": "labels", "node": "answers"})
+    of_levels = {
+        "level": cells(by_level["level"], ".0f"),
+        "nodes": cells(by_level["nodes"], ",.0f"),
+        "records": cells(by_level["records"], ",.0f"),
+        **hundredths(by_level, {"accuracy": "accuracy", **_ANSWERED}),
+    }
+    tree: dict[str, Iterable[object]] = {
+        "node": [
+            _INDENT * int(level - 1) + str(path).split(settings["separator"])[-1]
+            for level, path in zip(numbers(nodes["level"]), nodes["node"], strict=True)
+        ],
+        "path": nodes["node"],
+        "records": cells(nodes["records"], ",.0f"),
+        **hundredths(nodes, {"precision": "precision", "recall": "recall", **_ANSWERED}),
+    }
+    measures = {"hP": "precision", "hR": "recall", "hF": "f1"}
+    return {
+        **settings,
+        "count": len(by_level),
+        "table": table_of(of_levels),
+        "hierarchy": table_of({"measured on": given, **hundredths(hierarchy, measures)}),
+        "recipes": _levels_of_recipes(data, measures),
+        "tree": table_of(tree, text={0, 1}),
+    }
+
+
+def _levels_of_recipes(data: DatasetResults, measures: Mapping[str, str]) -> Table:
+    """Return accuracy at each level and the hierarchical measures of each recipe."""
+    levels, hierarchy = data["levels"], data["hierarchy"]
+    names = levels["recipe"].astype(str).drop_duplicates().tolist()
+    columns: dict[str, list[str]] = {"recipe": names}
+    for level in np.unique(numbers(levels["level"])):
+        rows = levels[numbers(levels["level"]) == level].set_index("recipe").loc[names]
+        columns |= hundredths(rows, {f"accuracy at level {level:.0f}": "accuracy"})
+    for given, what in (("label", "of labels"), ("node", "of answers")):
+        rows = hierarchy[hierarchy["given"] == given].set_index("recipe").loc[names]
+        columns |= hundredths(rows, {f"{head} {what}": name for head, name in measures.items()})
+    return table_of(columns, marked={i for i, name in enumerate(names) if name == data.measured})

@@ -1,4 +1,4 @@
-"""Tables of the pages: numbers out of columns, and the text of cells. Nothing here draws."""
+"""Tables of the pages: numbers out of columns, and the text of cells."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -48,6 +48,11 @@ def flags(column: "pd.Series[Any]") -> "pd.Series[bool]":
     return column.astype(str).str.lower() == "true"
 
 
+def of_recipe(table: pd.DataFrame, recipe: str) -> pd.DataFrame:
+    """Return the rows of a recipe."""
+    return table[table["recipe"].astype(str) == recipe]
+
+
 def measured(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of outer folds: those of the final model have a negative repeat."""
     return table[numbers(table["repeat"]) >= 0]
@@ -58,24 +63,14 @@ def best_recipe(comparison: pd.DataFrame) -> str:
     return str(comparison.loc[flags(comparison["best"]), "recipe"].iloc[0])
 
 
-def measured_recipe(asked: str | None, recipes: Iterable[str]) -> str:
+def measured_recipe(final: str | None, recipes: Iterable[str]) -> str:
     """Return the recipe whose figures on the outer folds are those of the final model.
 
-    Parameters
-    ----------
-    asked : str or None
-        The recipe that the config names as the final one.
-    recipes : iterable of str
-        Those of a table of the evaluation. If there are several, the inner choice is among them:
-        it is how the model's recipe was chosen, and this is part of the making of the model.
-
-    Returns
-    -------
-    str
-        Empty if there are no recipes.
+    That is the ``final`` one of the config. Without one it is the inner choice, by which the recipe
+    of the model was chosen; where there is a single recipe, this; without any an empty text.
     """
     names = list(map(str, recipes))
-    return asked or (INNER_CHOICE if INNER_CHOICE in names else next(iter(names), ""))
+    return final or (INNER_CHOICE if INNER_CHOICE in names else next(iter(names), ""))
 
 
 def mean_by(table: pd.DataFrame, key: str, column: str) -> dict[str, float]:
@@ -84,22 +79,29 @@ def mean_by(table: pd.DataFrame, key: str, column: str) -> dict[str, float]:
     return {str(name): float(v) for name, v in values.groupby(level=0).mean().items()}
 
 
-def wrong_of_accepted(own: pd.DataFrame) -> float:
-    """Return the share of wrong ones among what a recipe accepts, of all folds together.
-
-    NaN if nothing is accepted.
-    """
-    return float(numbers(own["wrong_of_accepted"])[0])
-
-
 def number(value: float, form: str = ".3f") -> str:
     """Return the text of a number, none of NaN."""
     return "" if np.isnan(value) else format(value, form)
 
 
+def percent(share: float) -> str:
+    """Return a share in percent, with two decimals."""
+    return f"{number(100 * share, '.2f')} %"
+
+
+def short_percent(share: float) -> str:
+    """Return a share in percent, with the decimals that it has."""
+    return f"{100 * share:g} %"
+
+
 def cells(column: "pd.Series[Any]", form: str, factor: float = 1) -> list[str]:
     """Return the :func:`number` of each row, times a factor."""
     return [number(value, form) for value in factor * numbers(column)]
+
+
+def hundredths(table: pd.DataFrame, columns: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the cells of columns with shares, in percent, by their headings."""
+    return {f"{head}, %": cells(table[name], ".2f", 100) for head, name in columns.items()}
 
 
 def p_values(column: "pd.Series[Any]") -> list[str]:
@@ -120,29 +122,6 @@ def beside_perfect(table: pd.DataFrame) -> list[str]:
     return [f"{error} ({perfect})" for error, perfect in zip(*found, strict=True)]
 
 
-def rejected_cells(
-    classes: "pd.Series[Any]", rejected: pd.DataFrame, recipe: str
-) -> dict[str, list[str]]:
-    """Return a column of the share of each class that a recipe rejects; none if nothing is known.
-
-    Parameters
-    ----------
-    classes : Series
-        Those of the rows. Of one without records there is no text.
-    rejected : DataFrame
-        From :func:`~kreinflow.evaluation.rejected.rejected_by_class`.
-    recipe : str
-    """
-    own = rejected[rejected["recipe"].astype(str) == recipe]
-    shares_of = own.set_axis(own["class"].astype(str))["rejected"].reindex(classes.astype(str))
-    return {"rejected, %": cells(shares_of, ".2f", 100)} if len(own) else {}
-
-
-def percent(share: float) -> str:
-    """Return a share in percent."""
-    return f"{number(100 * share, '.2f')} %"
-
-
 def pair(mean: float, spread: float, form: str = ".2f") -> str:
     """Return a mean with its standard deviation, if there is one."""
     return number(mean, form) + ("" if np.isnan(mean + spread) else f" ± {spread:{form}}")
@@ -157,6 +136,11 @@ def pairs(table: pd.DataFrame, measure: str, form: str = ".2f", factor: float = 
 def shares(table: pd.DataFrame, measure: str) -> list[str]:
     """Return mean and standard deviation of a measure in each row, in percent; of NaN no text."""
     return [f"{text} %" if text else "" for text in pairs(table, measure, factor=100)]
+
+
+def share(row: pd.DataFrame, measure: str) -> str:
+    """Return the :func:`shares` of a table with one row."""
+    return shares(row, measure)[0]
 
 
 def span(values: "pd.Series[Any]") -> str:

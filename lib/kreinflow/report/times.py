@@ -30,25 +30,16 @@ def collect_times(benchmarks: Path, records: Path, jobs: Iterable[str]) -> pd.Da
     """
     rows = []
     for name in jobs:
-        path = benchmarks / f"{name}.tsv"
+        path, record = benchmarks / f"{name}.tsv", records / f"{name}.json"
         if not path.exists():
             continue
         stage, _, job = name.partition(".")
-        record = records / f"{name}.json"
         about = read_json(record) if record.exists() else {}
         measured = read_table(path, ["s", "cpu_time", "max_rss"])
         for line in measured.apply(pd.to_numeric, errors="coerce").to_dict("records"):
-            peaks = pd.Series([line["max_rss"], about.get("peak_mb")], dtype=float)
-            rows.append(
-                {
-                    "stage": stage,
-                    "job": job,
-                    "seconds": line["s"],
-                    "cpu_seconds": line["cpu_time"],
-                    "max_rss_mb": peaks.max(),
-                    **{key: about.get(key, "") for key in (*MACHINE, "ended")},
-                }
-            )
+            peak = pd.Series([line["max_rss"], about.get("peak_mb")], dtype=float).max()
+            ran = (about.get(key, "") for key in (*MACHINE, "ended"))
+            rows.append((stage, job, line["s"], line["cpu_time"], peak, *ran))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

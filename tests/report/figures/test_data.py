@@ -3,14 +3,17 @@ import pandas as pd
 
 from kreinflow.report.figures import data
 from kreinflow.report.times import COLUMNS
+from report.made_up import dataset_report
 
 
-def test_a_matrix_has_no_lengths():
+def test_a_matrix_has_no_lengths(tables):
+    statistics = {"class_sizes": {"a": 3, "b": 4}}
     for lengths, panels in (([], 1), ([0, 0], 1), ([10, 12], 2)):
-        assert len(data.classes_figure({"a": 3, "b": 4}, lengths).axes) == panels
+        made = dataset_report(tables, statistics=statistics, lengths=lengths)
+        assert len(data.classes_figure(made).axes) == panels
 
 
-def test_spectrum_shows_both_signs_of_the_first_fold_uncorrected():
+def test_spectrum_shows_both_signs_of_the_first_fold_uncorrected(tables):
     rows = [
         ("none", 0, 0, [4.0, -2.0, 1.0]),
         ("flip", 0, 0, [9.0, 9.0, 9.0]),
@@ -20,7 +23,7 @@ def test_spectrum_shows_both_signs_of_the_first_fold_uncorrected():
         pd.DataFrame({"correction": c, "repeat": r, "fold": k, "eigenvalue": values})
         for c, r, k, values in rows
     )
-    figure = data.spectrum_figure(table)
+    figure = data.spectrum_figure(dataset_report(tables, spectrum=table))
     (axes,) = figure.axes
     steps = np.concatenate([patch.get_data().values for patch in axes.patches])
     np.testing.assert_allclose(steps, [1.0, 0.25, -0.5])
@@ -29,9 +32,10 @@ def test_spectrum_shows_both_signs_of_the_first_fold_uncorrected():
     assert figure.get_label() == f"Eigenvalues: {signature}."
 
 
-def test_landmarks_of_the_final_model_stand_on_the_range_of_the_folds():
+def test_landmarks_of_the_final_model_stand_on_the_range_of_the_folds(tables):
     rows = [(0, 0, "a"), (0, 0, "a"), (0, 0, "b"), (0, 1, "a"), (-1, -1, "b"), (-1, -1, "b")]
-    figure = data.landmarks_figure(pd.DataFrame(rows, columns=["repeat", "fold", "class"]))
+    own = pd.DataFrame(rows, columns=["repeat", "fold", "class"])
+    figure = data.landmarks_figure(dataset_report(tables, own_landmarks=own))
     (axes,) = figure.axes
     assert axes.lines[0].get_xdata().tolist() == [0, 2]
     lines = [line[:, 0].tolist() for line in axes.collections[0].get_segments()]
@@ -41,6 +45,6 @@ def test_landmarks_of_the_final_model_stand_on_the_range_of_the_folds():
     )
 
 
-def test_a_run_whose_benchmarks_are_gone_has_a_figure_of_times():
-    figure = data.times_figure(pd.DataFrame(columns=list(COLUMNS)))
+def test_a_run_whose_benchmarks_are_gone_has_a_figure_of_times(tables):
+    figure = data.times_figure(dataset_report(tables, times=pd.DataFrame(columns=list(COLUMNS))))
     assert figure.get_label() == "0.0 seconds in all."

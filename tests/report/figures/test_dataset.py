@@ -9,22 +9,22 @@ import pytest
 
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report import figures as f
-from kreinflow.report.figures import data
-from kreinflow.report.figures.dataset import dataset_figures
+from kreinflow.report.captions import CAPTIONS, FIGURES
+from kreinflow.report.figures.dataset import DRAWN
 from kreinflow.report.tables import measured_recipe
-from report.made_up import RECIPES, run_tables
+from report.made_up import RECIPES, figures_of, run_tables
 
 
 @pytest.fixture(scope="module")
 def svgs(tables):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        return dataset_figures(tables)
+        return figures_of(tables)
 
 
 def test_all_figures_are_svg_and_deterministic(tables, svgs):
     with matplotlib.rc_context({"font.size": 20, "svg.hashsalt": None, "svg.fonttype": "none"}):
-        second = dataset_figures(tables)
+        second = figures_of(tables)
     for name, svg in svgs.items():
         assert ElementTree.fromstring(svg).tag.endswith("svg"), name
         assert "dc:date" not in svg
@@ -42,7 +42,7 @@ def test_figures_from_tables_that_were_written_and_read(tables, svgs):
     for name in ("landmarks", "models"):
         whole = tables[name].select_dtypes(["number"]).dropna(axis=1)
         read[name] = read[name].assign(**whole)
-    written = dataset_figures(read)
+    written = figures_of(read)
     for name in ("comparison", "alignments", "landmarks", "reject", "map"):
         assert written[name] == svgs[name], name
 
@@ -73,19 +73,12 @@ def test_figures_are_of_the_final_model(tables, svgs):
         tables = tables | {name: own.reset_index(drop=True)}
     landmarks = tables["landmarks"]
     tables = tables | {"landmarks": landmarks[landmarks["selector"] == "meb"]}
-    assert dataset_figures(tables) == svgs
+    assert figures_of(tables) == svgs
 
 
-def test_landmarks_of_folds_are_those_of_the_recipe_that_was_chosen_there(tables, monkeypatch):
-    models, drawn = tables["models"].copy(), []
-    ahead = (models["fold"] == 1) & (models["recipe"] == "pcvm-uniform")
-    models.loc[ahead, "inner_accuracy"] = 0.99
-    monkeypatch.setattr(data, "landmarks_figure", lambda own: drawn.append(own) or f.canvas(2))
-    dataset_figures(tables | {"models": models})
-    dataset_figures(tables | {"models": models, "final": "ikfd-meb"})
-    chosen, named = (own.groupby("fold")["selector"].unique().map(list).to_dict() for own in drawn)
-    assert chosen == {-1: ["meb"], 0: ["meb"], 1: ["uniform"], 2: ["meb"]}
-    assert named == chosen | {1: ["meb"]}
+def test_each_figure_has_a_caption():
+    assert {*DRAWN, "map"} == set(CAPTIONS)
+    assert set(CAPTIONS) - set(FIGURES) == {"unknown", "levels"}
 
 
 def test_the_model_is_measured_by_the_choice_if_the_inner_folds_made_one():
@@ -120,7 +113,7 @@ def test_words_stay_as_they_are_in_a_smaller_text():
 
 
 def test_two_classes_two_recipes():
-    assert all(dataset_figures(run_tables(n_classes=2, n_folds=2, n=40, n_recipes=2)).values())
+    assert all(figures_of(run_tables(n_classes=2, n_folds=2, n=40, n_recipes=2)).values())
 
 
 def test_styles_differ_for_many_recipes():

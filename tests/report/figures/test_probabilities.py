@@ -8,7 +8,9 @@ from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report.figures import figure_svg, percent
 from kreinflow.report.figures import probabilities as p
-from report.made_up import unknown_tables
+from report.made_up import dataset_report, levels_of, settings, unknown_tables
+
+RECIPE = "pcvm-meb"
 
 ACCEPTED = pd.DataFrame(
     [("a", 0.54, 0.004), ("b", 0.8, 0.02)], columns=["recipe", "accepted_mean", "wrong_of_accepted"]
@@ -19,8 +21,29 @@ CURVE = pd.DataFrame(
 )
 
 
-def test_what_a_model_accepts_is_marked_on_its_line_with_its_threshold():
-    figure = p.reject_figure(CURVE, "a", ACCEPTED, 0.9371)
+@pytest.fixture
+def drawn(tables):
+    """A function that draws a figure of tables that replace the made-up ones."""
+
+    def draw(figure, recipe=INNER_CHOICE, **changes):
+        own = settings() | {"final": None if recipe == INNER_CHOICE else recipe}
+        return figure(dataset_report(tables, settings=own, **changes))
+
+    return draw
+
+
+@pytest.fixture
+def reject(drawn):
+    def draw(recipe, threshold, **values):
+        changes = {"reject_curve": CURVE, "accepted": ACCEPTED.assign(**values)}
+        changes["final"] = {"reject_threshold": threshold}
+        return drawn(p.reject_figure, recipe, **changes)
+
+    return draw
+
+
+def test_what_a_model_accepts_is_marked_on_its_line_with_its_threshold(reject):
+    figure = reject("a", 0.9371)
     (axes,) = figure.axes
     line, vertical, marker = axes.lines
     assert line.get_xydata().tolist() == [[0.5, 0.01], [0.75, 0.015], [1, 0.02]]
@@ -35,17 +58,16 @@ def test_what_a_model_accepts_is_marked_on_its_line_with_its_threshold():
     assert axes.get_ylim()[1] == pytest.approx(0.03)
 
 
-def test_a_model_that_accepts_nothing_is_marked_so():
-    accepted = ACCEPTED.assign(accepted_mean=0.0, wrong_of_accepted="")
-    figure = p.reject_figure(CURVE, "b", accepted, NOTHING_ACCEPTED)
+def test_a_model_that_accepts_nothing_is_marked_so(reject):
+    figure = reject("b", NOTHING_ACCEPTED, accepted_mean=0.0, wrong_of_accepted="")
     assert figure.axes[0].texts[0].get_text() == "accepted 0 %"
     assert figure.axes[0].get_xlim() == (0, 1)
     assert figure_svg(figure)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.31, 0.54, 0.97, 1.0])
-def test_no_words_of_the_reject_figure_are_cut(share):
-    figure = p.reject_figure(CURVE, "a", ACCEPTED.assign(accepted_mean=share), 0.5)
+def test_no_words_of_the_reject_figure_are_cut(reject, share):
+    figure = reject("a", 0.5, accepted_mean=share)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     (axes,) = figure.axes
@@ -55,11 +77,11 @@ def test_no_words_of_the_reject_figure_are_cut(share):
     assert not note.overlaps(axes.lines[0].get_window_extent())
 
 
-def test_unknown_has_a_line_and_a_marker_at_what_is_rejected(tables):
+def test_unknown_has_a_line_and_a_marker_at_what_is_rejected(tables, drawn):
     summary, families, curve = unknown_tables(tables)
-    figure = p.unknown_figure(curve, summary, families, INNER_CHOICE)
-    svg = figure_svg(figure)
-    assert svg == figure_svg(p.unknown_figure(curve, summary, families, INNER_CHOICE))
+    held = {"summary": summary, "families": families, "curve": curve}
+    figure = drawn(p.unknown_figure, unknown=held)
+    assert figure_svg(figure) == figure_svg(drawn(p.unknown_figure, unknown=held))
     axes, beside = figure.axes
     chance, line, marker = axes.lines
     assert chance.get_xydata().tolist() == [[0, 0], [1, 1]]
@@ -76,14 +98,14 @@ def test_unknown_has_a_line_and_a_marker_at_what_is_rejected(tables):
     own = families[families["recipe"] == INNER_CHOICE]
     rows = ["all known", *own["class"]]
     assert [text.get_text().strip("\u200b") for text in beside.get_yticklabels()] == rows
-    drawn = {bars.get_label(): [bar.get_width() for bar in bars] for bars in beside.containers}
-    assert list(drawn) == list(AS)
+    widths = {bars.get_label(): [bar.get_width() for bar in bars] for bars in beside.containers}
+    assert list(widths) == list(AS)
     for reason, name in AS.items():
-        assert drawn[reason] == pytest.approx([summary[f"known_{name}_mean"], *own[name]])
+        assert widths[reason] == pytest.approx([summary[f"known_{name}_mean"], *own[name]])
 
 
-def test_calibration_is_that_of_one_recipe(tables):
-    figure = p.calibration_figure(tables["calibration"], "pcvm-meb")
+def test_calibration_is_that_of_one_recipe(tables, drawn):
+    figure = drawn(p.calibration_figure, RECIPE)
     chance, line = figure.axes[0].lines
     assert chance.get_xydata().tolist() == [[0, 0], [1, 1]]
     own = tables["calibration"][tables["calibration"]["recipe"] == "pcvm-meb"]
@@ -96,8 +118,8 @@ def test_calibration_is_that_of_one_recipe(tables):
     )
 
 
-def test_boxes_are_the_ranges_of_perfect_probabilities(tables):
-    above, below = p.calibration_figure(tables["calibration"], INNER_CHOICE).axes
+def test_boxes_are_the_ranges_of_perfect_probabilities(tables, drawn):
+    above, below = drawn(p.calibration_figure).axes
     rows = tables["calibration"][tables["calibration"]["recipe"] == INNER_CHOICE]
     boxes = above.patches
     for name, found in (
@@ -107,3 +129,71 @@ def test_boxes_are_the_ranges_of_perfect_probabilities(tables):
         ("count", [bar.get_height() for bar in below.patches]),
     ):
         np.testing.assert_allclose(found, rows[name])
+
+
+def test_a_dot_for_each_class_a_marker_for_all_and_bars_of_sizes(tables, drawn):
+    coverage = tables["coverage"]
+    figure = drawn(p.sets_figure)
+    assert figure_svg(figure) == figure_svg(drawn(p.sets_figure))
+    left, right = figure.axes
+    own = coverage[coverage["recipe"] == INNER_CHOICE]
+    *classes, whole = left.lines
+    for level, dots in zip((0.9, 0.95, 0.99), classes, strict=True):
+        rows = own[(own["confidence"] == level) & (own["class"] != "")]
+        np.testing.assert_array_equal(dots.get_ydata(), rows["coverage"])
+    np.testing.assert_array_equal(whole.get_ydata(), own.loc[own["class"] == "", "coverage"])
+    assert list(whole.get_xdata()) == [0, 1, 2]
+    heights = np.array([bar.get_height() for bar in right.patches]).reshape(3, 3)
+    np.testing.assert_allclose(heights.sum(axis=0), 1.0)
+    rows = own[own["class"] == ""]
+    np.testing.assert_allclose(heights[0], rows["single"], atol=1e-12)
+    np.testing.assert_allclose(heights[2], rows["empty"], atol=1e-12)
+    assert [text.get_text() for text in right.texts] == [f"{size:.2f}" for size in rows["size"]]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()][:2] == ["classes", "all records"]
+    held, size = rows[["coverage", "size"]].iloc[0]
+    assert figure.get_label().startswith(
+        f"Of sets with 90 % confidence {percent(held)} hold the true label, and they have "
+        f"{size:.2f} labels on the mean."
+    )
+
+
+def test_without_sets_the_axes_are_empty(tables, drawn):
+    figure = drawn(p.sets_figure, coverage=tables["coverage"][:0])
+    assert figure_svg(figure)
+    assert all(not axes.lines and not axes.patches for axes in figure.axes)
+
+
+def test_bars_have_the_figures_of_one_recipe(tables, drawn):
+    by_level = levels_of(tables)
+    levels = by_level["levels"]
+    figure = drawn(p.levels_figure, RECIPE, levels=by_level)
+    assert figure_svg(figure) == figure_svg(drawn(p.levels_figure, RECIPE, levels=by_level))
+    own = levels[levels["recipe"] == RECIPE]
+    wrong, answered = figure.axes
+    heights = [[bar.get_height() for bar in bars] for bars in wrong.containers]
+    np.testing.assert_allclose(heights[0], 1 - own["accuracy"])
+    np.testing.assert_allclose(heights[1], 1 - own["answered_accuracy"])
+    (bars,) = answered.containers
+    np.testing.assert_allclose([bar.get_height() for bar in bars], own["answered"])
+    assert [text.get_text() for text in answered.get_xticklabels()] == [
+        "level 1",
+        "level 2",
+        "level 3",
+    ]
+    first = own.iloc[0]
+    assert figure.get_label().startswith(
+        f"Level 1: {percent(1 - first['accuracy'])} wrong, {percent(first['answered'])} "
+        f"answered, {percent(1 - first['answered_accuracy'])} of these wrong. Level 2: "
+    )
+
+
+def test_where_nothing_is_answered_no_error_is_drawn(tables, drawn):
+    levels = levels_of(tables)["levels"]
+    nothing = drawn(p.levels_figure, levels={"levels": levels[:0]})
+    assert not nothing.axes[0].containers
+    levels = levels.assign(answered=0.0, answered_accuracy="")
+    figure = drawn(p.levels_figure, RECIPE, levels={"levels": levels})
+    (_, told) = figure.axes[0].containers
+    assert [bar.get_height() for bar in told] == [0, 0, 0]
+    assert "of these" not in figure.get_label()

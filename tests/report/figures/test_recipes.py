@@ -7,10 +7,10 @@ from kreinflow.report.cascades import asking, chosen, fold_means
 from kreinflow.report.figures import BLACK, PALE, figure_svg, percent, recipes
 from kreinflow.report.reading import CURVE_COLUMNS
 from kreinflow.report.tables import best_recipe
-from report.made_up import run_tables
+from report.made_up import dataset_report, run_tables
 
 
-def test_confusion_shows_shares_of_the_true_class():
+def test_confusion_shows_shares_of_the_true_class(tables):
     table = pd.DataFrame(
         {
             "recipe": ["r", "r", "r", "other"],
@@ -19,7 +19,9 @@ def test_confusion_shows_shares_of_the_true_class():
             "count": [30.0, 10.0, 5.0, 99.0],
         }
     )
-    right, wrong = recipes.confusion_figure(table, "r", ["a", "b"]).axes[0].images
+    named = {"measured": "r", "landmark_map": {"similar_classes": ["a", "b"]}}
+    data = dataset_report(tables, confusion=table, **named)
+    right, wrong = recipes.confusion_figure(data).axes[0].images
     np.testing.assert_allclose(np.diag(right.get_array().filled(0)), [0.75, 1.0])
     np.testing.assert_allclose(wrong.get_array().filled(0), [[0, 0.25], [0, 0]])
     for axis in (right.axes.xaxis, right.axes.yaxis):
@@ -27,12 +29,16 @@ def test_confusion_shows_shares_of_the_true_class():
         assert [tick.get_text() for tick in axis.get_ticklabels()] == ["a", "b"]
 
 
-def test_confusion_of_several_labels_shows_shares_of_the_records_with_a_label():
+def test_confusion_of_several_labels_shows_shares_of_the_records_with_a_label(tables):
     """Of 40 with a, 30 were given it, and 10 b too; the 5 with b were all given it."""
     table = pd.DataFrame(
         {"recipe": "r", "true": ["a", "a", "b"], "predicted": ["a", "b", "b"]}
     ).assign(count=[30.0, 10.0, 5.0])
-    figure = recipes.confusion_figure(table, "r", ["b", "a"], {"a": 40.0, "b": 5.0})
+    labels = pd.DataFrame({"recipe": "r", "class": ["a", "b"], "support": [40.0, 5.0]})
+    named = {"measured": "r", "landmark_map": {"similar_classes": ["b", "a"]}}
+    named |= {"statistics": tables["statistics"] | {"several": True}}
+    data = dataset_report(tables, confusion=table, per_class=labels, **named)
+    figure = recipes.confusion_figure(data)
     right, wrong = figure.axes[0].images
     np.testing.assert_allclose(np.diag(right.get_array().filled(0)), [1.0, 0.75])
     np.testing.assert_allclose(wrong.get_array().filled(0), [[0, 0], [0.25, 0]])
@@ -42,7 +48,7 @@ def test_confusion_of_several_labels_shows_shares_of_the_records_with_a_label():
     )
 
 
-def test_of_many_recipes_those_are_named_that_nothing_as_cheap_exceeds():
+def test_of_many_recipes_those_are_named_that_nothing_as_cheap_exceeds(tables):
     names = [f"r{i:02d}" for i in range(30)]
     accuracy = np.linspace(0.99, 0.7, 30)
     accuracy[29] = 0.8
@@ -51,7 +57,10 @@ def test_of_many_recipes_those_are_named_that_nothing_as_cheap_exceeds():
     cost = [200.0] * 29 + [20.0]
     models = pd.DataFrame({"recipe": names, "repeat": 0, "alignments_per_query": cost})
     curves = pd.DataFrame(columns=[*CURVE_COLUMNS])
-    (legend,) = recipes.alignments_figure(summary, models, curves, "r00", "r28", 1000).legends
+    compared = pd.DataFrame({"recipe": names, "best": [name == "r00" for name in names]})
+    made = {"summary": summary, "models": models, "curves": curves, "comparison": compared}
+    data = dataset_report(tables, final_recipe="r28", **made)
+    (legend,) = recipes.alignments_figure(data).legends
     texts = [text.get_text() for text in legend.get_texts()]
     assert "r29" in texts
     assert {"r00 (best)", "r28 (final model)", *names[1:5]} <= set(texts)
@@ -67,15 +76,15 @@ def test_the_front_of_cost_and_accuracy():
 def test_the_final_model_is_marked_in_the_comparison_and_among_the_costs(tables):
     comparison, best = tables["comparison"], best_recipe(tables["comparison"])
     assert best != "pcvm-meb"
-    figure = recipes.comparison_figure(comparison, "pcvm-meb")
+    data = dataset_report(tables, final_recipe="pcvm-meb")
+    figure = recipes.comparison_figure(data)
     (band,) = figure.axes[0].patches
     middle = int(band.get_y() + band.get_height() / 2)
     assert comparison["recipe"].iloc[middle] == "pcvm-meb"
     figures = comparison.set_index("recipe")["accuracy_mean"]
     for name, role in ((best, "best"), ("pcvm-meb", "final model")):
         assert f"{name} ({role}) {percent(figures[name])}" in figure.get_label()
-    parts = [tables[name] for name in ("summary", "models", "curves")]
-    figure = recipes.alignments_figure(*parts, best, "pcvm-meb", 140)
+    figure = recipes.alignments_figure(data)
     sizes = {
         bars.get_label(): (bars.lines[0].get_markersize(), bars.lines[0].get_markeredgecolor())
         for bars in figure.axes[0].containers
@@ -87,15 +96,13 @@ def test_the_final_model_is_marked_in_the_comparison_and_among_the_costs(tables)
     assert figure.get_label().startswith(
         f"Of all recipes pcvm-meb (final model) has {percent(figures['pcvm-meb'])}"
     )
-    both = recipes.alignments_figure(*parts, best, best, 140).get_label()
+    both = recipes.alignments_figure(dataset_report(tables, final_recipe=best)).get_label()
     assert both.startswith(f"Of all recipes {best} (final model, best) has ")
 
 
 def cost_figure(cascades, n_recipes=9):
     tables = run_tables(n_classes=3, n_folds=3, n=300, n_recipes=n_recipes, cascades=cascades)
-    parts = [tables[name] for name in ("summary", "models", "curves")]
-    best = best_recipe(tables["comparison"])
-    return tables, recipes.alignments_figure(*parts, best, "ikfd-meb", 280)
+    return tables, recipes.alignments_figure(dataset_report(tables))
 
 
 @pytest.mark.parametrize("cascades", [1, 6])

@@ -8,6 +8,7 @@ import pytest
 from kreinflow.base.errors import InputError
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.report.methods import methods_text
+from kreinflow.report.reading import DatasetResults
 from kreinflow.sequences.dataset import read_dataset, write_dataset
 from kreinflow.sequences.scores import open_scores
 from kreinflow.sequences.sources.registry import SOURCES, make_source
@@ -41,11 +42,13 @@ def test_from_the_config_to_scores(line, settings, tmp_path, monkeypatch):
     rows = np.arange(3)
     scores = open_scores(read_dataset(tmp_path / "out")).rectangle(rows, rows)
     np.testing.assert_array_equal(scores, np.exp(-np.abs(rows[:, None] - rows) / 2))
-    assert methods_text(part, config, "one")[0].startswith("The data are numbers, whose")
+    data = DatasetResults(tmp_path, "mine", config)
+    data.final_recipe, data.statistics = "one", {}
+    assert methods_text(data).startswith("<p>The data are numbers, whose")
     monkeypatch.setattr(line, "describe", lambda self: "Numbers < 9 [@le2008; @holm1979].")
-    described = str(methods_text(part, config, "one")[0])
+    described = methods_text(data).splitlines()[0]
     link = r'<a href="#reference-\d+">\d+</a>'
-    assert re.fullmatch(rf"Numbers &lt; 9 \[{link}, {link}\]\.", described)
+    assert re.fullmatch(rf"<p>Numbers &lt; 9 \[{link}, {link}\]\.</p>", described)
 
 
 def test_a_file_that_is_not_there(tmp_path):

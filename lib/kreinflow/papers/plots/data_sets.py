@@ -154,16 +154,14 @@ class AllScores:
         of the selector.
         """
         alike = {"transform": "raw", "rank": rank, "correction": correction, "learner": "learner"}
-        return cross_validate(
-            self.dataset,
-            open_scores(self.dataset),
-            self.folds(seed),
-            [{"name": name, "selector": name, **alike} for name in selectors],
-            selectors,
-            {"learner": learner},
-            seed=seed,
-            centring=centring,
-        )
+        config = {
+            "seed": seed,
+            "recipes": [{"name": name, "selector": name, **alike} for name in selectors],
+            "selectors": selectors,
+            "learners": {"learner": learner},
+        }
+        scores, folds = open_scores(self.dataset), self.folds(seed)
+        return cross_validate(self.dataset, scores, folds, config, centring=centring)
 
 
 @dataclass(frozen=True, eq=False)

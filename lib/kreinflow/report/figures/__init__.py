@@ -1,10 +1,8 @@
 """The figures of the report by theme; here is the look that all of them share.
 
 Figures are drawn without pyplot, with colours that the colour-blind can tell apart (Okabe and Ito),
-and come out byte-identical from the same tables. Arguments ``summary``, ``comparison``,
-``confusion``, ``reject_curve``, ``calibration``, ``coverage`` and ``accepted`` are the tables of
-:func:`kreinflow.evaluation.tables.evaluation_tables`. Numbers may be text: so empty cells
-make them. ``recipe`` is the one to draw, from :func:`kreinflow.report.tables.measured_recipe`.
+and come out byte-identical from the same tables. Numbers in tables may be text: so empty cells make
+them.
 
 The label of a figure tells its main figures in words, for those who cannot see it. It is the title
 of the SVG, and the alternative text in pages.
@@ -96,7 +94,7 @@ _STEP = re.compile(r"\s*\b([MLQCz])\b\s*")
 
 
 def _compact(svg: str) -> str:
-    """Return an SVG without the digits, ids and spaces that nobody sees: a third of it."""
+    """Return an SVG without digits, ids and spaces that do not show: a third of it."""
 
     def rounded(found: re.Match[str]) -> str:
         text = _LONG.sub(lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), found[0])
@@ -174,11 +172,17 @@ def recipe_label(name: str, best: str, final: str) -> str:
     return short_label(name) + (f" ({', '.join(roles)})" if roles else "")
 
 
+def dots(colour: str, size: float, marker: str = "o") -> dict[str, Any]:
+    """Return the style of markers without a line."""
+    return {"color": colour, "linestyle": "none", "marker": marker, "markersize": size}
+
+
+def percent_axis(*axes: Axis, form: str = ".3g") -> None:
+    """Write shares at the ticks of axes in percent."""
+    for axis in axes:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:{form}}%"))
+
+
 def percent(share: float) -> str:
     """Return a share in percent, with two decimals at most."""
     return f"{100 * share:.2f}".rstrip("0").rstrip(".") + " %"
-
-
-def others_label(n: int) -> str:
-    """Return what the legend calls the recipes without a colour."""
-    return f"{n} other recipes (see the table)"

@@ -1,7 +1,5 @@
 """Figures of the data and of what was made of them: classes, landmarks, spectrum, times."""
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -10,6 +8,7 @@ from matplotlib.ticker import FuncFormatter
 
 from kreinflow.base.numerics import FloatArray
 from kreinflow.report import figures as look
+from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import numbers
 from kreinflow.report.times import times_by_stage
 
@@ -18,42 +17,24 @@ SIDE_BY_SIDE = 25
 
 
 @look.drawing_style()
-def classes_figure(class_sizes: Mapping[str, int], lengths: Sequence[int]) -> Figure:
-    """Draw the sizes of the classes, and a histogram of the lengths.
-
-    Parameters
-    ----------
-    class_sizes : mapping of str to int
-        Records of each class.
-    lengths : sequence of int
-        Residues of each distinct sequence; none, or zeros, for a matrix.
-    """
+def classes_figure(data: DatasetResults) -> Figure:
+    """Draw the sizes of the classes, and a histogram of the lengths if there are any."""
+    class_sizes, residues = data.statistics["class_sizes"], np.asarray(data.lengths, np.float64)
     names = sorted(class_sizes, key=lambda name: (-class_sizes[name], name))
     sizes = [class_sizes[name] for name in names]
-    residues = np.asarray(lengths, dtype=np.float64)
+    height, below = look.rows_height(len(names), 2.6), len(names) > SIDE_BY_SIDE
     with_lengths = bool(residues.size and residues.max() > 0)
-    height = look.rows_height(len(names), 2.6)
+    figure = look.canvas(height + 2.2 * (with_lengths and below))
     if not with_lengths:
-        figure = look.canvas(height)
         panels = [figure.subplots()]
-    elif len(names) <= SIDE_BY_SIDE:
-        figure = look.canvas(height)
-        panels = list(figure.subplots(1, 2))
-    else:
-        figure = look.canvas(height + 2.2)
+    elif below:
         panels = list(figure.subplots(2, 1, height_ratios=[height, 2.2]))
+    else:
+        panels = list(figure.subplots(1, 2))
     panels[0].barh(np.arange(len(names)), sizes, height=0.72, color=look.BLUE)
     look.name_rows(panels[0], names)
     panels[0].set_xlabel("records")
     look.whole(panels[0].xaxis)
-    if with_lengths:
-        panels[1].hist(residues, bins=min(40, max(5, int(np.sqrt(residues.size)))), color=look.SKY)
-        panels[1].axvline(float(np.median(residues)), color=look.BLACK, linewidth=1)
-        panels[1].set_title(f"black line: median, {np.median(residues):,.0f}", loc="left")
-        panels[1].set_xlabel("length of distinct sequences (residues)")
-        panels[1].set_ylabel("sequences")
-        look.whole(panels[1].xaxis)
-        look.whole(panels[1].yaxis)
     text = f"{sum(sizes):,} records of {len(names)} classes, "
     if sizes[0] > sizes[-1]:
         text += f"{sizes[0]:,} of the largest, {names[0]}, {sizes[-1]:,} of the smallest, "
@@ -61,41 +42,41 @@ def classes_figure(class_sizes: Mapping[str, int], lengths: Sequence[int]) -> Fi
     else:
         text += f"{sizes[0]:,} of each."
     if with_lengths:
+        median = float(np.median(residues))
+        panels[1].hist(residues, bins=min(40, max(5, int(np.sqrt(residues.size)))), color=look.SKY)
+        panels[1].axvline(median, color=look.BLACK, linewidth=1)
+        panels[1].set_title(f"black line: median, {median:,.0f}", loc="left")
+        panels[1].set_xlabel("length of distinct sequences (residues)")
+        panels[1].set_ylabel("sequences")
+        look.whole(panels[1].xaxis)
+        look.whole(panels[1].yaxis)
         text += f" Lengths: {residues.min():,.0f} to {residues.max():,.0f} residues, "
-        text += f"median {np.median(residues):,.0f}."
+        text += f"median {median:,.0f}."
     figure.set_label(text)
     return figure
 
 
 @look.drawing_style()
-def landmarks_figure(landmarks: pd.DataFrame) -> Figure:
-    """Draw the landmarks of each class: of the final model, and their range over folds.
-
-    Parameters
-    ----------
-    landmarks : DataFrame
-        With columns repeat, fold, class; one row a landmark of the model of a fold, or of the final
-        model (repeat -1).
-    """
+def landmarks_figure(data: DatasetResults) -> Figure:
+    """Draw the landmarks of each class: of the final model, and their range over folds."""
+    landmarks = data.own_landmarks
     label = landmarks["class"].astype(str)
     names = sorted(set(label))
     figure = look.canvas(look.rows_height(len(names) * 0.9, 2.2))
     axes = figure.subplots()
     counts = landmarks.groupby(["repeat", "fold", label]).size().unstack("class", fill_value=0)
-    counts = counts.reindex(columns=names, fill_value=0)
     final = counts.index.get_level_values("repeat") < 0
     folds, at = counts[~final], np.arange(len(names))
     if len(folds):
         axes.hlines(at, folds.min(), folds.max(), color=look.BLUE, linewidth=1.6, alpha=0.55)
     model = counts[final].sum()
-    axes.plot(model, at, linestyle="none", marker="o", markersize=4, color=look.BLUE)
+    axes.plot(model, at, **look.dots(look.BLUE, 4))
     look.name_rows(axes, names)
     axes.set_xlim(left=0)
     axes.set_xlabel("landmarks (dot: final model; line: from the fewest to the most of a fold)")
     look.whole(axes.xaxis)
     text = f"{model.sum():,} landmarks in the final model, {_between(model)} of a class."
-    if len(folds):
-        text += f" In the folds {_between(folds.sum(axis=1))}."
+    text += f" In the folds {_between(folds.sum(axis=1))}." if len(folds) else ""
     figure.set_label(text)
     return figure
 
@@ -106,19 +87,14 @@ def _between(counts: "pd.Series[int]") -> str:
 
 
 @look.drawing_style()
-def spectrum_figure(spectrum: pd.DataFrame) -> Figure:
-    """Draw the eigenvalues of the approximated kernel, positive and negative ones.
+def spectrum_figure(data: DatasetResults) -> Figure:
+    """Draw the eigenvalues of the approximated kernel of the first fold, before any correction.
 
     Eigenvalues are divided by the largest magnitude; the axis is linear within 1e-4 around zero
     and logarithmic outside.
-
-    Parameters
-    ----------
-    spectrum : DataFrame
-        From :func:`kreinflow.report.reading.read_spectra`, of one kernel. Drawn is the first fold,
-        with correction ``none``.
     """
-    rows = spectrum[spectrum["correction"] == "none"].sort_values(["repeat", "fold"], kind="stable")
+    rows = data.spectrum[data.spectrum["correction"] == "none"]
+    rows = rows.sort_values(["repeat", "fold"], kind="stable")
     keys = rows[["repeat", "fold"]].astype(int).to_numpy()
     values = np.sort(numbers(rows[(keys == keys[0]).all(axis=1)]["eigenvalue"]))[::-1]
     figure = look.canvas(2.7, 5.2)
@@ -157,13 +133,12 @@ def _signature(values: FloatArray) -> str:
 
 
 @look.drawing_style()
-def times_figure(times: pd.DataFrame) -> Figure:
+def times_figure(data: DatasetResults) -> Figure:
     """Draw where the time went: that of each stage in times.tsv, summed over its jobs."""
-    table = times_by_stage(times)
+    table = times_by_stage(data.times)
     figure = look.canvas(look.rows_height(len(table) * 1.5, 1.8))
     axes = figure.subplots()
-    at = np.arange(len(table))
-    axes.barh(at, table["seconds"], height=0.66, color=look.BLUE)
+    axes.barh(np.arange(len(table)), table["seconds"], height=0.66, color=look.BLUE)
     for i, row in enumerate(table.to_dict("records")):
         jobs = f"{row['jobs']} job{'s' if row['jobs'] != 1 else ''}"
         text = f" {row['share']:.0%}: {row['seconds']:,.1f} s, {jobs}"

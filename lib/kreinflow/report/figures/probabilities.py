@@ -1,4 +1,4 @@
-"""Figures of the probabilities: what is rejected by them, and how often they are right."""
+"""Figures of the probabilities: what is rejected by them, and how often answers are right."""
 
 import math
 
@@ -6,63 +6,48 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 
 from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.metrics import CALIBRATION_BINS
 from kreinflow.report import figures as look
-from kreinflow.report.tables import numbers, wrong_of_accepted
+from kreinflow.report.reading import DatasetResults
+from kreinflow.report.tables import numbers, of_recipe
 
 _CLASSES = 12  # held out as unknown that are drawn
+_SPREAD = 0.36  # of the dots of classes, beside each other
 
 
 @look.drawing_style()
-def reject_figure(
-    reject_curve: pd.DataFrame,
-    recipe: str,
-    accepted: pd.DataFrame,
-    threshold: float,
-    several: bool = False,
-) -> Figure:
+def reject_figure(data: DatasetResults) -> Figure:
     """Draw the errors that remain when the least certain predictions are set aside.
 
     Marked is what the models of the outer folds accept. If records may have several labels, a
     prediction is a label that a record was given, and nothing is marked: each has a threshold.
-
-    Parameters
-    ----------
-    reject_curve : DataFrame
-    recipe : str
-    accepted : DataFrame
-    threshold : float
-        Of the final model: the probability that a prediction is accepted from.
-    several : bool
-        Whether records may have several labels.
     """
     figure = look.canvas(3.4)
     axes = figure.subplots()
-    rows = reject_curve[reject_curve["recipe"].astype(str) == recipe]
+    rows, accepted, several = data.own("reject_curve"), data.own("accepted"), data.several
     coverage, error = numbers(rows["coverage"]), numbers(rows["error"])
     axes.plot(coverage, error, color=look.BLUE, linewidth=2.2)
     what = "labels" if several else "predictions"
     text = f"Of all {what} {look.percent(error[-1])} are wrong." if len(error) else f"0 {what}."
     left, top = min(coverage[error > 0], default=1.0), max(error, default=0.0)
-    own = accepted[accepted["recipe"].astype(str) == recipe]
     share = wrong = math.nan
-    if len(own) and not several:
-        share, wrong = float(numbers(own["accepted_mean"])[0]), wrong_of_accepted(own)
+    if len(accepted) and not several:
+        share, wrong = (
+            float(numbers(accepted[name])[0]) for name in ("accepted_mean", "wrong_of_accepted")
+        )
         left, top = min(left, share), max(top, np.nan_to_num(wrong))
-    first = min(math.floor(10 * left + 1e-9), 9) / 10
-    axes.set_xlim(first, 1)
+    axes.set_xlim(min(math.floor(10 * left + 1e-9), 9) / 10, 1)
     axes.set_ylim(0, max(1.5 * top, 0.001))
     if not math.isnan(share):
+        threshold = float(data.final["reject_threshold"]) if data.final else math.nan
         told = _mark(axes, share, wrong, threshold)
         text += f" {told[0].upper()}{told[1:]}."
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g}%"))
-    given = "labels given and" if several else what
-    axes.set_xlabel(f"{given} kept, the most certain first")
+    look.percent_axis(axes.xaxis, axes.yaxis)
+    axes.set_xlabel(f"{'labels given and' if several else what} kept, the most certain first")
     axes.set_ylabel("errors among the kept")
     figure.set_label(text)
     return figure
@@ -90,20 +75,14 @@ def _mark(axes: Axes, share: float, wrong: float, threshold: float) -> str:
 
 
 @look.drawing_style()
-def unknown_figure(
-    curve: pd.DataFrame, summary: pd.DataFrame, families: pd.DataFrame, recipe: str
-) -> Figure:
+def unknown_figure(data: DatasetResults) -> Figure:
     """Draw the share of unknown objects that is rejected against that of the known, and why.
 
-    Parameters
-    ----------
-    curve, summary, families : DataFrame
-        From :func:`kreinflow.evaluation.unknown.rejection_curve`, ``rejection_summary`` and
-        ``rejected_families``. Of classes the largest few are shown.
-    recipe : str
+    Of the classes that were held out the largest few are shown.
     """
+    tables = data.unknown or {}
     curve, summary, families = (
-        table[table["recipe"].astype(str) == recipe] for table in (curve, summary, families)
+        of_recipe(tables[name], data.measured) for name in ("curve", "summary", "families")
     )
     figure = look.canvas(4.0)
     axes, beside = figure.subplots(1, 2, width_ratios=[3, 2])
@@ -111,8 +90,7 @@ def unknown_figure(
     x, y = "known_rejected", "unknown_rejected"
     axes.plot(numbers(curve[x]), numbers(curve[y]), color=look.BLUE, linewidth=2.2)
     known, unknown = (numbers(summary[f"{name}_mean"]) for name in (x, y))
-    drawn = {"color": look.VERMILION, "linestyle": "none", "marker": "D", "markersize": 7}
-    axes.plot(known, unknown, **drawn, zorder=4, clip_on=False)
+    axes.plot(known, unknown, **look.dots(look.VERMILION, 7, "D"), zorder=4, clip_on=False)
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
     for axis in (axes.xaxis, axes.yaxis):
@@ -147,20 +125,13 @@ def _draw_reasons(axes: Axes, summary: pd.DataFrame, families: pd.DataFrame) -> 
 
 
 @look.drawing_style()
-def calibration_figure(calibration: pd.DataFrame, recipe: str, several: bool = False) -> Figure:
+def calibration_figure(data: DatasetResults) -> Figure:
     """Draw accuracy against probability, above how many predictions have it.
 
-    The pale boxes are where the accuracy would be, were the probabilities perfect.
-
-    Parameters
-    ----------
-    calibration : DataFrame
-        From :func:`kreinflow.evaluation.metrics.calibration_bins`.
-    recipe : str
-    several : bool
-        Whether records may have several labels, each with a probability of its own.
+    The pale boxes are where the accuracy would be, were the probabilities perfect. If records may
+    have several labels, each label has a probability of its own.
     """
-    own = calibration[calibration["recipe"].astype(str) == recipe]
+    own, several = data.own("calibration"), data.several
     figure = look.canvas(4.6, 5.2)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
     above.plot([0, 1], [0, 1], color=look.GREY, linestyle="--", linewidth=1)
@@ -192,3 +163,103 @@ def calibration_figure(calibration: pd.DataFrame, recipe: str, several: bool = F
             f"{look.percent(right)} of them are right."
         )
     return figure
+
+
+@look.drawing_style()
+def sets_figure(data: DatasetResults) -> Figure:
+    """Draw coverage against confidence, and the sizes of the sets."""
+    figure = look.canvas(3.4)
+    left, right = figure.subplots(1, 2, width_ratios=[3, 2])
+    own = data.own("coverage")
+    label = own["class"].astype(str)
+    of_classes, whole = own[label != ""], own[label == ""]
+    levels = numbers(whole["confidence"])
+    places = np.arange(len(levels))
+    left.hlines(levels, places - 0.45, places + 0.45, color=look.GREY, linestyle="--", linewidth=1)
+    for place, level in enumerate(levels):
+        dots = of_classes[numbers(of_classes["confidence"]) == level]
+        x = place + _SPREAD * np.linspace(-1, 1, len(dots) + 2)[1:-1]
+        left.plot(x, numbers(dots["coverage"]), **look.dots(look.SKY, 3))
+        left.lines[-1].set_label("classes" if place == 0 else "_")
+    if len(whole):
+        marker = look.dots(look.BLUE, 7) | {"markeredgecolor": "white", "label": "all records"}
+        left.plot(places, numbers(whole["coverage"]), **marker)
+    left.set_ylabel("sets that hold the true label")
+    left.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    _draw_sizes(right, whole)
+    for axes in (left, right):
+        axes.set_xticks(places, [f"{100 * level:g}%" for level in levels])
+        axes.set_xlim(-0.6, max(len(levels), 1) - 0.4)
+        axes.grid(visible=False, axis="x")
+        axes.set_xlabel("confidence asked for")
+    if len(levels):
+        figure.legend(loc="outside lower center", ncols=2)
+    told = zip(levels, numbers(whole["coverage"]), numbers(whole["size"]), strict=True)
+    texts = [
+        f"Of sets with {look.percent(level)} confidence {look.percent(held)} hold the "
+        f"true label, and they have {size:.2f} labels on the mean."
+        for level, held, size in told
+    ]
+    figure.set_label(" ".join(texts) or "There are 0 sets.")
+    return figure
+
+
+def _draw_sizes(axes: Axes, whole: pd.DataFrame) -> None:
+    """Draw the shares of sets with no label, one label, and more."""
+    places, empty, single = np.arange(len(whole)), numbers(whole["empty"]), numbers(whole["single"])
+    bottom = np.zeros(len(whole))
+    for shares, name, colour in (
+        (single, "one label", look.BLUE),
+        (1.0 - empty - single, "more", look.ORANGE),
+        (empty, "none", look.PALE),
+    ):
+        shares = np.clip(shares, 0.0, 1.0)
+        axes.bar(places, shares, 0.6, bottom=bottom, color=colour, label=name)
+        bottom = bottom + shares
+    for place, size in enumerate(numbers(whole["size"])):
+        axes.text(place, 1.02, f"{size:.2f}", ha="center", va="bottom", fontsize=8)
+    axes.set_ylim(0, 1.12)
+    axes.set_yticks(np.arange(0, 1.1, 0.25))
+    look.percent_axis(axes.yaxis, form=".0f")
+    axes.set_ylabel("sets")
+
+
+@look.drawing_style()
+def levels_figure(data: DatasetResults) -> Figure:
+    """Draw errors and answers at each level of classes that are paths."""
+    own = data.own("levels")
+    figure = look.canvas(2.8)
+    wrong, answered = figure.subplots(1, 2)
+    figure.set_label("Nothing was predicted: 0 levels.")
+    if not own.empty:
+        names = [f"level {level:.0f}" for level in numbers(own["level"])]
+        places = np.arange(len(names))
+        for shift, name, colour, label in (
+            (-0.2, "accuracy", look.VERMILION, "of all that are predicted"),
+            (0.2, "answered_accuracy", look.BLUE, "of those that are answered"),
+        ):
+            errors = 1.0 - numbers(own[name])
+            wrong.bar(places + shift, np.nan_to_num(errors), width=0.38, color=colour, label=label)
+        answered.bar(places, numbers(own["answered"]), width=0.6, color=look.BLUE)
+        columns = (numbers(own[c]) for c in ("accuracy", "answered", "answered_accuracy"))
+        figure.set_label(" ".join(map(_told, names, *columns)))
+        for axes in (wrong, answered):
+            axes.set_xticks(places, names)
+            axes.grid(visible=False, axis="x")
+        wrong.set_ylim(0, max(1.3 * wrong.get_ylim()[1], 0.001))
+        wrong.legend(loc="upper left")
+    answered.set_ylim(0, 1)
+    look.percent_axis(wrong.yaxis, answered.yaxis)
+    wrong.set_ylabel("wrong at the level")
+    answered.set_ylabel("answered there or below")
+    return figure
+
+
+def _told(level: str, right: float, answered: float, answered_right: float) -> str:
+    """Return the figures of a level in words; of NaN none."""
+    text = (
+        f"{level.capitalize()}: {look.percent(1 - right)} wrong, {look.percent(answered)} answered"
+    )
+    return text + (
+        "." if np.isnan(answered_right) else f", {look.percent(1 - answered_right)} of these wrong."
+    )

@@ -1,11 +1,10 @@
 """Figures of the recipes: accuracy, confusions, cost of a query."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
@@ -14,16 +13,18 @@ from kreinflow.base.numerics import FloatArray
 from kreinflow.evaluation.comparison import SIGNIFICANCE
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report import figures as look
-from kreinflow.report.cascades import costs_of, mean_curve
-from kreinflow.report.tables import flags, numbers
+from kreinflow.report.cascades import mean_curve
+from kreinflow.report.reading import DatasetResults
+from kreinflow.report.tables import best_recipe, flags, numbers
 
 MARKED_CELLS = 150
 """Errors of a large confusion matrix are printed as numbers if they are no more cells than this."""
 
 
 @look.drawing_style()
-def comparison_figure(comparison: pd.DataFrame, final: str) -> Figure:
+def comparison_figure(data: DatasetResults) -> Figure:
     """Draw mean and standard deviation of the accuracy of each recipe; shade the final model's."""
+    comparison, final = data["comparison"], data.final_recipe
     recipe = comparison["recipe"].astype(str)
     names = recipe.tolist()
     means, deviations = numbers(comparison["accuracy_mean"]), numbers(comparison["accuracy_sd"])
@@ -45,10 +46,7 @@ def comparison_figure(comparison: pd.DataFrame, final: str) -> Figure:
                 means[part],
                 np.flatnonzero(part),
                 xerr=np.nan_to_num(deviations[part]),
-                linestyle="none",
-                marker=marker,
-                markersize=5,
-                color=colour,
+                **look.dots(colour, 5, marker),
                 markerfacecolor=face,
                 elinewidth=1.2,
                 label=text,
@@ -68,33 +66,22 @@ def comparison_figure(comparison: pd.DataFrame, final: str) -> Figure:
 
 
 @look.drawing_style()
-def confusion_figure(
-    confusion: pd.DataFrame,
-    recipe: str,
-    classes: Sequence[str],
-    support: Mapping[str, float] | None = None,
-) -> Figure:
-    """Draw the confusion matrix of one recipe, each row divided by its sum.
+def confusion_figure(data: DatasetResults) -> Figure:
+    """Draw the confusion matrix, each row divided by its sum, similar classes side by side.
 
-    Right predictions are blue, errors vermilion, so that rare errors are seen.
-
-    Parameters
-    ----------
-    confusion : DataFrame
-    recipe : str
-    classes : sequence of str
-        Rows and columns, in this order: similar ones side by side, from
-        :func:`kreinflow.evaluation.map_points.similar_classes`.
-    support : mapping of str to float, optional
-        Records of each class. If they may have several labels, rows are divided by it.
+    Right predictions are blue, errors vermilion, so that rare errors are seen. Where records may
+    have several labels, a row is divided by the records with its label.
     """
-    rows = confusion[confusion["recipe"].astype(str) == recipe]
+    rows, classes = data.own("confusion"), data.landmark_map["similar_classes"]
     place = {name: i for i, name in enumerate(classes)}
     counts = np.zeros((len(classes), len(classes)))
     true = rows["true"].astype(str).map(place).to_numpy(np.intp)
     predicted = rows["predicted"].astype(str).map(place).to_numpy(np.intp)
     counts[true, predicted] = numbers(rows["count"])
-    whole = counts.sum(axis=1) if support is None else np.array([support[c] for c in classes])
+    whole = counts.sum(axis=1)
+    if data.several:
+        labels = data.own("per_class")
+        whole = numbers(labels.set_axis(labels["class"].astype(str)).loc[classes, "support"])
     shares = counts / np.maximum(whole, 1e-300)[:, None]
     n = len(classes)
     side = min(9.0, max(3.6, 2.0 + 0.3 * n))
@@ -110,15 +97,15 @@ def confusion_figure(
         )
     _write_counts(axes, counts, shares)
     tick_size = 8.0 if n <= 20 else max(5.5, 230 / n)
-    labels = [look.short_label(name) for name in classes]
-    axes.set_xticks(np.arange(n), labels, rotation=90, fontsize=tick_size)
-    axes.set_yticks(np.arange(n), labels, fontsize=tick_size)
+    shown = [look.short_label(name) for name in classes]
+    axes.set_xticks(np.arange(n), shown, rotation=90, fontsize=tick_size)
+    axes.set_yticks(np.arange(n), shown, fontsize=tick_size)
     axes.grid(visible=False)
     edges, ends = np.repeat(np.arange(n + 1) - 0.5, 3), [-0.5, n - 0.5, np.nan] * (n + 1)
     for x, y in ((edges, ends), (ends, edges)):  # a line of pieces: one for each has much text
         axes.plot(x, y, color="#EBEBEB", linewidth=0.4, scalex=False, scaley=False)
     axes.tick_params(left=False, bottom=False)
-    axes.set_xlabel("predicted" if support is None else "given (off the diagonal: wrongly)")
+    axes.set_xlabel("given (off the diagonal: wrongly)" if data.several else "predicted")
     axes.set_ylabel("true")
     figure.set_label(_told_of(counts, whole, classes))
     return figure
@@ -156,34 +143,16 @@ def _write_counts(axes: Axes, counts: FloatArray, shares: FloatArray) -> None:
 
 
 @look.drawing_style()
-def alignments_figure(
-    summary: pd.DataFrame,
-    models: pd.DataFrame,
-    curves: pd.DataFrame,
-    best: str,
-    final: str,
-    distinct: int,
-    unit: str = "alignments",
-) -> Figure:
+def alignments_figure(data: DatasetResults) -> Figure:
     """Draw accuracy against what a new object costs, of the recipes measured on all folds.
 
-    Recipes with a cascade have a line, from the first stage to all levels asked.
-
-    Parameters
-    ----------
-    summary : DataFrame
-    models : DataFrame
-        With columns recipe, repeat, alignments_per_query; one row a recipe and fold.
-    curves : DataFrame
-        From :func:`~kreinflow.report.reading.read_curves`.
-    best, final : str
-        The recipes to stress: the most accurate one, and that of the final model.
-    distinct : int
-        Distinct objects of the data set: what a method without landmarks compares with.
-    unit : str
-        What is counted: alignments, or scores for a matrix.
+    Recipes with a cascade have a line, from the first stage to all levels asked. The most accurate
+    recipe and that of the final model are stressed, and the cost of all distinct objects, which a
+    method without landmarks compares with.
     """
-    cost = costs_of(models, curves)
+    summary, curves, cost, final = data["summary"], data.curves, data.costs, data.final_recipe
+    best, distinct = best_recipe(data["comparison"]), data.alignments["distinct"]
+    unit = "alignments" if data.alignments["scheme"] else "measurements"
     # A mean over some folds does not compare with one over all.
     whole = numbers(summary["folds"]) == numbers(summary["folds"]).max()
     table = summary[summary["recipe"].astype(str).isin(cost.keys()) & whole]
@@ -214,15 +183,9 @@ def alignments_figure(
     axes = figure.subplots()
     colours = dict(zip(stressed, (s["color"] for s in look.styles(shown).values()), strict=True))
     for i, line in lines.items():
-        axes.plot(
-            line["alignments"],
-            line["accuracy"],
-            color=colours.get(i, look.PALE),
-            linewidth=1.2,
-            marker="|",
-            markevery=[0, len(line) - 1],
-            zorder=2 if i in colours else 1,
-        )
+        way: dict[str, Any] = {"linewidth": 1.2, "marker": "|", "markevery": [0, len(line) - 1]}
+        way |= {"color": colours.get(i, look.PALE), "zorder": 2 if i in colours else 1}
+        axes.plot(line["alignments"], line["accuracy"], **way)
     handles: list[Any] = []
     for i, style in zip(stressed, look.styles(shown).values(), strict=True):
         name = names[i]
@@ -230,26 +193,16 @@ def alignments_figure(
             10 ** x[i],
             y[i],
             yerr=np.nan_to_num(spread[i]),
-            linestyle="none",
-            marker=style["marker"],
-            markersize=9 if name == final else 5.5,
+            **look.dots(style["color"], 9 if name == final else 5.5, style["marker"]),
             markeredgecolor=look.BLACK if name == final else style["color"],
-            color=style["color"],
             elinewidth=0.8,
             label=look.recipe_label(name, best, final),
             zorder=3,
         )
         handles.append(bars)
     if others:
-        handles += axes.plot(
-            10 ** x[others],
-            y[others],
-            linestyle="none",
-            marker="o",
-            markersize=4,
-            color=look.PALE,
-            label=look.others_label(len(others)),
-        )
+        label = f"{len(others)} other recipes (see the table)"
+        handles += axes.plot(10 ** x[others], y[others], **look.dots(look.PALE, 4), label=label)
     everything = axes.axvline(distinct, color=look.GREY, linestyle="--", linewidth=1)
     everything.set_label(f"all {distinct:,} distinct objects")
     _axis_of_costs(axes, 10 ** (limits[0] - 0.05), 10 ** (limits[1] + 0.05))

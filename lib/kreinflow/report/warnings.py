@@ -1,14 +1,23 @@
 """Warnings about a run: what does not look right, in words, and what to do about it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED, RejectRule
 from kreinflow.base.wording import plural
-from kreinflow.report.cascades import LEVEL, Lost
-from kreinflow.report.tables import flags, measured, numbers
+from kreinflow.report.cascades import LEVEL, broken_loss
+from kreinflow.report.reading import DatasetResults
+from kreinflow.report.tables import (
+    flags,
+    measured,
+    numbers,
+    of_recipe,
+    percent,
+    short_percent,
+)
 from kreinflow.sequences.collapse import SMALL
 from kreinflow.sequences.labels import differ_in_case
 from kreinflow.sequences.strands import strand_advice
@@ -63,44 +72,40 @@ _NOT_REACHED = (
     "The enclosing ball did not come to cover all members of {names}, in {places}: these classes "
     "may lack landmarks. Raise epsilon of the selector, or use more candidates."
 )
+_LEFT_OUT = (
+    "{records} of classes that are smaller than min_class_size (such as {names}) were left out: "
+    "the model never answers these classes. Give more records of them."
+)
+_SMALL_CLASSES = (
+    "Some classes have fewer than {limit} records: {names}. Their own figures rest on few cases. "
+    "Collect more of them, or leave them out by min_class_size."
+)
+_DIFFER_IN_CASE = (
+    "Classes differ in upper and lower case only: {names}. If they are the same, correct the "
+    "labels: a classifier that must tell them apart learns nothing of use."
+)
 
 
-def warnings_of(
-    statistics: Mapping[str, Any],
-    landmarks: pd.DataFrame,
-    factors: pd.DataFrame,
-    models: pd.DataFrame,
-    selectors: Mapping[str, Mapping[str, Any]],
-    reject: RejectRule,
-    final_recipe: str,
-    lost: Lost | None,
-    broken: Sequence[str] = (),
-) -> list[str]:
+def warnings_of(data: DatasetResults) -> list[str]:
     """Return one sentence or two for each kind of trouble, an empty list if there is none.
 
     Nothing is said of other recipes than those that the final model's figures come from.
-
-    Parameters
-    ----------
-    statistics : mapping
-        With class_sizes, label to records; of nucleotides also other_strand.
-    landmarks, factors, models : DataFrame
-        From :mod:`kreinflow.report.own`: of the outer folds, and of the final model (repeat -1).
-    selectors : mapping
-        Those of the config.
-    reject : RejectRule
-        That of the config.
-    final_recipe : str
-    lost : Lost or None
-        Of the final model, from :func:`~kreinflow.report.cascades.broken_losses`.
-    broken : sequence of str
-        Of the measured recipe, from :func:`kreinflow.report.sets.broken`.
     """
-    given = [name for name, settings in selectors.items() if settings["method"] == "given"]
+    found = [*_of_fits(data), _of_cascade(data)]
+    if broken := broken_promises(data):
+        found.append(_BROKEN.format(broken="; ".join(broken)))
+    found += _of_classes(data.statistics)
+    return [text for text in found if text]
+
+
+def _of_fits(data: DatasetResults) -> list[str]:
+    models, landmarks, factors = data.own_models, data.own_landmarks, data.own_factors
+    config = data.config
+    given = [n for n, settings in config["selectors"].items() if settings["method"] == "given"]
     misfit = numbers(factors["misfit"])
-    nothing = reject.unkept(NOTHING_ACCEPTED) or ""
+    keys = ("reject_error", "reject_coverage", "reject_confidence")
+    nothing = RejectRule(*map(config.get, keys)).unkept(NOTHING_ACCEPTED) or ""
     unkept = bool(nothing) & (numbers(models["reject_threshold"]) >= NOTHING_ACCEPTED)
-    worst = max(misfit[misfit > LARGEST_MISFIT], default=0.0)
     trouble = (
         (landmarks, landmarks["selector"].isin(given), "selector", _GIVEN),
         (factors, misfit > LARGEST_MISFIT, None, _MISFIT),
@@ -111,30 +116,64 @@ def warnings_of(
         (models, unkept, None, _NOT_PROMISED),
         (landmarks, ~flags(landmarks["reached"]), "class", _NOT_REACHED),
     )
-    found = [
+    return [
         text.format(
             names=_names(table.loc[bad, column], "; ") if column else "",
-            places=_places(table[bad], final_recipe),
-            worst=worst,
+            places=_places(table[bad], data.final_recipe),
+            worst=max(misfit[misfit > LARGEST_MISFIT], default=0.0),
             limit=LARGEST_MISFIT,
             unkept=nothing,
         )
         for table, bad, column, text in trouble
         if bad.any()
     ]
-    if lost is not None:
-        found.append(
-            _LOST_MORE.format(found=100 * lost.found, stated=100 * lost.stated, level=LEVEL)
-        )
-    if broken:
-        found.append(_BROKEN.format(broken="; ".join(broken)))
-    found += [
-        _left_out(statistics.get("dropped", {})),
-        _small_classes(statistics["class_sizes"]),
-        _differ_in_case(statistics["class_sizes"]),
-        strand_advice(statistics.get("other_strand")),
-    ]
-    return [text for text in found if text]
+
+
+def _of_cascade(data: DatasetResults) -> str:
+    stated = (data.recipe.get("cascade") or {}).get("loss")
+    # Records of a group tend to be right or wrong together.
+    if stated is None or data.settings["folds"]["method"] == "grouped":
+        return ""
+    curve = of_recipe(data.curves, data.final_recipe)
+    lost = broken_loss(curve, float(stated), data.statistics["distinct"])
+    if lost is None:
+        return ""
+    return _LOST_MORE.format(found=100 * lost, stated=100 * float(stated), level=LEVEL)
+
+
+def broken_promises(data: DatasetResults) -> list[str]:
+    """Return what the outer folds say against the promises of sets and errors, beyond chance.
+
+    A promise is broken if it is missed by a point and three standard errors more. Of a coverage
+    these are binomial, of as many calibrating records as are tested; of errors those over folds.
+    """
+    found = []
+    coverage, errors = data.own("coverage"), data.own("errors")
+    for row in coverage[coverage["class"].astype(str) == ""].to_dict("records"):
+        asked, held, n = (float(row[name]) for name in ("confidence", "coverage", "records"))
+        if held < asked - 0.01 - 3 * np.sqrt(2 * asked * (1 - asked) / n):
+            found.append(f"sets of {short_percent(asked)} hold the true label in {percent(held)}")
+    for row in errors.to_dict("records"):
+        asked, wrong = float(row["errors"]), float(row["wrong_mean"])
+        spread = float(pd.to_numeric(row["wrong_sd"], errors="coerce"))
+        if wrong > asked + 0.01 + 3 * spread / np.sqrt(float(row["folds"])):
+            were = f"where {short_percent(asked)} errors were asked for"
+            found.append(f"{were}, {percent(wrong)} are wrong")
+    return found
+
+
+def _of_classes(statistics: Mapping[str, Any]) -> list[str]:
+    sizes, found = statistics["class_sizes"], []
+    if left_out := statistics.get("dropped", {}).get(SMALL):
+        names = ", ".join(left_out["examples"][:3])
+        found.append(_LEFT_OUT.format(records=plural(left_out["count"], "record"), names=names))
+    if small := sorted((size, name) for name, size in sizes.items() if size < SMALL_CLASS):
+        names = _names(f"{name} ({size})" for size, name in small)
+        found.append(_SMALL_CLASSES.format(limit=SMALL_CLASS, names=names))
+    if alike := differ_in_case(sizes):
+        names = _names(f"{first} and {second}" for first, second in alike)
+        found.append(_DIFFER_IN_CASE.format(names=names))
+    return [*found, strand_advice(statistics.get("other_strand"))]
 
 
 def _names(values: Iterable[object], between: str = ", ") -> str:
@@ -154,37 +193,3 @@ def _places(table: pd.DataFrame, final_recipe: str) -> str:
     if len(own) < len(table):
         places.append("the final model")
     return " and ".join(places)
-
-
-def _left_out(dropped: Mapping[str, Mapping[str, Any]]) -> str:
-    """Say that classes are left out, which nothing else on the page names."""
-    if SMALL not in dropped:
-        return ""
-    count, examples = dropped[SMALL]["count"], dropped[SMALL]["examples"]
-    return (
-        f"{plural(count, 'record')} of classes that are smaller than min_class_size (such as "
-        f"{', '.join(examples[:3])}) were left out: the model never answers these classes. Give "
-        "more records of them."
-    )
-
-
-def _small_classes(class_sizes: Mapping[str, int]) -> str:
-    small = sorted((size, name) for name, size in class_sizes.items() if size < SMALL_CLASS)
-    if not small:
-        return ""
-    shown = _names(f"{name} ({size})" for size, name in small)
-    return (
-        f"Some classes have fewer than {SMALL_CLASS} records: {shown}. Their own figures "
-        "rest on few cases. Collect more of them, or leave them out by min_class_size."
-    )
-
-
-def _differ_in_case(class_sizes: Mapping[str, int]) -> str:
-    pairs = differ_in_case(class_sizes)
-    if not pairs:
-        return ""
-    names = _names(f"{first} and {second}" for first, second in pairs)
-    return (
-        f"Classes differ in upper and lower case only: {names}. If they are the same, correct the "
-        "labels: a classifier that must tell them apart learns nothing of use."
-    )

@@ -1,0 +1,263 @@
+"""Tables that compare the recipes of a data set."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.base.errors import InputError
+from kreinflow.config.auto import fits
+from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.fitting.recipe_choice import other_choice
+from kreinflow.report.cascades import EVERYTHING, FIRST, asking, chosen, fold_means
+from kreinflow.report.methods import threshold_digits
+from kreinflow.report.reading import DatasetResults
+from kreinflow.report.tables import (
+    Table,
+    beside_perfect,
+    cells,
+    flags,
+    intervals,
+    mean_by,
+    measured,
+    number,
+    numbers,
+    of_recipe,
+    p_values,
+    percent,
+    shares,
+    span,
+    table_of,
+)
+
+_SHARES = {
+    False: {"balanced accuracy": "balanced_accuracy", "macro F1": "macro_f1"},
+    True: {
+        "micro F1": "micro_f1",
+        "macro F1": "macro_f1",
+        "micro average precision": "micro_average_precision",
+        "macro average precision": "macro_average_precision",
+    },
+}
+_MEANS = {
+    False: {"MCC": ("mcc", ".3f"), "log loss": ("log_loss", ".3f"), "Brier": ("brier", ".3f")},
+    True: {"Hamming loss": ("hamming_loss", ".4f"), "log loss": ("log_loss", ".4f")},
+}
+"""Measures of the comparison beside accuracy, for records with one label and with several."""
+
+
+def comparison(data: DatasetResults) -> Table:
+    """Return the figures of each recipe, and how it stands to the best."""
+    compared, cost, several = data["comparison"], data.costs, data.several
+    names = compared["recipe"].astype(str).tolist()
+    figures = data["summary"].set_axis(data["summary"]["recipe"].astype(str)).loc[names]
+    best = flags(compared["best"]).tolist()
+    differences = cells(compared["difference"], "+.2f", 100)
+    columns = {
+        "recipe": names,
+        "verdict": _verdicts(compared),
+        "accuracy": shares(figures, "accuracy"),
+        "points to best": ["" if b else d for b, d in zip(best, differences, strict=True)],
+        "95 % interval": intervals(compared, "+.2f", 100),
+        "p (Holm)": p_values(compared["p_records_holm"]),
+        "t-test, p (Holm)": p_values(compared["p_folds_holm"]),
+        f"{data.unit} per query": [f"{cost[n]:,.0f}" if n in cost else "" for n in names],
+        **{head: shares(figures, name) for head, name in _SHARES[several].items()},
+        **{
+            head: cells(figures[f"{name}_mean"], form)
+            for head, (name, form) in _MEANS[several].items()
+        },
+        "calibration error (if perfect)": beside_perfect(figures),
+    }
+    return table_of(columns, {0, 1}, {place for place, b in enumerate(best) if b})
+
+
+def _verdicts(compared: pd.DataFrame) -> list[str]:
+    folds = numbers(compared["folds"])
+    rows = zip(
+        compared["recipe"].astype(str),
+        flags(compared["best"]),
+        flags(compared["indistinguishable"]),
+        np.isfinite(numbers(compared["p_records_holm"])),
+        folds,
+        strict=True,
+    )
+    return [
+        "best"
+        if best
+        else ("not distinguishable" if alike else "worse")
+        if tested
+        else "honest figure"
+        if recipe == INNER_CHOICE
+        else f"measured on {of:.0f} of {folds.max():.0f} folds"
+        for recipe, best, alike, tested, of in rows
+    ]
+
+
+def recipes(data: DatasetResults) -> Table:
+    """Return what each recipe is, and what its training said: means over the outer folds."""
+    rows = []
+    for recipe, part in measured(data["models"]).groupby("recipe", sort=False):
+        texts = {text for text in part["hyper_parameters"] if isinstance(text, str) and text}
+        chosen = sorted(
+            " ".join(f"{name}={value:g}" for name, value in named_numbers(text).items())
+            for text in texts
+        )
+        basis, temperature, threshold, accuracy = (
+            float(numbers(part[name]).mean())
+            for name in ("basis_used", "temperature", "reject_threshold", "inner_accuracy")
+        )
+        rank = pd.Series(numbers(part["rank"])).dropna()
+        rows.append(
+            {
+                "recipe": recipe,
+                **part[["transform", "selector", "correction", "learner"]].iloc[0],
+                "landmarks": span(part["landmarks"]),
+                "rank": "" if rank.empty else span(rank),
+                "points used": f"{100 * basis:.1f} %",
+                "steps": span(part["iterations"]),
+                "converged": f"{int(flags(part['converged']).sum())} of {len(part)}",
+                "hyper-parameters": ", ".join(chosen),
+                "temperature": number(temperature),
+                "reject below": number(threshold),
+                "accuracy on inner folds": percent(accuracy),
+            }
+        )
+    table = pd.DataFrame(rows)
+    if data.several:  # each label has a calibration and a threshold
+        table = table.drop(columns=["temperature", "reject below"])
+    return table_of({str(head): column for head, column in table.items()}, {0, 1, 2, 3, 4})
+
+
+def views(models: pd.DataFrame) -> Table | None:
+    """Return what recipes lose without each view: means over the training parts.
+
+    None if no recipe has views beside the scores.
+    """
+    rows = []
+    for recipe, part in models.groupby("recipe", sort=False):
+        lost, widths = (
+            [named_numbers(text) for text in part[name]] for name in ("views", "hyper_parameters")
+        )
+        for view in lost[0]:
+            points = 100 * np.mean([values.get(view, np.nan) for values in lost])
+            tried = sorted({values.get(f"width_{view}", np.nan) for values in widths})
+            units = ", ".join("left out" if np.isinf(w) else f"{w:g}" for w in tried)
+            rows.append((str(recipe), view, f"{points:.1f}", units))
+    head = ["recipe", "view", "points of accuracy lost without it", "widths chosen"]
+    return Table(head, rows, {0, 1, 3}) if rows else None
+
+
+def named_numbers(text: object) -> dict[str, float]:
+    """Return the numbers in a cell of the table of models: JSON, or nothing.
+
+    Raises
+    ------
+    InputError
+        If it holds anything else.
+    """
+    try:
+        found = json.loads(text) if isinstance(text, str) and text else {}
+        return {str(name): float(value) for name, value in found.items()}
+    except (ValueError, AttributeError, TypeError) as error:
+        fault = "is no JSON of numbers by name. Delete the folder models and run again."
+        raise InputError(f"evaluation/models.tsv: {text!r} {fault}") from error
+
+
+def automatic(data: DatasetResults, accuracies: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return what the automatic choice tried, and what it gave; None if there was no choice."""
+    config, cost, listed = data.config, data.costs, data.recipes
+    final = data["models"][numbers(data["models"]["repeat"]) < 0]
+    if "auto" not in config or len(listed) < 2 or final.empty:
+        return None
+    chosen = list(data.chosen.values())
+    ranked = final.sort_values(
+        ["inner_accuracy", "inner_log_loss"], ascending=[False, True], kind="stable"
+    )
+    names = ranked["recipe"].astype(str).tolist()
+    columns = {
+        "recipe": names,
+        "inner accuracy": map(percent, numbers(ranked["inner_accuracy"])),
+        "inner log loss": cells(ranked["inner_log_loss"], ".3f"),
+        "chosen in outer folds": [f"{chosen.count(name)} of {len(chosen)}" for name in names],
+        "accuracy on outer folds": [accuracies[name] for name in names],
+        f"{data.unit} per query": [f"{cost[name]:,.0f}" for name in names],
+    }
+    went_on = [recipe for recipe in listed if recipe["name"] in names]
+    first, later = (
+        fits(fitted, config["learners"], config["inner_folds"]) for fitted in (listed, went_on)
+    )
+    rows = [{str(key): value for key, value in row.items()} for row in final.to_dict("records")]
+    other, others_choice = other_choice(rows, [r["name"] for r in listed], config["prefer"])
+    marked = {place for place, name in enumerate(names) if name == data.final_recipe}
+    return {
+        "table": table_of(columns, marked=marked),
+        "alignments": config["auto"]["alignments"],
+        "fits": first + later * len(chosen),
+        "fits_of_one": first,
+        "recipes": len(listed),
+        "went_on": len(went_on),
+        "parts": len(chosen),
+        "prefer": config["prefer"],
+        "other": other,
+        "other_choice": others_choice,
+    }
+
+
+def cascades(data: DatasetResults) -> Table | None:
+    """Return what each cascade costs and loses; None without recipes with a cascade."""
+    curves, models = data.curves, data["models"]
+    if curves.empty:
+        return None
+    at = chosen(curves)
+    own = fold_means(at)
+    names = own.index.tolist()
+    every, first = (fold_means(asking(curves, end)).loc[names] for end in (EVERYTHING, FIRST))
+    inner = mean_by(measured(models), "recipe", "alignments_per_query")
+    fits = {name: of_recipe(models, name) for name in names}
+    stated = {recipe["name"]: recipe.get("cascade") or {} for recipe in data.config["recipes"]}
+    columns = {
+        "recipe": names,
+        "levels": [_levels(fits[name]) for name in names],
+        "threshold": [_thresholds(of_recipe(at, name)) for name in names],
+        "alignments per query": cells(own["alignments"], ",.1f"),
+        "on inner folds": [f"{inner[name]:,.1f}" for name in names],
+        "if all were asked": cells(every["alignments"], ",.1f"),
+        "accuracy": cells(own["accuracy"], ".2f", 100),
+        "of the first stage": cells(first["accuracy"], ".2f", 100),
+        "with all asked": cells(every["accuracy"], ".2f", 100),
+        "points lost": cells(every["accuracy"] - own["accuracy"], ".2f", 100),
+        "asked for": [_stated(stated[name]) for name in names],
+        "pairs more to train": [f"{numbers(fits[n]['cascade_pairs']).sum():,.0f}" for n in names],
+    }
+    return table_of(columns, {0, 1, 10})
+
+
+def own_cascade(data: DatasetResults) -> Table | None:
+    """Return what :func:`cascades` tells of the final recipe alone, in a column."""
+    table = cascades(data)
+    own = [row for row in table.rows if row[0] == data.final_recipe] if table else []
+    if table is None or not own:
+        return None
+    rows = list(zip(table.head, own[0], strict=True))[1:-1]
+    return Table(["of the cascade", "mean over the outer folds"], rows, {0, 1}, wrapped=1)
+
+
+def _thresholds(rows: pd.DataFrame) -> str:
+    low, high = (threshold_digits(end(numbers(rows["threshold"]))) for end in (np.min, np.max))
+    return low if low == high else f"{low} to {high}"
+
+
+def _levels(models: pd.DataFrame) -> str:
+    """Return the levels of all models of a recipe, without their thresholds."""
+    found = dict.fromkeys(str(text).split(", threshold")[0] for text in models["cascade"])
+    return "; ".join(text for text in found if text)
+
+
+def _stated(cascade: Mapping[str, Any]) -> str:
+    if cascade.get("loss") is not None:
+        return f"at most {100 * float(cascade['loss']):g} points"
+    most = cascade.get("alignments")
+    return "" if most is None else f"{float(most):g} alignments"
