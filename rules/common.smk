@@ -61,7 +61,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.files.failures import FAILURES
 from kreinflow.files.json_files import read_json
 from kreinflow.config.plan import UNLABELLED, DatasetPlan
-from kreinflow.config.preflight import check_files
+from kreinflow.config.paths import check_files
 from kreinflow.files.provenance import code_digest, file_sha256
 from kreinflow.sequences.partition import ALL
 

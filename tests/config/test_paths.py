@@ -8,7 +8,7 @@ import pytest
 from kreinflow.base.errors import InputError
 from kreinflow.compare.kinds import twins_of
 from kreinflow.config.configuration import complete_configuration
-from kreinflow.config.paths import TAKEN
+from kreinflow.config.paths import TAKEN, check_files
 from small_inputs import configuration
 
 ROOT = Path(__file__).parents[2]
@@ -124,3 +124,20 @@ def test_what_is_no_name(name):
     for key, part in (("datasets", {"source": SIMULATED}), ("classify", {"dataset": "mine"})):
         with pytest.raises(InputError, match="is no name: use letters, digits and"):
             complete_configuration(named(**{key: {name: part}}))
+
+
+def test_results_that_cannot_be_made_are_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    config = {"datasets": {}, "classify": {}, "selectors": {}}
+    check_files(config | {"results": str(tmp_path / "new" / "folder")}, tmp_path)
+    for name in ("file", "file/results"):
+        with pytest.raises(InputError, match="file: is a file where a folder is expected"):
+            check_files(config | {"results": str(tmp_path / name)}, tmp_path)
+    mine = complete_configuration(configuration(SIMULATED))
+    check_files(mine | {"results": str(tmp_path)}, tmp_path)
+    (tmp_path / "mine").write_text("of the user's own")
+    with pytest.raises(InputError, match="mine: is a file where a folder is expected"):
+        check_files(mine | {"results": str(tmp_path)}, tmp_path)
+    for long in ("x" * 300, "x" * 200 + "/" + "y/" * 1000):
+        with pytest.raises(InputError, match=r"(File name too long|more than 2000 bytes)"):
+            check_files(config | {"results": str(tmp_path / long)}, tmp_path)

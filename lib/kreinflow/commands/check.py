@@ -19,8 +19,9 @@ from kreinflow.compare.kinds import twins_of
 from kreinflow.config.configuration import load_configuration
 from kreinflow.config.costs import RunCosts
 from kreinflow.config.fit_costs import kernel_seconds
+from kreinflow.config.paths import check_files
 from kreinflow.config.plan import DatasetPlan
-from kreinflow.config.preflight import check_dataset, check_files
+from kreinflow.config.preflight import check_dataset
 from kreinflow.config.query_costs import Query, queries
 from kreinflow.fitting.fit_cascade import sample_size
 from kreinflow.landmarks.stage import given_landmarks

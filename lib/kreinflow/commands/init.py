@@ -10,7 +10,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.commands.check import checked
 from kreinflow.commands.outputs import is_standard_output, output
 from kreinflow.commands.proposing.proposal import propose
-from kreinflow.config.preflight import check_files
+from kreinflow.config.paths import check_files
 
 CORES = 8
 """Of the estimate in the config, which is the same on any machine."""

@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from kreinflow.base.errors import InputError
-from kreinflow.sequences.sources.registry import SOURCES
-from kreinflow.sequences.text_files import has_control
+from kreinflow.sequences.folds import check_groups
+from kreinflow.sequences.record_vectors import check_vectors_file
+from kreinflow.sequences.sources.registry import SOURCES, make_source
+from kreinflow.sequences.text_files import check_file, check_results, has_control
 
 TAKEN = (
     *("compare.html", "config.yaml", "logs", "paper", "report.html", "report.txt"),
@@ -45,6 +48,32 @@ def check_paths(config: Mapping[str, Any], name: str) -> None:
         requests = config["classify"].items()
         own = [key for key, request in requests if request["dataset"] == dataset]
         _refuse_twins(f"{name}: classify", own)
+
+
+def check_files(config: Mapping[str, Any], data: Path) -> None:
+    """Check cheaply what the configuration names, before any job runs: files, folds, tables.
+
+    Parameters
+    ----------
+    config : mapping
+        As :func:`~kreinflow.config.configuration.complete_configuration` returns it.
+    data : Path
+        Where relative paths start.
+    """
+    check_results(Path(config["results"]))
+    for name, dataset in config["datasets"].items():
+        check_results(Path(config["results"], name))
+        make_source(dataset["source"], data).check()
+        check_groups(dataset["folds"], dataset["source"], data)
+        if dataset["vectors"] is not None:
+            check_vectors_file(data / dataset["vectors"])
+    named = [request["input"] for request in config["classify"].values()]
+    named += [settings["table"] for settings in config["selectors"].values() if "table" in settings]
+    for path in named:
+        check_file(data / path)
+    for request in config["classify"].values():
+        if request["vectors"] is not None:
+            check_vectors_file(data / request["vectors"])
 
 
 def _refuse_twins(place: str, names: Iterable[str]) -> None:

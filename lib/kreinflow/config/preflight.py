@@ -2,56 +2,25 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from kreinflow.alignment.scoring import ScoringScheme, sums_over_letters
+from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.base.errors import InputError
 from kreinflow.landmarks.budgets import landmarks_wanted, paid_landmarks, pairs_with
+from kreinflow.landmarks.stage import given_landmarks, training_parts
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.folds import check_groups
 from kreinflow.sequences.partition import ALL, Partition
-from kreinflow.sequences.record_vectors import check_vectors_file
-from kreinflow.sequences.sources.registry import make_source
-from kreinflow.sequences.text_files import check_file, check_results
-
-if TYPE_CHECKING:
-    from kreinflow.alignment.scoring import ScoringScheme
-    from kreinflow.alignment.transforms import ScoreTransform
-
-
-def check_files(config: Mapping[str, Any], data: Path) -> None:
-    """Check cheaply what the configuration names, before any job runs: files, folds, tables.
-
-    Parameters
-    ----------
-    config : mapping
-        As :func:`~kreinflow.config.configuration.complete_configuration` returns it.
-    data : Path
-        Where relative paths start.
-    """
-    check_results(Path(config["results"]))
-    for name, dataset in config["datasets"].items():
-        check_results(Path(config["results"], name))
-        make_source(dataset["source"], data).check()
-        check_groups(dataset["folds"], dataset["source"], data)
-        if dataset["vectors"] is not None:
-            check_vectors_file(data / dataset["vectors"])
-    named = [request["input"] for request in config["classify"].values()]
-    named += [settings["table"] for settings in config["selectors"].values() if "table" in settings]
-    for path in named:
-        check_file(data / path)
-    for request in config["classify"].values():
-        if request["vectors"] is not None:
-            check_vectors_file(data / request["vectors"])
 
 
 def check_dataset(
     dataset: Dataset,
     partition: Partition,
     selectors: Mapping[str, Mapping[str, Any]],
-    scheme: "ScoringScheme | None",
-    transforms: "Mapping[str, ScoreTransform]",
+    scheme: ScoringScheme | None,
+    transforms: Mapping[str, ScoreTransform],
     data: Path,
     whole: Dataset | None = None,
 ) -> None:
@@ -76,8 +45,6 @@ def check_budgets(
     dataset: Dataset, partition: Partition, selectors: Mapping[str, Mapping[str, Any]]
 ) -> None:
     """Refuse a number of landmarks, or of candidates, that the smallest training part lacks."""
-    from kreinflow.landmarks.stage import training_parts  # slow to import, as all of scores is
-
     # Homology-aware folds may test nothing at all: the final model is left.
     parts = [partition.training(name) for name in [*partition.names, ALL]]
     fewest = min(len(np.unique(dataset.rows[part])) for part in parts)
@@ -109,8 +76,6 @@ def check_given(
     data: Path,
 ) -> None:
     """Refuse a table of landmarks with unknown ids, or of which a fold trains on less than two."""
-    from kreinflow.landmarks.stage import given_landmarks  # slow to import
-
     for name, selector in selectors.items():
         given = given_landmarks(dataset, selector, data)
         if given is None:
@@ -125,7 +90,7 @@ def check_given(
 
 
 def check_self_scores(
-    dataset: Dataset, scheme: "ScoringScheme | None", transforms: "Mapping[str, ScoreTransform]"
+    dataset: Dataset, scheme: ScoringScheme | None, transforms: Mapping[str, ScoreTransform]
 ) -> None:
     """Refuse a sequence that cannot score above 0 with itself, such as one of X alone.
 
@@ -136,8 +101,6 @@ def check_self_scores(
     InputError
         Naming the record.
     """
-    from kreinflow.alignment.scoring import sums_over_letters
-
     if scheme is None:
         return
     gain = scheme.matrix.by_character(np.maximum(np.diagonal(scheme.matrix.scores), 0))
