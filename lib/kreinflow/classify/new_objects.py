@@ -151,20 +151,10 @@ def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator
         If a file cannot be read, or does not fit the model. Of FASTA a record at fault is not
         raised but told in :attr:`Batch.faults`, and so is any object without a vector.
     """
-    lift, width, read = model.classifier.lift, None, None
+    lift, width = model.classifier.lift, None
     if lift is not None and "vectors" in lift.rates and lift.objects.vectors is not None:
         width = lift.objects.vectors.shape[1]
-    if options.vectors is None and width is not None:
-        raise InputError(
-            f"the model looks at vectors of {plural(width, 'number')}. Give those of the new "
-            "objects: --vectors with a table of ids and numbers."
-        )
-    if options.vectors is not None:
-        if width is None:
-            raise InputError(
-                f"--vectors {options.vectors}: the model looks at no vectors. Leave it out."
-            )
-        read = read_record_vectors(options.vectors, width)
+    read = read_vectors(width, options.vectors, "objects")
     if options.both_strands and model.molecule != "nucleotide":
         raise InputError(
             "--strand both: the model is not one of nucleotides, so its objects have no other "
@@ -177,6 +167,26 @@ def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator
         batches = _measured_batches(model, path)
     for batch in batches:
         yield batch if read is None else batch.with_vectors(read)
+
+
+def read_vectors(width: int | None, path: Path | None, what: str) -> RecordVectors | None:
+    """Read the vectors of new objects for a model that looks at so many numbers, or at none.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, cannot be read, or the model looks at no vectors.
+    """
+    if path is None and width is not None:
+        raise InputError(
+            f"the model looks at vectors of {plural(width, 'number')}. Give those of the new "
+            f"{what}: --vectors with a table of ids and numbers."
+        )
+    if path is None or width is None:
+        if path is not None:
+            raise InputError(f"--vectors {path}: the model looks at no vectors. Leave it out.")
+        return None
+    return read_record_vectors(path, width)
 
 
 def _measured_batches(model: Model, path: Path) -> Iterator[Batch]:

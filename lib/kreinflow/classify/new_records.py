@@ -13,14 +13,13 @@ from kreinflow.base.numerics import FloatArray
 from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import clean_sequences
+from kreinflow.classify.new_objects import clean_sequences, read_vectors
 from kreinflow.kernels.kernel import Objects
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.headers import known_by
 from kreinflow.sequences.labels import check_matched, read_pairs, refuse_lookalikes
 from kreinflow.sequences.objects import read_objects
 from kreinflow.sequences.payload import Compared, Payload, Sequences
-from kreinflow.sequences.record_vectors import read_record_vectors
 from kreinflow.sequences.text_files import refuse_control
 
 
@@ -110,16 +109,9 @@ def _read_compared(
 
 
 def _read_view(ids: Sequence[str], path: Path | None, width: int | None) -> FloatArray | None:
-    if path is None:
-        if width is not None:
-            raise InputError(
-                f"the model looks at vectors of {plural(width, 'number')}. Give those of the new "
-                "records: --vectors with a table of ids and numbers."
-            )
+    read = read_vectors(width, path, "records")
+    if read is None:
         return None
-    if width is None:
-        raise InputError(f"--vectors {path}: the model looks at no vectors. Leave it out.")
-    read = read_record_vectors(path, width)
     places = read.places(ids)
     missing = [id for id, place in zip(ids, places.tolist(), strict=True) if place < 0]
     if missing:

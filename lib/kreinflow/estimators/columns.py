@@ -116,10 +116,8 @@ class NystroemClassifier(LandmarkDecisions):
 
         Raises
         ------
-        InputError
-            If W does not fit, or the records cannot be learned from.
-        ValueError
-            If scikit-learn refuses C or y.
+        InputError, ValueError
+            If W does not fit, the records cannot be learned from, or scikit-learn refuses C or y.
         """
         kind = self._checked_name("kind", KINDS)
         given, y = validate_data(

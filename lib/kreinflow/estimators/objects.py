@@ -22,9 +22,9 @@ from kreinflow.estimators.choice import LandmarkChoice
 class KreinClassifier(LandmarkDecisions, LandmarkChoice):
     r"""A classifier that chooses its landmarks.
 
-    It chooses objects of the training part as landmarks, makes the Nyström factor of their
-    columns, corrects its spectrum, and fits a learner to its rows, as the workflow makes a final
-    model. New objects are compared with the landmarks alone.
+    It chooses objects of the training part as landmarks, and learns from their columns as
+    :class:`~kreinflow.estimators.NystroemClassifier`. New objects are compared with the landmarks
+    alone.
 
     Parameters
     ----------
@@ -52,13 +52,11 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         these lengths; see :mod:`kreinflow.views.words`. Without ``lift`` they are added to the
         scores.
     cascade : mapping, optional
-        Of sequences with the kernel "alignment": those that the scores with the landmarks leave
-        unsure are aligned with the training sequences that decide. ``{"loss": 0.005}`` is the
+        For the kernel "alignment": sequences that the scores with the landmarks leave unsure are
+        aligned with the training sequences that decide. ``{"loss": 0.005}`` (or ``{}``) is the
         accuracy that may be lost against asking for all of them, ``{"alignments": 40}`` the mean
-        number of alignments for a sequence, and ``{}`` is the former; see
-        :mod:`kreinflow.answering.cascade`. :meth:`predict`, :meth:`predict_proba` and
-        :meth:`answer`
-        go through it, and :meth:`decision_function` stays that of the landmarks alone.
+        number of alignments for a sequence; see :mod:`kreinflow.answering.cascade`.
+        :meth:`decision_function` stays that of the landmarks alone.
     rank, correction, learner, learner_params, lift, inner_folds
         See :class:`~kreinflow.estimators.NystroemClassifier`.
     random_state : int
@@ -78,12 +76,6 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
     training_ : dict
         What the training said: rank, hyper_parameters, inner_accuracy, converged and more. With a
         cascade the inner accuracy and the alignments for a sequence are those of its answers.
-
-    References
-    ----------
-    .. [1] Schleif, F.-M., Gisbrecht, A., Tino, P.: Supervised low rank indefinite kernel
-       approximation using minimum enclosing balls. Neurocomputing 318, 213-226 (2018).
-       doi:10.1016/j.neucom.2018.08.057
 
     Examples
     --------
@@ -114,10 +106,9 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
 
         Raises
         ------
-        InputError
-            If a parameter is wrong, or X cannot be compared or learned from.
-        ValueError
-            If scikit-learn refuses X or y.
+        InputError, ValueError
+            If a parameter is wrong, X cannot be compared or learned from, or scikit-learn refuses
+            X or y.
         """
         if y is None:
             raise ValueError(
@@ -196,11 +187,7 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         return self.landmark_classifier_.answer(replace(query, ask=ask))
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the calibrated probabilities, of shape (n, n_classes).
-
-        Without a cascade they are those of :meth:`LandmarkDecisions.predict_proba`. With one they
-        are those of the stage that answers.
-        """
+        """Return the calibrated probabilities of the answers, of shape (n, n_classes)."""
         return self.answer(X).probabilities
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -281,10 +268,8 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkC
 
         Raises
         ------
-        InputError
-            If a parameter is wrong, or X cannot be compared.
-        ValueError
-            If scikit-learn refuses X or y.
+        InputError, ValueError
+            If a parameter is wrong, X cannot be compared, or scikit-learn refuses X or y.
         """
         objects, labels = self._read(X, y, reset=True)
         if labels is None:
