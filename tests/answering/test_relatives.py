@@ -145,17 +145,6 @@ def test_what_is_unknown_may_be_known_above(seed):
     np.testing.assert_array_equal(none.deepest, np.where(unknown | alone, 0, EVERY_LEVEL))
 
 
-def test_an_answer_depends_on_its_object_alone():
-    it = made_up(1, needed=np.array([2.0, 5.0]))
-    whole, _ = answered(it)
-    for i in range(0, 60, 7):
-        one, _ = answered(it, [i])
-        for name in Answers.__dataclass_fields__:
-            np.testing.assert_array_equal(getattr(one, name), getattr(whole, name)[[i]])
-    nobody, _ = answered(it, slice(0, 0))
-    assert nobody.reason.shape == (0,)
-
-
 def test_what_is_not_asked_for_is_not_told():
     it = made_up(2, null=None, strangeness=None, sure_threshold=None)
     found, table = answered(it)

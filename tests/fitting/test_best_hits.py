@@ -301,16 +301,6 @@ def test_all_recipes_share_one_look_at_the_columns(asking, monkeypatch):
         assert looked == list(range(len(table)))
 
 
-def test_no_hit_takes_an_alignment(asking):
-    run, classifier = asking.run, asking.classifier
-    asked = run.pair_scores(asking.scheme, "auto", 1)
-    tested = FoldRecords(run, asking.landmarks, FOLD, classifier, asked)
-    tested.curve()
-    before = asked.aligned
-    tested.hits.table()
-    assert asked.aligned == before > 0
-
-
 def test_a_cascade_without_levels_asks_nobody(asking):
     cascade = replace(
         asking.classifier.cascade,

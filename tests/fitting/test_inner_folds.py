@@ -41,12 +41,6 @@ from kreinflow.learners import registry
 from kreinflow.learners.learner import Problem
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_inner_folds_measure_all_records_landmarks_too(kind):
-    *_, inner, _ = fitted(kind, "nearest")
-    assert set(inner) == {0, 1, 2}
-
-
 def all_landmarks(kind):
     """The problem with every training record a landmark, and inner folds that measure them all."""
     landmarks, part, full = problem(kind)

@@ -151,15 +151,9 @@ class Hits:
     def _asked(self) -> tuple[NDArray[np.bool_], IntArray]:
         """Return for whom anyone was asked, and how many training records but the columns."""
         n, rows = len(self._searched.rows), len(self._searched.ranks)
-        asked, fresh = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
-        keys = np.concatenate([np.empty(0, np.int64), *self._pairs])
+        keys = np.unique(np.concatenate([np.empty(0, np.int64), *self._pairs]))
         self._pairs = [keys]  # the parts need not stay in memory beside the whole
-        keys.sort()
-        of_column = np.zeros(rows, dtype=bool)
-        of_column[self._searched.columns.rows] = True
-        for start in range(0, len(keys), _TOGETHER):
-            own = keys[start : start + _TOGETHER]
-            own = own[np.diff(own, prepend=keys[start - 1] if start else -1) > 0]
-            asked[own // rows] = True
-            fresh += np.bincount(own[~of_column[own % rows]] // rows, minlength=n)
+        place, row = np.divmod(keys, rows)
+        asked = np.bincount(place, minlength=n) > 0
+        fresh = np.bincount(place[~np.isin(row, self._searched.columns.rows)], minlength=n)
         return asked, fresh

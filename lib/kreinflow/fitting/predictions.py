@@ -43,7 +43,7 @@ class FoldRecords:
     classifier: LandmarkClassifier
     cache: ScoreCache | None = None
 
-    @property
+    @cached_property
     def records(self) -> IntArray:
         """The numbers of the records."""
         return np.flatnonzero(self.run.partition.testing(self.fold))

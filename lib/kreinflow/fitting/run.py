@@ -79,15 +79,11 @@ class Run:
             scores=columns,
             self_scores=self.self_scores,
             lengths=self.dataset.lengths.astype(np.float64),
-            rows=self.alike(rows),
+            rows=self.dataset.first_identical[rows],  # two classes may hold the same object
             classes=np.array([codes[label] for label in table["class"]], dtype=np.int64),
             kind=self.dataset.kind,
             reverse=reverse_scores(self.dataset, rows),
         )
-
-    def alike(self, rows: IntArray) -> IntArray:
-        """Return the first row with the object of each row: two classes may hold the same one."""
-        return self.dataset.first_identical[rows]
 
     @cached_property
     def _group_names(self) -> NDArray[np.str_]:
@@ -175,7 +171,7 @@ class Run:
     def _part(self, mask: NDArray[np.bool_]) -> TrainingPart:
         memberships = self.dataset.memberships
         return TrainingPart(
-            rows=self.alike(self.dataset.rows[mask]),
+            rows=self.dataset.first_identical[self.dataset.rows[mask]],
             labels=self.dataset.labels[mask],
             groups=self._group_names[mask],
             classes=self.dataset.classes,
