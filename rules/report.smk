@@ -4,7 +4,7 @@
 #        report.html, report.txt, config.yaml (complete: `kreinflow report` reads it),
 #        ro-crate-metadata.json, workflow.smk (the Snakefile, which the crate names)
 
-from kreinflow.report.captions import FIGURES
+from kreinflow.report.texts import FIGURES
 
 
 rule map_landmarks:

@@ -17,10 +17,10 @@ from kreinflow.evaluation.unknown import (
     UNKNOWN_CURVE_COLUMNS,
 )
 from kreinflow.fitting.recipe_choice import packed
-from kreinflow.report.captions import CAPTIONS, FIGURES
 from kreinflow.report.figures.dataset import draw
 from kreinflow.report.page import render_report
 from kreinflow.report.reading import CURVE_COLUMNS, DatasetResults
+from kreinflow.report.texts import CAPTIONS, FIGURES
 from kreinflow.report.times import COLUMNS
 
 SELECTORS = {"meb": "meb", "kmeans": "kmeans++", "uniform": "uniform"}

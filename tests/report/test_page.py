@@ -9,9 +9,9 @@ import pytest
 
 from kreinflow.config.query_costs import million_hours, query_seconds
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.report.captions import CAPTIONS, FIGURES
 from kreinflow.report.page import render_report
 from kreinflow.report.tables import best_recipe
+from kreinflow.report.texts import CAPTIONS, FIGURES
 from report.made_up import (
     FINAL_CASCADE,
     RECIPES,

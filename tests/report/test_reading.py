@@ -13,7 +13,6 @@ from kreinflow.files.atomic import write_text
 from kreinflow.files.json_files import write_json
 from kreinflow.files.tables import write_table
 from kreinflow.fitting.factor_file import FACTOR_COLUMNS
-from kreinflow.report.captions import CAPTIONS, FIGURES
 from kreinflow.report.reading import (
     _TEXT,
     CURVE_COLUMNS,
@@ -23,6 +22,7 @@ from kreinflow.report.reading import (
     read_curves,
     read_folds,
 )
+from kreinflow.report.texts import CAPTIONS, FIGURES
 from report.made_up import (
     LEVELS_ASKED,
     config,

@@ -10,10 +10,10 @@ import pytest
 from kreinflow.base.errors import InputError
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report import sections
-from kreinflow.report.captions import CAPTIONS, SEVERAL_CAPTIONS
 from kreinflow.report.figures import figure_svg, probabilities
 from kreinflow.report.page import render_report
 from kreinflow.report.reading import DatasetResults
+from kreinflow.report.texts import CAPTIONS, SEVERAL_CAPTIONS
 from report.made_up import Page, config, dataset_report, figures_of, report_page, settings
 from report.test_reading import write_results
 

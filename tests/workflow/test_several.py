@@ -11,7 +11,7 @@ from sklearn import metrics as sklearn_metrics
 from kreinflow.classify.model_file import Model
 from kreinflow.commands.main import main
 from kreinflow.evaluation.tables import SEVERAL_COLUMNS
-from kreinflow.report.captions import CAPTIONS, SEVERAL_CAPTIONS
+from kreinflow.report.texts import CAPTIONS, SEVERAL_CAPTIONS
 from workflow.conftest import ROOT, Workflow, read
 
 FAMILIES = ("C1-set", "CSD", "Copper-bind", "HMG_box")

@@ -21,6 +21,7 @@ from kreinflow.config.plan import UNLABELLED, DatasetPlan
 from kreinflow.files.provenance import file_sha256, utc
 from kreinflow.report.names import CONFIG, PAGE, TEXT, WORKFLOW
 from kreinflow.report.reading import DatasetResults
+from kreinflow.report.texts import TEXTS
 
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
@@ -36,40 +37,7 @@ PAGES = {
 }
 """What is made of all data sets."""
 
-PRODUCTS = {
-    "dataset": {
-        "dataset/records.tsv": "the records, their classes and distinct rows",
-        "dataset/summary.json": "what was read, dropped and kept, and the checksums of the input",
-    },
-    "folds": {"folds.tsv": "the outer fold of each record"},
-    "evaluation": {
-        "evaluation/predictions.tsv.gz": "predictions for the records of the outer folds",
-        "evaluation/metrics.tsv": "how good each recipe is on each outer fold",
-        "evaluation/summary.tsv": "how good each recipe is: mean and standard deviation",
-        "evaluation/comparison.tsv": "tests of the differences between recipes",
-        "evaluation/per_class.tsv": "how good each recipe is on each class",
-        "evaluation/confusion.tsv": "which classes each recipe takes for which others",
-        "evaluation/accepted.tsv": "what each recipe accepts, and how much of it is wrong",
-        "evaluation/best_hit.tsv": "each recipe beside the best hit alone",
-        "evaluation/calibration.tsv": "how often predictions of a given probability are right",
-        "evaluation/coverage.tsv": "how often sets of labels hold the true one",
-        "evaluation/models.tsv": "the models of the outer folds and of all data",
-    },
-    "levels": {
-        "evaluation/levels.tsv": "how good each recipe is at each level of the labels",
-        "evaluation/hierarchy.tsv": "hierarchical precision and recall of each recipe",
-    },
-    "unknown": {
-        "unknown/summary.tsv": "how many records of classes held out are rejected",
-        "unknown/predictions.tsv.gz": "predictions for the records of classes held out",
-    },
-    "final_model": {
-        "model.safetensors": "the final model",
-        "model.learned.safetensors": "what it was learned from, for `kreinflow update`",
-    },
-    "map": {"map.tsv": "the landmark map: its points"},
-    "times": {"times.tsv": "what each job took, where it ran, and with which versions"},
-}
+PRODUCTS: dict[str, dict[str, str]] = TEXTS["products"]
 """What a crate names of the results of a data set, by the stage that makes it."""
 
 CLASSIFIED = "what the final model says of new objects"

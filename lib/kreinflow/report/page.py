@@ -13,7 +13,6 @@ from kreinflow.files.atomic import write_bytes
 from kreinflow.files.provenance import package_versions
 from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
 from kreinflow.report import recipes, sections, words
-from kreinflow.report.captions import CAPTIONS, SEVERAL_CAPTIONS
 from kreinflow.report.cascades import pairs_asked
 from kreinflow.report.crate import render_crate
 from kreinflow.report.html import drawing, image, page_environment
@@ -36,6 +35,7 @@ from kreinflow.report.tables import (
     numbers,
     shares,
 )
+from kreinflow.report.texts import CAPTIONS, SEVERAL_CAPTIONS
 from kreinflow.report.warnings import broken_promises, warnings_of
 
 

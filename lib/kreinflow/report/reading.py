@@ -26,9 +26,9 @@ from kreinflow.fitting.cascade_curve import CURVE_COLUMNS
 from kreinflow.fitting.factor_file import FACTOR_COLUMNS, SPECTRUM_COLUMNS
 from kreinflow.fitting.recipe_choice import FIGURES_COLUMNS, TEXT_COLUMNS
 from kreinflow.learners.registry import factored
-from kreinflow.report.captions import CAPTIONS, FIGURES
 from kreinflow.report.cascades import EVERYTHING, FIRST, costs_of
 from kreinflow.report.tables import measured, measured_recipe, numbers, of_recipe
+from kreinflow.report.texts import CAPTIONS, FIGURES
 from kreinflow.report.times import COLUMNS, MACHINE
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import ALL, fold_name, fold_numbers

@@ -18,6 +18,7 @@ from kreinflow.report.tables import (
     percent,
     short_percent,
 )
+from kreinflow.report.texts import TEXTS
 from kreinflow.sequences.collapse import SMALL
 from kreinflow.sequences.labels import differ_in_case
 from kreinflow.sequences.strands import strand_advice
@@ -25,65 +26,7 @@ from kreinflow.sequences.strands import strand_advice
 LARGEST_MISFIT = 0.5
 SMALL_CLASS = 10
 
-_GIVEN = (
-    "The landmarks of {names} were given, not chosen in the training part of each fold. If they "
-    "were chosen with a look at records that are tested here, as those of an earlier run on these "
-    "data were, the figures of this model are optimistic. Quote those of a recipe with another "
-    "selector, or test on records that are new since then."
-)
-_MISFIT = (
-    "The factor reproduces the self-scores badly (misfit up to {worst:.2f}, above {limit}), in "
-    "{places}: the landmarks describe too little of the kernel. Take more landmarks, or another "
-    "transform; do not trust the spectrum."
-)
-_NOT_CONVERGED = (
-    "Training stopped before it converged, in {places}. Raise max_iter of the learner, or keep "
-    "fewer eigenvalues (rank): tiny ones carry noise and slow it down."
-)
-_UNLEARNED = (
-    "Nothing was learned of some classes ({names}), in {places}: no basis function is left, or "
-    "the class has no landmark, so it is predicted only where the decisions of all other classes "
-    "are lower. Look at the recall of these classes. For Ny-PCVM and Ny-EPCVM try the correction "
-    "flip: without it they cannot tell classes that differ along negative eigenvalues. Or take "
-    "another learner or selector, or collect more records of these classes."
-)
-_SINGULAR = (
-    "The covariance of Ny-iKFD is singular, in {places}, so a pseudo-inverse took the place of the "
-    "inverse. The decision may then follow the labels of single records and be wrong for new ones. "
-    "Give the learner a ridge, or keep fewer eigenvalues (rank)."
-)
-_TORN_GROUPS = (
-    "The training part has too few groups for inner folds to hold out whole ones, in {places}, so "
-    "they hold out single records: the choice of the recipe, the probabilities and the threshold "
-    "rest on records whose relatives were learned from, and are too confident for new groups. Use "
-    "smaller groups, or more data."
-)
-_NOT_PROMISED = "In {places}, {unkept}."
-_LOST_MORE = (
-    "The cascade lost {found:.2f} points of accuracy on the outer folds against asking all records "
-    "of its levels, and {stated:g} were stated (by more than chance: a one-sided exact test, p < "
-    "{level:g}). Its threshold was found on inner folds. State a smaller loss, or use more records."
-)
-_BROKEN = (
-    "What is promised of sets of labels and of errors did not hold on the outer folds: {broken}. "
-    "Do not act on either with this model. See Sets and errors."
-)
-_NOT_REACHED = (
-    "The enclosing ball did not come to cover all members of {names}, in {places}: these classes "
-    "may lack landmarks. Raise epsilon of the selector, or use more candidates."
-)
-_LEFT_OUT = (
-    "{records} of classes that are smaller than min_class_size (such as {names}) were left out: "
-    "the model never answers these classes. Give more records of them."
-)
-_SMALL_CLASSES = (
-    "Some classes have fewer than {limit} records: {names}. Their own figures rest on few cases. "
-    "Collect more of them, or leave them out by min_class_size."
-)
-_DIFFER_IN_CASE = (
-    "Classes differ in upper and lower case only: {names}. If they are the same, correct the "
-    "labels: a classifier that must tell them apart learns nothing of use."
-)
+_TEXTS: dict[str, str] = TEXTS["warnings"]
 
 
 def warnings_of(data: DatasetResults) -> list[str]:
@@ -93,7 +36,7 @@ def warnings_of(data: DatasetResults) -> list[str]:
     """
     found = [*_of_fits(data), _of_cascade(data)]
     if broken := broken_promises(data):
-        found.append(_BROKEN.format(broken="; ".join(broken)))
+        found.append(_TEXTS["broken"].format(broken="; ".join(broken)))
     found += _of_classes(data.statistics)
     return [text for text in found if text]
 
@@ -107,17 +50,17 @@ def _of_fits(data: DatasetResults) -> list[str]:
     nothing = RejectRule(*map(config.get, keys)).unkept(NOTHING_ACCEPTED) or ""
     unkept = bool(nothing) & (numbers(models["reject_threshold"]) >= NOTHING_ACCEPTED)
     trouble = (
-        (landmarks, landmarks["selector"].isin(given), "selector", _GIVEN),
-        (factors, misfit > LARGEST_MISFIT, None, _MISFIT),
-        (models, ~flags(models["converged"]), None, _NOT_CONVERGED),
-        (models, numbers(models["unlearned_classes"]) > 0, "unlearned_names", _UNLEARNED),
-        (models, numbers(models["singular_classes"]) > 0, None, _SINGULAR),
-        (models, ~flags(models["groups_held_out"]), None, _TORN_GROUPS),
-        (models, unkept, None, _NOT_PROMISED),
-        (landmarks, ~flags(landmarks["reached"]), "class", _NOT_REACHED),
+        (landmarks, landmarks["selector"].isin(given), "selector", "given"),
+        (factors, misfit > LARGEST_MISFIT, None, "misfit"),
+        (models, ~flags(models["converged"]), None, "not_converged"),
+        (models, numbers(models["unlearned_classes"]) > 0, "unlearned_names", "unlearned"),
+        (models, numbers(models["singular_classes"]) > 0, None, "singular"),
+        (models, ~flags(models["groups_held_out"]), None, "torn_groups"),
+        (models, unkept, None, "not_promised"),
+        (landmarks, ~flags(landmarks["reached"]), "class", "not_reached"),
     )
     return [
-        text.format(
+        _TEXTS[text].format(
             names=_names(table.loc[bad, column], "; ") if column else "",
             places=_places(table[bad], data.final_recipe),
             worst=max(misfit[misfit > LARGEST_MISFIT], default=0.0),
@@ -138,7 +81,7 @@ def _of_cascade(data: DatasetResults) -> str:
     lost = broken_loss(curve, float(stated), data.statistics["distinct"])
     if lost is None:
         return ""
-    return _LOST_MORE.format(found=100 * lost, stated=100 * float(stated), level=LEVEL)
+    return _TEXTS["lost_more"].format(found=100 * lost, stated=100 * float(stated), level=LEVEL)
 
 
 def broken_promises(data: DatasetResults) -> list[str]:
@@ -166,13 +109,15 @@ def _of_classes(statistics: Mapping[str, Any]) -> list[str]:
     sizes, found = statistics["class_sizes"], []
     if left_out := statistics.get("dropped", {}).get(SMALL):
         names = ", ".join(left_out["examples"][:3])
-        found.append(_LEFT_OUT.format(records=plural(left_out["count"], "record"), names=names))
+        found.append(
+            _TEXTS["left_out"].format(records=plural(left_out["count"], "record"), names=names)
+        )
     if small := sorted((size, name) for name, size in sizes.items() if size < SMALL_CLASS):
         names = _names(f"{name} ({size})" for size, name in small)
-        found.append(_SMALL_CLASSES.format(limit=SMALL_CLASS, names=names))
+        found.append(_TEXTS["small_classes"].format(limit=SMALL_CLASS, names=names))
     if alike := differ_in_case(sizes):
         names = _names(f"{first} and {second}" for first, second in alike)
-        found.append(_DIFFER_IN_CASE.format(names=names))
+        found.append(_TEXTS["differ_in_case"].format(names=names))
     return [*found, strand_advice(statistics.get("other_strand"))]
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report import figures as f
-from kreinflow.report.captions import CAPTIONS, FIGURES
 from kreinflow.report.figures.dataset import DRAWN
 from kreinflow.report.tables import measured_recipe
+from kreinflow.report.texts import CAPTIONS, FIGURES
 from report.made_up import RECIPES, figures_of, run_tables
 
 

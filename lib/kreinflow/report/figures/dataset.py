@@ -25,7 +25,7 @@ DRAWN: Mapping[str, Callable[[DatasetResults], Figure]] = {
 
 
 def draw(results: DatasetResults, name: str) -> str:
-    """Return the text of the SVG of a figure of :data:`kreinflow.report.captions.CAPTIONS`.
+    """Return the text of the SVG of a figure of :data:`kreinflow.report.texts.CAPTIONS`.
 
     All but those that compare recipes are of the final model, and of its figures on outer folds.
     """

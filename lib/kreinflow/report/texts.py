@@ -1,0 +1,20 @@
+"""Longer texts of the report, from ``texts.yaml``; and the figures that it has."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+TEXTS: dict[str, Any] = yaml.safe_load(
+    (Path(__file__).parent / "texts.yaml").read_text(encoding="utf-8")
+)
+"""Captions of figures, those where records may have several labels, and warnings."""
+
+CAPTIONS: dict[str, str] = TEXTS["captions"]
+"""Figures of a data set, by the names of their files, and what each of them shows."""
+
+SEVERAL_CAPTIONS = CAPTIONS | TEXTS["several"]
+"""The same where records may have several labels."""
+
+FIGURES = tuple(name for name in CAPTIONS if name not in ("unknown", "levels"))
+"""Figures that all data sets have."""
