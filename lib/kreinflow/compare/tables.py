@@ -7,7 +7,7 @@ import pandas as pd
 
 from kreinflow.compare.competitor import FIGURES, FOLD_COLUMNS
 from kreinflow.compare.methods import METHODS, OURS
-from kreinflow.evaluation.comparison import corrected_t_test, holm, paired_differences
+from kreinflow.evaluation.comparison import differences_from
 from kreinflow.evaluation.inner_choice import chosen_recipes
 
 AGAINST_OURS = (
@@ -98,23 +98,10 @@ def _against_ours(
     if OURS not in wide or wide[OURS].isna().any():
         return {}
     tested = folds[folds["method"] == OURS].set_index(["repeat", "fold"])["records"]
-    n_test = tested.loc[wide.index].to_numpy(np.float64)
     others = [str(m) for m in wide.columns if m != OURS and not wide[m].isna().any()]
-    differences = [(wide[method] - wide[OURS]).to_numpy(np.float64) for method in others]
-    n_train = len(groups) - n_test
-    p_folds = holm(np.array([corrected_t_test(d, n_train, n_test)[1] for d in differences]))
     named = predictions.rename(columns={"method": "recipe"})
-    paired = paired_differences(named, groups, OURS, others)
-    p_records = holm(np.array([found.p for found in paired]))
-    return {
-        method: [
-            float(differences[i].mean()),
-            float(p_folds[i]),
-            *paired[i][:3],
-            float(p_records[i]),
-        ]
-        for i, method in enumerate(others)
-    }
+    found = differences_from(OURS, others, wide, tested.loc[wide.index], named, groups)
+    return {str(row[0]): list(row[1:]) for row in found[list(AGAINST_OURS)].itertuples()}
 
 
 def budget_table(

@@ -44,12 +44,6 @@ def corrected_t_test(
     The training sets of folds overlap, so the plain 1/J is too small. n_test/n_train is the mean
     of the folds' ratios.
 
-    Parameters
-    ----------
-    differences : ndarray of shape (J,)
-    n_train, n_test : ndarray of shape (J,)
-        Records trained on and tested in each fold.
-
     Returns
     -------
     t, p : float
@@ -169,22 +163,9 @@ def differences_from(
 ) -> pd.DataFrame:
     """Return how recipes that were measured on the same folds differ from one of them.
 
-    Parameters
-    ----------
-    best : str
-        The one.
-    others : sequence of str
-    accuracies : DataFrame
-        By repeat and fold (rows) and recipe (columns).
-    records : Series
-        How many are tested in each of these folds.
-    predictions, groups
-        See :func:`compare_recipes`.
-
-    Returns
-    -------
-    DataFrame
-        Columns of :data:`COMPARISON_COLUMNS` from ``difference`` to ``p_records_holm``, by recipe.
+    ``accuracies`` are by repeat and fold (rows) and recipe (columns), ``records`` how many are
+    tested in each of these folds. Returned are the columns of :data:`COMPARISON_COLUMNS` from
+    ``difference`` to ``p_records_holm``, by recipe.
 
     Raises
     ------
@@ -221,15 +202,6 @@ def paired_differences(
     predictions: pd.DataFrame, groups: "pd.Series[int]", best: str, tested: list[str]
 ) -> list[PairedDifference]:
     """Return how some recipes differ from the best one on the records of all folds.
-
-    Parameters
-    ----------
-    predictions : DataFrame
-        With recipe, repeat, id, true, predicted. All of these recipes have predicted the same.
-    groups : Series
-        See :func:`compare_recipes`.
-    best : str
-    tested : list of str
 
     Raises
     ------

@@ -57,13 +57,7 @@ class _Part:
 def level_tables(predictions: pd.DataFrame, settings: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     """Return all tables of this module, by the names of their files.
 
-    Without predictions they have no rows.
-
-    Parameters
-    ----------
-    predictions : DataFrame
-    settings : mapping
-        The part ``levels`` of the data set.
+    ``settings`` are the part ``levels`` of the data set. Without predictions there are no rows.
 
     Raises
     ------

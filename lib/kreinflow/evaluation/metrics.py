@@ -58,13 +58,7 @@ REJECT_POINTS = 100
 
 
 def class_names(predictions: pd.DataFrame) -> tuple[str, ...]:
-    """Return the classes that a predictions table has probabilities for, in their order.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, or there are no rows.
-    """
+    """Return the classes that a predictions table has probabilities for, in their order."""
     missing = [name for name in PREDICTION_COLUMNS if name not in predictions.columns]
     if missing:
         raise InputError(
@@ -122,13 +116,7 @@ class Part(ABC):
     @classmethod
     @abstractmethod
     def checked(cls, predictions: pd.DataFrame) -> tuple[str, ...]:
-        """Return the :func:`class_names` of a table whose records are of this kind.
-
-        Raises
-        ------
-        InputError
-            If they are not, or if a label has no column of probabilities.
-        """
+        """Return the :func:`class_names` of a table, or refuse one of another kind."""
 
     @abstractmethod
     def measures(self) -> tuple[float, ...]:
@@ -287,13 +275,6 @@ def summary(metrics: pd.DataFrame, predictions: pd.DataFrame, kind: Kind) -> pd.
     The calibration error is the exception: see :func:`calibration_errors`.
 
     Columns :func:`summary_columns`. With a single fold the standard deviations are NaN.
-
-    Parameters
-    ----------
-    metrics : DataFrame
-        From :func:`fold_metrics` of these predictions.
-    predictions : DataFrame
-    kind : type
     """
     rows = [
         {"recipe": recipe, "folds": len(table), "records": int(table["records"].sum())}

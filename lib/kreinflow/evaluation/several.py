@@ -167,15 +167,7 @@ def average_precision(probabilities: FloatArray, true: NDArray[np.bool_]) -> flo
     :math:`P_k` the share of true ones among all with at least t_k. A ranking by chance has the
     share of true ones in expectation, or little more where there are few.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n,)
-    true : ndarray of shape (n,), bool
-
-    Returns
-    -------
-    float
-        From 0 to 1; NaN if none is true.
+    It is NaN if none is true.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Results of a data set, as the page and the figures read them."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -168,7 +168,9 @@ class DatasetResults:
         """Return the files of models: the folder may hold more folds than the run."""
         keys = models[["selector", "repeat", "fold"]].drop_duplicates()
         return [
-            self.folder / stage / selector / f"{_fold(repeat, fold)}.{ending}"
+            self.folder / stage / selector / f"{fold_name(repeat, fold)}.{ending}"
+            if repeat >= 0
+            else self.folder / stage / selector / f"{ALL}.{ending}"
             for selector, repeat, fold in keys.itertuples(index=False)
         ]
 
@@ -246,16 +248,10 @@ class DatasetResults:
         table = read_table(self.folder / "classified" / "unlabelled.tsv", text, text)
         table["rejected"] = table["reject"] == "yes"
         table["landmark_score"] = pd.to_numeric(table["landmark_score"], errors="coerce")
-        counted = table.groupby("label").agg(
-            records=("reject", "size"),
-            rejected=("rejected", "sum"),
-            landmark_score=("landmark_score", "median"),
-        )
-        return (
-            counted.rename_axis("class")
-            .reset_index()
-            .sort_values(["records", "class"], ascending=[False, True], kind="stable")
-        )
+        sums = {"records": ("reject", "size"), "rejected": ("rejected", "sum")}
+        sums["landmark_score"] = ("landmark_score", "median")
+        counted = table.groupby("label").agg(**sums).rename_axis("class").reset_index()
+        return counted.sort_values(["records", "class"], ascending=[False, True], kind="stable")
 
     @cached_property
     def _classifier(self) -> Any:
@@ -303,7 +299,7 @@ class DatasetResults:
 
     @cached_property
     def recipe(self) -> Any:
-        """The recipe of the final model, as the config has it."""
+        """The recipe of the final model."""
         return next(r for r in self.config["recipes"] if r["name"] == self.final_recipe)
 
     @cached_property
@@ -399,18 +395,12 @@ class Threshold:
         self.probability = 2 * own if self.hits else own
 
 
-def _fold(repeat: float, fold: float) -> str:
-    return ALL if repeat < 0 else fold_name(int(repeat), int(fold))
-
-
 def _with_recipe(table: pd.DataFrame, own: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Return the rows of a table that share these columns with a model, and its recipe."""
-    text: Callable[[pd.DataFrame], list[tuple[str, ...]]] = lambda t: list(  # noqa: E731
-        t[keys].astype(str).itertuples(index=False, name=None)
-    )
-    recipes = dict(zip(text(own), own["recipe"].astype(str), strict=True))
-    found = table.assign(recipe=pd.Series(map(recipes.get, text(table)), table.index, dtype=object))
-    return found[found["recipe"].notna()]
+    ours, all_of_it = (t[keys].astype(str).itertuples(index=False, name=None) for t in (own, table))
+    recipes = dict(zip(ours, own["recipe"].astype(str), strict=True))
+    found = pd.Series(map(recipes.get, all_of_it), table.index, dtype=object)
+    return table.assign(recipe=found)[found.notna()]
 
 
 def read_folds(paths: Paths, columns: Sequence[str]) -> pd.DataFrame:
