@@ -9,7 +9,7 @@ from kreinflow.papers.experiments import load_experiments
 
 EXPERIMENTS = load_experiments()
 PAPER = f"{RESULTS}/paper"
-# What takes hours is part of the target once somebody has asked for it.
+# What takes hours is part of the target once its file has been asked for.
 IN_TARGET = [
     name
     for name, experiment in EXPERIMENTS.items()

@@ -89,39 +89,29 @@ def test_on_the_eigen_factor_it_is_the_dense_form_of_the_paper(plus, minus):
     assert abs((K @ alpha + b - target).sum()) < 1e-11 * scale  # the intercept is free
 
 
-def test_by_the_signature_has_two_meanings():
-    """The eigen factor knows no landmarks where K~ = K; the landmark factor does."""
+def test_equal_penalties_are_ridge_regression_on_the_flipped_kernel_or_landmark_matrix():
+    """On the factor of the eigenpairs flip K~, on that of the landmarks flip W: another kernel."""
     K, K_new, y = indefinite_kernel(60, seed=1)
-    sets = np.arange(0, 60, 4), np.arange(1, 60, 3)
-    decisions, flipped = {}, {}
-    for basis, correction in (("eigen", "none"), ("landmark", "landmark_basis")):
-        for i, landmarks in enumerate(sets):
-            embedding = embedding_of(K, correction, landmarks)
-            Z, signs = embedding.transform(K[:, landmarks]), embedding.signs
-            np.testing.assert_allclose((Z * signs) @ Z.T, K, atol=1e-9)
-            for plus, minus, kept in ((0.02, 3.0, decisions), (0.1, 0.1, flipped)):
-                decision = at_absolute_penalties(Z, signs, y, plus, minus)
-                kept[basis, i] = decision.decide(embedding.transform(K_new[:, landmarks]))[:, 1]
-    np.testing.assert_allclose(decisions["eigen", 0], decisions["eigen", 1], atol=1e-9)
-    assert np.abs(decisions["landmark", 0] - decisions["landmark", 1]).max() > 0.1
-
-    # With equal penalties: ridge regression on flip K~, or with flip W, which is another kernel.
+    landmarks, target = np.arange(0, 60, 4), np.where(y == 1, 1.0, -1.0)
     D, U = np.linalg.eigh(K)
-    target = np.where(y == 1, 1.0, -1.0)
-    flips = {("eigen", i): ((U * np.abs(D)) @ U.T, K_new @ (U * np.sign(D)) @ U.T) for i in (0, 1)}
-    for i, landmarks in enumerate(sets):
-        values, vectors = np.linalg.eigh(K[np.ix_(landmarks, landmarks)])
-        kept = np.abs(values) > 1e-9 * np.abs(values).max()
-        inverse = (vectors[:, kept] / np.abs(values[kept])) @ vectors[:, kept].T
-        columns = inverse @ K[landmarks]
-        flips["landmark", i] = K[:, landmarks] @ columns, K_new[:, landmarks] @ columns
-    for key, (kernel, new) in flips.items():
+    flips = {"none": ((U * np.abs(D)) @ U.T, K_new @ (U * np.sign(D)) @ U.T)}
+    values, vectors = np.linalg.eigh(K[np.ix_(landmarks, landmarks)])
+    kept = np.abs(values) > 1e-9 * np.abs(values).max()
+    columns = (vectors[:, kept] / np.abs(values[kept])) @ vectors[:, kept].T @ K[landmarks]
+    flips["landmark_basis"] = K[:, landmarks] @ columns, K_new[:, landmarks] @ columns
+    found = []
+    for correction, (kernel, new) in flips.items():
+        embedding = embedding_of(K, correction, landmarks)
+        Z, signs = embedding.transform(K[:, landmarks]), embedding.signs
+        np.testing.assert_allclose((Z * signs) @ Z.T, K, atol=1e-9)
+        decision = at_absolute_penalties(Z, signs, y, 0.1, 0.1)
+        found.append(decision.decide(embedding.transform(K_new[:, landmarks]))[:, 1])
         centre = np.eye(60) - 1 / 60
         matrix = centre @ kernel @ centre + 60 * 0.1 * np.eye(60)
         alpha = centre @ np.linalg.solve(matrix, centre @ target)
         expected = (new - kernel.mean(axis=0)) @ alpha + target.mean()
-        np.testing.assert_allclose(flipped[key], expected, atol=1e-9)
-    assert np.abs(flipped["eigen", 0] - flipped["landmark", 0]).max() > 0.01
+        np.testing.assert_allclose(found[-1], expected, atol=1e-9)
+    assert np.abs(found[0] - found[1]).max() > 0.01
 
 
 # --- the constraint of variance -----------------------------------------------------------------

@@ -78,14 +78,14 @@ class DissimilaritySpaceLearner(SupportVectorLearner):
                 fits.append(solution.fitted(plane, len(y)))
             return fits
         for solution in core_vector_path(_ELMRows(X), y, n_classes, penalties, EPSILON):
-            support, coefficients = _joined(solution.expansions)
+            support, coefficients = _side_by_side(solution.expansions)
             coefficients, intercept = with_mirror(coefficients, coefficients.sum(axis=0), n_classes)
             decision = ELMDecision(centre, deviation, X[support], coefficients, intercept)
             fits.append(solution.fitted(decision, len(y)))
         return fits
 
 
-def _joined(expansions: Sequence[Expansion]) -> tuple[NDArray[np.intp], FloatArray]:
+def _side_by_side(expansions: Sequence[Expansion]) -> tuple[NDArray[np.intp], FloatArray]:
     """Return the rows of all expansions, and the coefficients of each as a column."""
     rows = np.unique(np.concatenate([expansion.rows for expansion in expansions]))
     coefficients = np.zeros((len(rows), len(expansions)))
@@ -103,7 +103,7 @@ class _ELMRows(RowKernel):
         self.limit = _ELM_CORE
 
     def values(self, expansions: Sequence[Expansion]) -> FloatArray:
-        rows, coefficients = _joined(expansions)
+        rows, coefficients = _side_by_side(expansions)
         values = elm_expansion(self.X, self.X[rows], coefficients)
         values += coefficients.sum(axis=0)
         return values

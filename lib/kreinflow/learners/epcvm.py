@@ -209,7 +209,7 @@ class _Point:
 
     @classmethod
     def mode(cls, psi: FloatArray, y: FloatArray, alpha: FloatArray, start: FloatArray) -> "_Point":
-        """Return the mode, by Newton steps that are halved until they climb."""
+        """Return the mode, by Newton steps that are halved until the posterior rises."""
         point, height = cls.at(psi, y, alpha, start), _objective(psi, y, alpha, start)
         for _ in range(_NEWTON_STEPS):
             step, _ = scipy.linalg.lapack.dpotrs(point.triangle, point.gradient, lower=1)

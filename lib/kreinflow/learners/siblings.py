@@ -111,14 +111,14 @@ class SiblingsLearner(Learner):
         if len(refusals) == len(found):
             raise refusals[0]
         fits = [
-            self._joined(problem, [None if own is None else own[i] for own in found])
+            self._one_fit(problem, [None if own is None else own[i] for own in found])
             for i in range(len(choices))
         ]
         if not all(fit.converged for fit in fits):
             warn_unconverged(f"{self.learner.method}: not all nodes of the tree have converged.")
         return fits
 
-    def _joined(self, problem: Problem, fits: Sequence[Fitted | None]) -> Fitted:
+    def _one_fit(self, problem: Problem, fits: Sequence[Fitted | None]) -> Fitted:
         """Return one fit from those of all forks; None is one of which nothing was learned."""
         learned = [fit for fit in fits if fit is not None]
         some = learned[0].decision
