@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
@@ -33,12 +34,12 @@ class RecordVectors:
         return int(self.values.shape[1])
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {id: place for place, id in enumerate(self.ids)}
+    def _index(self) -> "pd.Index[str]":
+        return pd.Index(self.ids)
 
     def places(self, ids: Sequence[str]) -> IntArray:
         """Return the row of each id in the table, -1 where it has none."""
-        return np.array([self._places.get(id, -1) for id in ids], dtype=np.int64)
+        return self._index.get_indexer(pd.Index([*ids]))
 
 
 def check_vectors_file(path: Path) -> None:
@@ -97,31 +98,21 @@ def with_vectors(dataset: Dataset, path: Path) -> Dataset:
     """
     read = read_record_vectors(path)
     places = read.places(dataset.ids)
-    missing = [id for id, place in zip(dataset.ids, places.tolist(), strict=True) if place < 0]
+    missing = [dataset.ids[record] for record in np.flatnonzero(places < 0)]
     if missing:
         raise InputError(
             f"{path}: has no vector for {len(missing)} of the {plural(len(places), 'record')}: "
             f"{abridged(missing)}. Add them, or remove the records."
         )
     _, first = np.unique(dataset.rows, return_index=True)
-    shared = places[
-        first[dataset.first_identical]
-    ]  # of each row: identical ones are trained as one
+    shared = places[first[dataset.first_identical]]  # identical rows are trained as one
     vectors = read.values[shared]
     others = np.flatnonzero(places != shared[dataset.rows])
-    differ = [
-        record
-        for record in others.tolist()
-        if not np.array_equal(read.values[places[record]], vectors[dataset.rows[record]])
-    ]
-    statistics = dataset.statistics | {
-        "vectors": {
-            "columns": read.width,
-            "differ": examples([dataset.ids[record] for record in differ]),
-        },
-        "files": dataset.statistics.get("files", {}) | {path.name: file_sha256(path)},
-    }
-    return replace(dataset, vectors=vectors, statistics=statistics)
+    same = (read.values[places[others]] == vectors[dataset.rows[others]]).all(axis=1)
+    differ = examples([dataset.ids[record] for record in others[~same]])
+    files = dataset.statistics.get("files", {}) | {path.name: file_sha256(path)}
+    found = dataset.with_statistics(vectors={"columns": read.width, "differ": differ}, files=files)
+    return replace(found, vectors=vectors)
 
 
 def shared_vectors(dataset: Dataset) -> str:

@@ -38,36 +38,30 @@ def on_other_strand(sequences: Sequence[bytes], labels: Sequence[str]) -> NDArra
         compared = set(rows[::step])
         letters = sum(len(sequences[row]) for row in compared)
         word = math.ceil(math.log(max(letters, 4) / _CHANCE, 4))
-        words = {row: np.unique(_words(_CODES[_letters_of(sequences[row])], word)) for row in rows}
-        known, counts = np.unique(
-            np.concatenate([words[row] for row in compared]), return_counts=True
-        )
-        for row in rows:
-            own = words[row]
-            turned = np.unique(_words(_turned(_CODES[_letters_of(sequences[row])]), word))
+        words = {row: _words(sequences[row], word) for row in rows}
+        of_class = np.concatenate([words[row] for row in compared])
+        known, counts = np.unique(of_class, return_counts=True)
+        for row, own in words.items():
+            turned = _words(sequences[row], word, turned=True)
             itself = own if row in compared else own[:0]
             there, back = (_shared(w, itself, known, counts) for w in (own, turned))
             found[row] = back > max(MORE * there, 8 * _CHANCE * len(turned))
     return found
 
 
-def _letters_of(sequence: bytes) -> NDArray[np.uint8]:
-    return np.frombuffer(sequence, dtype=np.uint8)
+def _words(sequence: bytes, word: int, turned: bool = False) -> NDArray[np.int64]:
+    """Return each word once, as a number in base 4, of a sequence or its reverse complement.
 
-
-def _turned(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the codes of the reverse complement."""
-    back = codes[::-1]
-    return np.where(back < 0, -1, 3 - back)
-
-
-def _words(codes: NDArray[np.int64], word: int) -> NDArray[np.int64]:
-    """Return all words as numbers in base 4, but those with a letter that has no code."""
+    Words with a letter that has no code are left out.
+    """
+    codes = _CODES[np.frombuffer(sequence, dtype=np.uint8)]
+    if turned:
+        codes = np.where(codes < 0, -1, 3 - codes)[::-1]
     if len(codes) < word:
         return np.empty(0, dtype=np.int64)
     windows = np.lib.stride_tricks.sliding_window_view(codes, word)
     whole = windows[(windows >= 0).all(axis=1)]
-    return whole @ 4 ** np.arange(word, dtype=np.int64)
+    return np.unique(whole @ 4 ** np.arange(word, dtype=np.int64))
 
 
 def _shared(
