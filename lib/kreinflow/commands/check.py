@@ -68,17 +68,7 @@ def _check_one(config: Mapping[str, Any], name: str, data: Path) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A data set that passed all checks.
-
-    Parameters
-    ----------
-    whole, dataset : Dataset
-        With what is held out as unknown, and without.
-    data : Path
-        Where relative paths start.
-    has_evidence : bool
-        Whether its scores have E-values.
-    """
+    """A data set that passed all checks: ``whole``, and without what is held out as unknown."""
 
     plan: "DatasetPlan"
     whole: "Dataset"
@@ -130,19 +120,7 @@ class Checked:
 def checked(
     config: Mapping[str, Any], name: str, data: Path, groups: "NDArray[np.int64] | None" = None
 ) -> Checked:
-    """Do all checks of a data set.
-
-    Parameters
-    ----------
-    config : mapping
-        Complete.
-    name : str
-        Of the data set.
-    data : Path
-        Where relative paths start.
-    groups : ndarray of shape (n_records,), optional
-        As of :func:`~kreinflow.sequences.folds.assign_folds`.
-    """
+    """Do all checks of a data set; ``groups`` as :func:`assign_folds` takes them."""
     plan, part = DatasetPlan(config, name), config["datasets"][name]
     source = make_source(part["source"], data, plan.separator)
     whole = source.load(source.alphabet(part["scoring"]), config["seed"], part["unknown"])

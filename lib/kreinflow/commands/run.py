@@ -91,8 +91,6 @@ def run_workflow(
     ----------
     options : Namespace
         As :func:`add_run_arguments` adds them, and ``more``: what goes to Snakemake.
-    targets : str
-        Of the workflow, if not all.
     values : sequence of str
         ``KEY=VALUE``, which go before the config's.
     page : str

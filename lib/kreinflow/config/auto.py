@@ -137,17 +137,7 @@ ASYMMETRIC = Kind("asymmetric-", "raw", ("raw",), OF_OTHERS, symmetric=False)
 def comparison(kinds: Iterable[Kind], alignments: int) -> dict[str, Any]:
     """Return selectors, learners and recipes as a config would name them.
 
-    Parameters
-    ----------
-    kinds : iterable of Kind
-        Those of the data sets.
-    alignments : int
-        What the alignments of a data set are kept within; see :data:`SHARE`.
-
-    Returns
-    -------
-    dict
-        With the keys selectors, learners and recipes.
+    The alignments of a data set are kept within a number; see :data:`SHARE`.
     """
     selectors: dict[str, Any] = {}
     recipes: list[dict[str, Any]] = []
@@ -180,13 +170,6 @@ def fits(
     Each value of a hyper-parameter is fitted on each inner fold; the chosen one once more, on all.
     Recipes that differ in their cascades alone share their fits. Those that sets of labels are
     calibrated by, one for each inner fold, are not counted.
-
-    Parameters
-    ----------
-    recipes, learners
-        As in the config.
-    inner : int
-        The number of inner folds.
     """
     firsts = {
         json.dumps({**recipe, "name": None, "cascade": None}, sort_keys=True): recipe

@@ -19,20 +19,7 @@ TAKEN = (
 
 
 def check_paths(config: Mapping[str, Any], name: str) -> None:
-    """Refuse paths and names that would become other files than they say.
-
-    Parameters
-    ----------
-    config : mapping
-        As the schema wants it. Names may have letters, digits and some signs only.
-    name : str
-        Of the configuration, for messages.
-
-    Raises
-    ------
-    InputError
-        At the first one.
-    """
+    """Refuse by an InputError paths and names that would become other files than they say."""
     for place, path in _paths(config, ()):
         if fault := _fault(path):
             raise InputError(f"{name}: {place}: {path!r} {fault}")
@@ -51,14 +38,9 @@ def check_paths(config: Mapping[str, Any], name: str) -> None:
 
 
 def check_files(config: Mapping[str, Any], data: Path) -> None:
-    """Check cheaply what the configuration names, before any job runs: files, folds, tables.
+    """Check cheaply what a complete configuration names, before any job: files, folds, tables.
 
-    Parameters
-    ----------
-    config : mapping
-        As :func:`~kreinflow.config.configuration.complete_configuration` returns it.
-    data : Path
-        Where relative paths start.
+    Relative paths start in ``data``.
     """
     check_results(Path(config["results"]))
     for name, dataset in config["datasets"].items():

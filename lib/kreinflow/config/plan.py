@@ -22,22 +22,7 @@ Settings = Mapping[str, Any]
 
 
 class DatasetPlan:
-    """One data set of a complete configuration.
-
-    Parameters
-    ----------
-    config : mapping
-        As :func:`~kreinflow.config.configuration.complete_configuration` returns it.
-    name : str
-        Of the data set.
-
-    Attributes
-    ----------
-    settings : mapping
-        The part of the data set in the configuration.
-    folder : str
-        Where its results are.
-    """
+    """One data set of a complete configuration: its ``settings``, and the ``folder`` of results."""
 
     def __init__(self, config: Settings, name: str) -> None:
         self.config, self.name = config, name
@@ -88,17 +73,9 @@ class DatasetPlan:
         return sorted(set(wanted))
 
     def most_wanted(self, key: str) -> int | None:
-        """Return what the selectors ask for at most, to choose landmarks by.
+        """Return the most ``candidates`` of a class, or objects of a ``sketch``, of any selector.
 
-        Parameters
-        ----------
-        key : {"candidates", "sketch"}
-            Candidates of a class and fold, or objects of a fold's sketch.
-
-        Returns
-        -------
-        int or None
-            None stands for all of them, 0 if no selector asks.
+        None stands for all of them, 0 if no selector needs any.
         """
         asked = [settings[key] for settings in self.selectors.values() if key in settings]
         return 0 if not asked else None if None in asked else max(asked)
@@ -149,12 +126,9 @@ class DatasetPlan:
         return self.dataset_files("unknown/dataset", "unknown_") if self.settings["unknown"] else {}
 
     def files_read(self, learned_alone: bool) -> tuple[str, dict[str, str]]:
-        """Return all that one look at the user's files makes, and a name for the rule that looks.
+        """Return the name of the rule that reads the user's files, and all that it makes.
 
-        Parameters
-        ----------
-        learned_alone : bool
-            Leave out what nothing is learned from: classes held out, records without a label.
+        With ``learned_alone`` classes held out and records without a label are left out.
         """
         files, name = self.dataset_files(), f"read_{Path(self.source.array or 'dataset').stem}"
         name = f"{name}_and_view" if self.vectors else name
@@ -187,13 +161,7 @@ class DatasetPlan:
 
     @cached_property
     def folds(self) -> list[str]:
-        """The names of the outer folds, and of the part that the final model learns from.
-
-        Raises
-        ------
-        InputError
-            If the user's table of folds is at fault.
-        """
+        """The names of the outer folds, and of the part that the final model learns from."""
         counted = count_folds(self.settings["folds"], Path(self.config["data"]))
         return [*(fold_name(*numbers) for numbers in counted), ALL]
 
@@ -219,10 +187,7 @@ class DatasetPlan:
     def blocks(self, stage: str) -> list[str]:
         """Return the files of the blocks that are aligned for a stage, none if nothing is.
 
-        Parameters
-        ----------
-        stage : {"class_scores", "columns"}
-            What selectors choose landmarks by, or the columns of the landmarks.
+        The stages are ``class_scores``, which landmarks are chosen by, and their ``columns``.
         """
         if not self.source.aligned or (stage == "class_scores" and not self.chooses_by_scores):
             return []

@@ -26,14 +26,7 @@ def check_dataset(
 ) -> None:
     """Do all checks that need the records and folds of a data set.
 
-    Parameters
-    ----------
-    selectors, transforms : mapping
-        Those that the data set uses, by name: the settings, and the transforms themselves.
-    data : Path
-        Where relative paths start.
-    whole : Dataset, optional
-        The data set with its unknown records, if any are held out.
+    ``whole`` has the unknown records too, if any are held out.
     """
     settings = {name: selectors[name] for name in sorted(selectors)}
     check_budgets(dataset, partition, settings)

@@ -27,17 +27,7 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Proposal:
-    """A config for data.
-
-    Parameters
-    ----------
-    name : str
-        Of the data set.
-    content : dict
-        With notes.
-    found, advice : list of str
-        As of :class:`SourceFound`.
-    """
+    """A config for data, with notes beside its keys; what was found, and what looks wrong."""
 
     name: str
     content: dict[str, Any]
