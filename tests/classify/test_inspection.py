@@ -84,11 +84,13 @@ def test_a_lifted_model_says_its_views_and_what_they_are_worth(tmp_path):
     assert "views" not in content["training"]
     assert "width_words" in content["training"]["hyper_parameters"]
     lines = description_text(content).splitlines()
+    worth = json.loads(lift["accuracy_lost_without"])
+    lost = ", ".join(f"{view} {loss:.6g}" for view, loss in worth.items())
     shown = ", ".join(f"{view} {rate:.6g}" for view, rate in rates.items())
     for line in (
         "  inducing points: 12",
         f"  rates: {shown}",
-        f"  accuracy lost without: {lift['accuracy_lost_without']}",
+        f"  accuracy lost without: {lost}",
         "  word lengths: 1, 2",
         "  vector numbers: 4",
     ):

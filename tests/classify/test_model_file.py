@@ -255,7 +255,7 @@ def test_every_cut_is_refused_and_named(saved, tmp_path):
 
 def test_a_flipped_bit_anywhere_is_refused(saved):
     for path in saved.values():
-        for damaged in each_flip(path, every=11):
+        for damaged in each_flip(path, every=31):
             said = refused(damaged)
             assert "Copy or train a damaged one again" in said
             assert "Delete" not in said, "it may be anything of the user's"

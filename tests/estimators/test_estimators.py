@@ -504,7 +504,7 @@ K3, Y3, X3 = scores(each=8)
         (
             KreinClassifier(kind="dissimilarity"),
             -K3,
-            "X, row 1, column 1: the dissim.* is -0.7, not 0",
+            "X, row 1, column 1: .* negative dissimil",
         ),
         (KreinClassifier(), np.triu(K3), "X: not symmetric"),
         (KreinClassifier(), 1e-200 * K3, "X: its largest entry is .*e-201 .* too small to comp"),

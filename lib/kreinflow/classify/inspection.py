@@ -1,6 +1,7 @@
 """What a model file says of itself, and its landmarks as a file."""
 
 import io
+import json
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -245,6 +246,8 @@ def description_text(description: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, str) and value.startswith("{"):  # figures of a training
+        return _shown(json.loads(value))
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, Mapping):
