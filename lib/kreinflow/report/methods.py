@@ -17,26 +17,8 @@ from kreinflow.learners.registry import factored, make_learner
 from kreinflow.learners.siblings import learner_of
 from kreinflow.report.html import page_environment
 from kreinflow.report.reading import DatasetResults
+from kreinflow.report.texts import TEXTS
 from kreinflow.sequences.sources.vectors import ComparedSource
-
-_SHORT_TRANSFORMS = {
-    "raw": "the score as it is",
-    "normalised": "the score divided by the root of both self-scores",
-    "sqrt": "the square root of the normalised score",
-    "log": "the logarithm of the normalised score",
-    "evalue": "the logarithm of the E-value",
-}
-
-_LEARNERS = {
-    "ny_ikfd": "a Fisher discriminant on the Krein factor, Ny-iKFD",
-    "ny_pcvm": "a sparse probabilistic classifier on the Krein factor, Ny-PCVM",
-    "ny_epcvm": "a sparse probabilistic classifier on the Krein factor, Ny-EPCVM",
-    "sf_lsm": "ridge regression",
-    "svc": "a support vector classifier",
-    "linear_svc": "a linear support vector classifier",
-    "nearest_landmark": "the nearest landmark",
-}
-"""Learners that most recipes have; others have the head of what they say of themselves."""
 
 RELATIVES = "A sequence that may be unknown is aligned with its nearest training records too."
 
@@ -44,30 +26,6 @@ LABEL_THRESHOLDS = "the largest F1 of each label"
 """What the thresholds of labels are chosen for."""
 
 _NUMBER = {key: number for number, key in enumerate(REFERENCES, 1)}
-
-_TRANSFORMS = {
-    "raw": "as they are (raw)",
-    "normalised": "divided by the root of both self-scores (normalised)",
-    "sqrt": "as the square root of the normalised score (sqrt)",
-    "log": "as log(1 + a s)/log(1 + a) of the normalised score s with a = {a:g} (log)",
-    "evalue": "as -ln of the expected number of chance hits, normalised by its own diagonal "
-    "(evalue)",
-}
-_MODES = {
-    "local": "local (Smith-Waterman)",
-    "global": "global (Needleman-Wunsch)",
-    "semiglobal": "semi-global",
-}
-_COORDINATES = {
-    "landmark_basis": "the coordinates of the landmark factor itself",
-    "flip_landmark_matrix": "the baseline that flips the landmark matrix in place of the kernel "
-    "(as the Nystroem method of scikit-learn does with an indefinite one)",
-    "landmark_mds": "the baseline Landmark MDS, the positive part of the landmark factor",
-}
-_FORMS = {
-    "gaussian": "a product of Gaussians, one of the scores and one of each view",
-    "linear": "the sum of the linear kernels of the scores and of each view",
-}
 
 
 def cite(*keys: str) -> Markup:
@@ -113,11 +71,11 @@ def methods_text(data: DatasetResults) -> Markup:
         selector=make_selector(config["selectors"][recipe["selector"]]),
         learner=learner,
         factored=bool(factored([recipe], config["learners"])),
-        lift=lift and {**lift, "form": _FORMS[lift["kernel"]]},
-        mode=_MODES.get(scoring["mode"], scoring["mode"]),
+        lift=lift and {**lift, "form": TEXTS["lifts"][lift["kernel"]]},
+        mode=TEXTS["modes"].get(scoring["mode"], scoring["mode"]),
         beside_parasail=data.aligned and beside_parasail(scoring, config),
-        transform=_TRANSFORMS[recipe["transform"]].format(a=a),
-        coordinates=_COORDINATES.get(recipe.get("correction", "none")),
+        transform=TEXTS["transforms"][recipe["transform"]].format(a=a),
+        coordinates=TEXTS["coordinates"].get(recipe.get("correction", "none")),
         cascade={"first": STEPS[0], "likeliest": LIKELIEST, "sample": f"{SAMPLE:,}"},
         threshold=threshold_text(config, data.several),
         chosen_by=chosen_by(data),
@@ -145,7 +103,7 @@ def in_words(data: DatasetResults) -> list[str]:
     number = f"{int(data.final['landmarks']):,} landmarks" if data.final else "landmarks"
     how = "aligned" if data.aligned else "compared"
     found = [f"A query is {how} with {number} ({recipe['selector']}: {head})."]
-    looks = [f"{_SHORT_TRANSFORMS[recipe['transform']]} (transform {recipe['transform']})"]
+    looks = [f"{TEXTS['looks'][recipe['transform']]} (transform {recipe['transform']})"]
     if isinstance(source, ComparedSource):
         looks = [f"the values of the kernel {source.kernel.name}"]
     elif not data.aligned:
@@ -164,7 +122,9 @@ def in_words(data: DatasetResults) -> list[str]:
         corrected = stay if correction == "none" else f" with the correction {correction}"
         text += f", as an indefinite kernel{corrected}"
     learner = config["learners"][recipe["learner"]]
-    name = _LEARNERS.get(learner["method"]) or make_learner(learner).describe().split(",")[0]
+    name = (
+        TEXTS["learners"].get(learner["method"]) or make_learner(learner).describe().split(",")[0]
+    )
     found += [f"{text}.", f"It decides by {name} (learner {recipe['learner']})."]
     if recipe.get("cascade"):
         found.append(

@@ -92,8 +92,11 @@ def render_report(
     versions : mapping of str to str
         Of Python and of packages.
     """
-    template = page_environment().get_template("template.html.j2")
-    return template.render(
+    environment = page_environment()
+    environment.globals |= {"sections": sections, "recipes": recipes, "words": words}
+    for function in (broken_promises, chosen_by, in_words, methods_text):
+        environment.globals[function.__name__] = function
+    return environment.get_template("template.html.j2").render(
         datasets=[_view(number, data) for number, data in enumerate(datasets, 1)],
         config=yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True),
         versions=Table(["package", "version"], list(versions.items()), {0, 1}),
@@ -125,53 +128,31 @@ def _view(number: int, data: DatasetResults) -> dict[str, Any]:
     replaced = [(name, f"{count:,}") for name, count in statistics["substitutions"].items()]
     return {
         "anchor": f"data-{number}",
-        "name": data.name,
         "data": data,
-        "several": data.several,
         "captions": SEVERAL_CAPTIONS if data.several else CAPTIONS,
-        "aligned": data.aligned,
-        "unit": data.unit,
         "who": f"{'the inner choice' if chose else 'the final recipe'} on the outer folds",
         "shaded": "the inner choice" if chose else "the final model",
-        "final_recipe": data.final_recipe,
         **_first_screen(data),
-        "in_words": in_words(data),
-        "data_line": words.data_line(data),
-        "chosen_by": chosen_by(data),
         "relatives": RELATIVES if data.asks_relatives else "",
-        "final": final,
         "asks": asks(f"{int(final['landmarks']):,}", data.cascade)
         if final and data.cascade
         else "",
-        "asked_on_outer_folds": words.asked_on_outer_folds(data) is not None,
-        "rejects": words.rejects(data),
         "threshold": threshold_text(data.config, data.several),
         "factored": not data.own_factors.empty,
         "balls": bool(np.isfinite(numbers(data.own_landmarks["radius"])).any()),
         "learns": data.final_recipe in set(data.own_factors["recipe"]),
         "cascade": recipes.own_cascade(data),
-        "per_class": sections.per_class(data),
-        "rejecting": sections.rejecting(data),
         "calibration_error": "" if own.empty else beside_perfect(own)[0],
         "unknown": sections.unknown(data),
         "levels": sections.levels(data),
         "sets": sections.sets(data),
-        "broken": broken_promises(data),
         "unlabelled": None if data.unlabelled is None else sections.unlabelled(data.unlabelled),
-        "counts": sections.counts(statistics),
-        "dropped": sections.dropped(statistics["dropped"]),
         "substitutions": Table(["substitution", "residues"], replaced),
         "files": Table(["file", "sha256"], list(statistics["files"].items()), {0, 1}),
         "alignments": _alignments(data),
-        "landmarks": sections.landmarks(data.own_landmarks),
-        "factors": sections.factors(data),
-        "times": sections.stages(data.times),
-        "machines": sections.machines(data.times),
         "kernels": data.times["cpu_kernel"].astype(str).nunique(),
         "figures": {name: image(svg) for name, svg in data.figures.items() if name != "map"},
         "map": drawing(data.figures["map"], f"m{number}-"),
-        "shown": sections.shown_on_the_map(data.landmark_map),
-        "methods": methods_text(data),
         **_comparison(data),
     }
 
@@ -210,8 +191,6 @@ def _comparison(data: DatasetResults) -> dict[str, Any]:
         "tested": int(np.isfinite(numbers(rows["p_records_holm"])).sum()),
         "recipes": int((names != INNER_CHOICE).sum()),
         "folds": int(numbers(rows["folds"]).max()),
-        "comparison": recipes.comparison(data),
-        "recipe_table": recipes.recipes(data),
         "views": recipes.views(data["models"]),
         "automatic": recipes.automatic(data, accuracies),
         "cascades": recipes.cascades(data),

@@ -8,7 +8,7 @@ import yaml
 TEXTS: dict[str, Any] = yaml.safe_load(
     (Path(__file__).parent / "texts.yaml").read_text(encoding="utf-8")
 )
-"""Captions of figures, those where records may have several labels, and warnings."""
+"""Captions of figures, warnings, files that the crate names, and words for settings."""
 
 CAPTIONS: dict[str, str] = TEXTS["captions"]
 """Figures of a data set, by the names of their files, and what each of them shows."""

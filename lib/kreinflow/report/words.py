@@ -25,6 +25,7 @@ from kreinflow.report.tables import (
     pairs,
     span,
 )
+from kreinflow.report.texts import TEXTS
 from kreinflow.sequences.sources.vectors import ComparedSource
 
 MUCH_REJECTED = 0.2
@@ -35,12 +36,6 @@ CHEAPER = 0.8
 
 _WIDTH, _QUESTION = 96, 32
 """Letters of a line of the plain text, and of a question and the space behind it."""
-
-_HITS = {
-    "local": "best Smith-Waterman hit (what BLAST searches for)",
-    "global": "best Needleman-Wunsch hit",
-    "semiglobal": "best semi-global hit",
-}
 
 
 class Card(NamedTuple):
@@ -151,7 +146,7 @@ def _best_hit(data: DatasetResults) -> tuple[str, str]:
         float(numbers(own[name])[0])
         for name in ("low", "high", "p", "difference", "hit_accuracy", "among", "of")
     )
-    hit = _HITS[data.settings["scoring"]["mode"]] if data.aligned else "nearest neighbour"
+    hit = TEXTS["hits"][data.settings["scoring"]["mode"]] if data.aligned else "nearest neighbour"
     which = f"among all {of:,.0f} training records"
     if not whole_search(data):
         done = "aligned" if data.aligned else "compared"
