@@ -22,8 +22,9 @@ from kreinflow.classify.classification import (
 from kreinflow.classify.explanation import explain
 from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import Options, reverse_complements
+from kreinflow.classify.new_objects import Options
 from kreinflow.sequences.fasta import read_any_fasta
+from kreinflow.sequences.strands import reverse_complements
 from sequence_pairs import Counting
 from small_inputs import (
     DNA,

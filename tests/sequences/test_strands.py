@@ -5,8 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from kreinflow.classify.new_objects import reverse_complements
-from kreinflow.sequences.strands import on_other_strand
+from kreinflow.sequences.strands import on_other_strand, reverse_complements
 from small_inputs import DNA, families
 
 LETTERS = "ACGTRYN"

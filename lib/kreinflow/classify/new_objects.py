@@ -33,6 +33,7 @@ from kreinflow.sequences.fasta import LONGEST, FastaRecord, read_any_fasta
 from kreinflow.sequences.matrix_files import DISSIMILARITIES, read_matrix
 from kreinflow.sequences.objects import read_objects
 from kreinflow.sequences.record_vectors import RecordVectors, read_record_vectors
+from kreinflow.sequences.strands import reverse_complements, strand_fault
 from kreinflow.sequences.text_files import STANDARD_INPUT
 from kreinflow.views.objects import Viewed
 
@@ -345,7 +346,7 @@ class _Aligner:
                 f"residue {position} is {letter!r}, which the substitution matrix {matrix.name} "
                 "lacks. Correct or remove it."
             )
-        return _strand_fault(residues, matrix.alphabet) if self.options.both_strands else None
+        return strand_fault(residues, matrix.alphabet) if self.options.both_strands else None
 
     def _scores(self, sequences: Sequence[bytes]) -> tuple[NDArray[np.int32], FloatArray]:
         """Return the scores of sequences with the landmarks and with themselves."""
@@ -409,48 +410,6 @@ def normalised_scores(model: Model, scores: NDArray[Any], self_scores: FloatArra
     values[self_scores <= 0] = np.nan
     values[:, own <= 0] = np.nan
     return values
-
-
-_COMPLEMENTS = dict(zip("ACGTUMRWSYKVHDBN", "TGCAAKYWSRMBDHVN", strict=True))
-
-
-def reverse_complements(sequences: Sequence[bytes], letters: str) -> list[bytes]:
-    """Return the other strand of each sequence, of letters of a substitution matrix.
-
-    Letters that stand for several nucleotides become those that stand for their complements.
-
-    Raises
-    ------
-    InputError
-        If the matrix lacks the complement of a letter.
-
-    Examples
-    --------
-    >>> reverse_complements([b"AACGR", b"T"], "ACGTRYN")
-    [b'YCGTT', b'A']
-    """
-    if (fault := _strand_fault(b"".join(sequences), letters)) is not None:
-        raise InputError(fault)
-    pairs = _complements(letters)
-    table = bytes.maketrans("".join(pairs).encode(), "".join(pairs.values()).encode())
-    return [sequence.translate(table)[::-1] for sequence in sequences]
-
-
-def _complements(letters: str) -> dict[str, str]:
-    """Return the complement of each letter, where the matrix has it."""
-    pairs = _COMPLEMENTS if "T" in letters else _COMPLEMENTS | {"A": "U"}
-    return {letter: other for letter, other in pairs.items() if other in letters}
-
-
-def _strand_fault(sequence: bytes, letters: str) -> str | None:
-    """Return why a sequence cannot be turned, or None."""
-    left = sequence.translate(None, "".join(_complements(letters)).encode())
-    if not left:
-        return None
-    return (
-        f"--strand both: the substitution matrix lacks the complement of {chr(min(left))!r}. "
-        "Give sequences of one strand."
-    )
 
 
 def _compared(

@@ -1,4 +1,4 @@
-"""Nucleotide sequences that stand on the other strand than those of their class."""
+"""The other strand of nucleotide sequences, and those that stand on it unlike their class."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kreinflow.base.errors import InputError
 
 MOST_COMPARED = 200
 """Members of a class that each is compared with."""
@@ -93,4 +95,46 @@ def strand_advice(other_strand: Mapping[str, Any] | None) -> str:
         f"{count} record{'s look' if count > 1 else ' looks'} like the other strand of their "
         f"class: {', '.join(examples)}{more}. Sequences are aligned as they stand: reverse and "
         "complement these, or leave them out."
+    )
+
+
+_COMPLEMENTS = dict(zip("ACGTUMRWSYKVHDBN", "TGCAAKYWSRMBDHVN", strict=True))
+
+
+def reverse_complements(sequences: Sequence[bytes], letters: str) -> list[bytes]:
+    """Return the other strand of each sequence, of letters of a substitution matrix.
+
+    Letters that stand for several nucleotides become those that stand for their complements.
+
+    Raises
+    ------
+    InputError
+        If the matrix lacks the complement of a letter.
+
+    Examples
+    --------
+    >>> reverse_complements([b"AACGR", b"T"], "ACGTRYN")
+    [b'YCGTT', b'A']
+    """
+    if (fault := strand_fault(b"".join(sequences), letters)) is not None:
+        raise InputError(fault)
+    pairs = _complements(letters)
+    table = bytes.maketrans("".join(pairs).encode(), "".join(pairs.values()).encode())
+    return [sequence.translate(table)[::-1] for sequence in sequences]
+
+
+def _complements(letters: str) -> dict[str, str]:
+    """Return the complement of each letter, where the matrix has it."""
+    pairs = _COMPLEMENTS if "T" in letters else _COMPLEMENTS | {"A": "U"}
+    return {letter: other for letter, other in pairs.items() if other in letters}
+
+
+def strand_fault(sequence: bytes, letters: str) -> str | None:
+    """Return why a sequence cannot be turned, or None."""
+    left = sequence.translate(None, "".join(_complements(letters)).encode())
+    if not left:
+        return None
+    return (
+        f"--strand both: the substitution matrix lacks the complement of {chr(min(left))!r}. "
+        "Give sequences of one strand."
     )
