@@ -129,14 +129,9 @@ def look_at_records(
 
 
 def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
-    """Look at FASTA files and their labels.
+    """Look at FASTA files, or a folder of them, and their labels.
 
-    Parameters
-    ----------
-    inputs : sequence of str
-        A file, several, or a folder.
-    labels : str or None
-        The table of labels. None: they are in the headers, or each of several files is a class.
+    Without a table ``labels`` they are in the headers, or each of several files is a class.
     """
     named = inputs[0] if len(inputs) == 1 else list(inputs)
     reader = FastaSource({"fasta": named, "labels": {}}, Path())

@@ -63,19 +63,10 @@ class FoldsFound:
 
 
 def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
-    """Propose folds.
+    """Propose folds, or raise an InputError if none fit the data set.
 
-    Parameters
-    ----------
-    load : callable
-        Returns the data set without the classes that have fewer distinct objects than a number.
-    seed : int
-        Of the config.
-
-    Raises
-    ------
-    InputError
-        If no folds fit the data set.
+    ``load`` returns the data set without the classes that have fewer distinct objects than a
+    number.
     """
     whole = load(2)
     alike = None

@@ -210,17 +210,7 @@ def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> l
     brackets at the end (NCBI's organisms), fields between bars, the rest of the header behind the
     id, and the id without its number.
 
-    Parameters
-    ----------
-    ids, headers : sequence of str
-        Of the records.
-    place : str
-        Where they stand, for the message.
-
-    Raises
-    ------
-    InputError
-        If there is nothing.
+    An InputError names the ``place`` of the headers if there is nothing.
 
     Examples
     --------

@@ -53,11 +53,6 @@ def propose(inputs: Sequence[str], labels: str | None) -> Proposal:
         A FASTA file, several, or a folder of them; or one file of a matrix or of vectors.
     labels : str or None
         The table or text with the labels. None: they are in the headers, or the files are classes.
-
-    Raises
-    ------
-    InputError
-        If the files cannot be read, or nothing can be learned from them.
     """
     if len(inputs) > 1 and (tables := [path for path in inputs if are_numbers(path)]):
         raise InputError(

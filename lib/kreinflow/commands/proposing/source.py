@@ -46,16 +46,6 @@ def look_at_table(path: Path, ids: Sequence[str]) -> LabelsTable:
 
     A value is an id if it is that of a record, or a short form of it, or the other way round, as
     for :func:`~kreinflow.sequences.headers.known_by`.
-
-    Parameters
-    ----------
-    ids : sequence of str
-        Of the records.
-
-    Raises
-    ------
-    InputError
-        If it is no table, a column stands twice, none has ids, or none could be labels.
     """
     names, rows = read_user_table(path)
     if not rows:
