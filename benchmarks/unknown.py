@@ -42,7 +42,7 @@ from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.numerics import FloatArray, IntArray, limited
 from kreinflow.evaluation.unknown import known_confidences, rejection_curve
-from kreinflow.fitting.fit_unknown import Relating
+from kreinflow.fitting.fit_unknown import NoRelativeFit
 from kreinflow.fitting.predictions import FoldRecords, UnknownRecords
 from kreinflow.fitting.run import Run, objects_of, pair_scores
 from kreinflow.sequences.dataset import Dataset
@@ -205,8 +205,8 @@ def learned(fold: Fold, false_alarms: float | None) -> Model:
     classifier = trained.classifier
     if not false_alarms:
         assert training.evidence is not None
-        relating = Relating(landmarks, part, run.objects, training.evidence, strangers, asked)
-        classifier = relating.related(classifier)
+        rule = NoRelativeFit(landmarks, part, run.objects, training.evidence, strangers, asked)
+        classifier = rule.fit(classifier)
     return Model(fold, run, table, asked, classifier)
 
 

@@ -8,7 +8,7 @@ from kreinflow.classify.learned_file import Learned, no_update, write_refusal
 from kreinflow.classify.model_file import final_model
 from kreinflow.files.console import logged
 from kreinflow.fitting.factor_file import factor_row
-from kreinflow.fitting.fit_unknown import Relating
+from kreinflow.fitting.fit_unknown import NoRelativeFit
 from kreinflow.fitting.fold_models import load_fold_model, load_held_out
 from kreinflow.fitting.recipe_choice import choose_recipe, other_choice, read_figures
 from kreinflow.fitting.recipe_race import going_on
@@ -48,7 +48,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
         strangers = run.strangers(part, scheme, params.seed)
         cache = run.pair_scores(scheme, params.backend, snakemake.threads, strangers)
         of_run = run.landmarks(table), part, run.objects
-        classifier = Relating(*of_run, evidence, strangers, cache).related(classifier)
+        classifier = NoRelativeFit(*of_run, evidence, strangers, cache).fit(classifier)
         console.say(f"{cache.aligned:,} pairs were aligned to tell what has no relative")
     for line in told_of_unknown(classifier.about.get("unknown", {})):
         console.say(line)

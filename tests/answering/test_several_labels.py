@@ -12,7 +12,7 @@ from fitting.trainings import LEARNERS, assert_same, embedded
 from kreinflow.answering.calibration import PlattCalibrator
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.query import Query
-from kreinflow.answering.several_labels import Several, f1_threshold, held_out_figures, joined
+from kreinflow.answering.several_labels import Several, f1_threshold, held_out_figures, label_texts
 from kreinflow.base.errors import InputError
 from kreinflow.fitting.inner_folds import InnerFits, _held_out_decisions, choose, inner_partition
 from kreinflow.fitting.recipe_choice import unpacked
@@ -293,4 +293,4 @@ def test_a_classifier_of_several_labels_comes_back_from_its_parts():
 
 def test_labels_are_joined_in_the_order_of_the_classes():
     chosen = np.array([[True, False, True, False, True], [False] * 5])
-    assert joined(LABELS, chosen).tolist() == ["a;c;e", ""]
+    assert label_texts(LABELS, chosen).tolist() == ["a;c;e", ""]

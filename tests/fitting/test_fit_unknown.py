@@ -9,8 +9,8 @@ from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.query import Query
 from kreinflow.classify.classification import LEVEL_COLUMNS, classify_file
 from kreinflow.classify.new_objects import Options
-from kreinflow.fitting import fit_unknown as relating
-from kreinflow.fitting.fit_unknown import Relating
+from kreinflow.fitting import fit_unknown as module
+from kreinflow.fitting.fit_unknown import NoRelativeFit
 from kreinflow.fitting.strangers import STRANGERS, made_strange
 from kreinflow.sequences.payload import digest
 from sequence_pairs import rectangle
@@ -53,11 +53,11 @@ def trained_on(folder, records, unknown=ALPHA, recipe=None, levels=None, **more)
     return trained_recipe(config, folder)
 
 
-def relating_of(it):
+def fit_of(it):
     """What tells of relatives, of all that a recipe was trained on."""
     t = it.training
     objects = t.liftings({"views": {}, "lift": {}}).objects
-    return Relating(t.landmarks, t.part, objects, t.evidence, t.strangers, t.cache)
+    return NoRelativeFit(t.landmarks, t.part, objects, t.evidence, t.strangers, t.cache)
 
 
 def table_of(it, folder, records):
@@ -123,7 +123,7 @@ def test_the_rule_is_the_second_largest_of_what_reversed_records_have(tmp_path):
     """By the dense scores of all with all: of 80 records everybody asks all."""
     records, _ = drawn(9, each=20)
     it = trained_on(tmp_path, records, unknown=None)
-    classifier = relating_of(it).related(it.model.classifier)
+    classifier = fit_of(it).fit(it.model.classifier)
     made = it.training.strangers.sequences[:STRANGERS]
     sequences = [*made, *it.dataset.sequences]
     rows = np.arange(STRANGERS)
@@ -134,7 +134,7 @@ def test_the_rule_is_the_second_largest_of_what_reversed_records_have(tmp_path):
     told = classifier.about["unknown"]["no_relative"]
     assert told["far"] == pytest.approx(second, rel=1e-12)
     assert 0 < told["near"] <= told["far"]
-    assert classifier.relatives.null == relating.NoRelative(told["near"], told["far"])
+    assert classifier.relatives.null == module.NoRelative(told["near"], told["far"])
 
 
 def test_nothing_is_learned_where_nothing_is_told(tmp_path):
@@ -142,7 +142,7 @@ def test_nothing_is_learned_where_nothing_is_told(tmp_path):
     rng = np.random.default_rng(3)
     records = [(f"r{i}", "ab"[i % 2], "".join(rng.choice(list(PROTEIN), 40))) for i in range(60)]
     it = trained_on(tmp_path, records, unknown=None)
-    classifier = relating_of(it).related(it.model.classifier)
+    classifier = fit_of(it).fit(it.model.classifier)
     assert classifier.relatives is None
     told = classifier.about["unknown"]["no_relative"]
     assert told["off"]
@@ -152,8 +152,8 @@ def test_nothing_is_learned_where_nothing_is_told(tmp_path):
 def test_a_rule_of_very_many_scores_has_fewer_records(tmp_path, monkeypatch):
     records, new = drawn(15, each=20)
     it = trained_on(tmp_path, records, unknown=None)
-    monkeypatch.setattr(relating, "LARGEST_INDEX", 30 * len(it.rows) + 1)
-    classifier = relating_of(it).related(it.model.classifier)
+    monkeypatch.setattr(module, "LARGEST_INDEX", 30 * len(it.rows) + 1)
+    classifier = fit_of(it).fit(it.model.classifier)
     kept = classifier.relatives.records
     assert len(kept) == 30
     assert np.bincount(kept.classes).tolist() == [8, 7, 8, 7]
@@ -171,10 +171,10 @@ def test_a_group_says_nothing_of_its_own_members(tmp_path):
     """Two copies of each record are no relatives of each other."""
     records, _ = drawn(11, each=20)
     it = trained_on(tmp_path, records, unknown=None)
-    of = relating_of(it)
+    of = fit_of(it)
     lone = replace(of.part, groups=of.part.labels)  # a class is a group
     told = [
-        replace(of, part=part).related(it.model.classifier).about["unknown"]["no_relative"]
+        replace(of, part=part).fit(it.model.classifier).about["unknown"]["no_relative"]
         for part in (of.part, lone)
     ]
     assert told[0]["known_rejected"] <= 0.05
@@ -326,7 +326,7 @@ def clans(seed, names, families, each, changed=(0.4, 0.4), length=60):
 
 def test_the_evidence_that_a_level_takes_is_what_plain_sums_say(tmp_path, monkeypatch):
     """By the dense scores: who asks very many asks all records of other clans."""
-    monkeypatch.setattr(relating, "NEAREST", 1000)
+    monkeypatch.setattr(module, "NEAREST", 1000)
     it = trained_on(tmp_path, clans(1, "abc", "xy", 16), levels=LEVELS)
     relatives, t = it.model.classifier.relatives, it.training
     sequences = it.dataset.sequences

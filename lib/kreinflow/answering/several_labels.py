@@ -136,12 +136,12 @@ def held_out_figures(
     return right, losses
 
 
-def joined(names: Sequence[str], chosen: NDArray[np.bool_]) -> NDArray[Any]:
+def label_texts(names: Sequence[str], chosen: NDArray[np.bool_]) -> NDArray[Any]:
     """Return the labels of each object as tables have them: in the order of the classes.
 
     Examples
     --------
-    >>> joined(("a", "b", "c"), np.array([[True, False, True], [False, False, False]]))
+    >>> label_texts(("a", "b", "c"), np.array([[True, False, True], [False, False, False]]))
     array(['a;c', ''], dtype=object)
     """
     labels = np.array(names, dtype=object)

@@ -108,7 +108,7 @@ class Hits:
         self._best = np.full((4, len(searched.rows)), -np.inf)  # of those that were asked
         self._pairs: list[IntArray] = []  # place * n_distinct + row, of all that were asked
 
-    def heard(self, ask: Ask, places: IntArray, records: Records) -> Ask:
+    def noting(self, ask: Ask, places: IntArray, records: Records) -> Ask:
         """Return an ask of the same answers, whose scores are taken note of.
 
         ``places``, of shape (k,): the places of its objects among the tested records. ``records``:
@@ -118,7 +118,7 @@ class Hits:
         if searched.part.memberships is not None:
             return ask
 
-        def noting(queries: IntArray, others: IntArray) -> FloatArray:
+        def noted(queries: IntArray, others: IntArray) -> FloatArray:
             scores, own = ask(queries, others), places[queries]
             asked = np.where(others >= 0, records.rows[others], NOBODY)
             searched.meet(self._best, own, asked, records.classes[others], scores)
@@ -126,7 +126,7 @@ class Hits:
             self._pairs.append(keys[others >= 0])
             return scores
 
-        return noting
+        return noted
 
     def table(self) -> pd.DataFrame:
         """Return the :data:`HIT_COLUMNS` of all records, after everything was asked."""

@@ -91,7 +91,7 @@ def asked_records(
 
 
 @dataclass(frozen=True, eq=False)
-class Relating:
+class NoRelativeFit:
     """What tells of relatives and strangers, for one classifier."""
 
     landmarks: Landmarks
@@ -101,16 +101,16 @@ class Relating:
     strangers: Strangers
     cache: ScoreCache  # of the distinct rows, and behind them the strangers, with each other
 
-    def related(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
+    def fit(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
         """Return a classifier that rejects what has no relative.
 
         What it knows already of strangeness stays. If the rule would reject too many training
         records it is off.
         """
         with single_threaded():
-            return self._related(classifier)
+            return self._fit(classifier)
 
-    def _related(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
+    def _fit(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
         relatives = classifier.relatives
         if relatives is None:
             records = asked_records(classifier, self.landmarks, self.part, self.objects, True)
@@ -206,8 +206,10 @@ def fit_part(
     with single_threaded():
         classifier = _with_p_values(fit, classifier, places, probabilities, data.false_alarms)
     objects = first.index.lifting.objects
-    relating = Relating(data.landmarks, data.part, objects, fit.evidence, data.strangers, fit.cache)
-    return relating.related(classifier), held
+    rule = NoRelativeFit(
+        data.landmarks, data.part, objects, fit.evidence, data.strangers, fit.cache
+    )
+    return rule.fit(classifier), held
 
 
 def _with_p_values(

@@ -14,7 +14,7 @@ from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import outcomes
 from kreinflow.answering.query import Query
 from kreinflow.answering.score_cache import ScoreCache
-from kreinflow.answering.several_labels import joined
+from kreinflow.answering.several_labels import label_texts
 from kreinflow.base.numerics import TILE, IntArray, single_threaded, tile_map
 from kreinflow.fitting.best_hits import Hits
 from kreinflow.fitting.cascade_curve import CascadeCurve
@@ -69,7 +69,7 @@ class FoldRecords:
         rows, landmarks = self.run.dataset.rows[self.records[places]], self.landmarks
         asked, ask, classifier = self.classifier.records, None, self.classifier
         if self.cache is not None and asked is not None:
-            ask = self.hits.heard(self.cache.of_rows(rows, asked.rows), places, asked)
+            ask = self.hits.noting(self.cache.of_rows(rows, asked.rows), places, asked)
         objects = self.run.objects if classifier.looks_at_objects else None
         return row_query(landmarks, rows, objects, ask)
 
@@ -102,8 +102,8 @@ class FoldRecords:
         classes = np.array(dataset.classes, dtype=object)
         true, predicted = classes[dataset.labels[tested]], classes[probabilities.argmax(axis=1)]
         if classifier.several is not None and dataset.memberships is not None:
-            true = joined(dataset.classes, dataset.memberships[tested])
-            predicted = joined(dataset.classes, classifier.several.chosen(probabilities))
+            true = label_texts(dataset.classes, dataset.memberships[tested])
+            predicted = label_texts(dataset.classes, classifier.several.chosen(probabilities))
         table = pd.DataFrame(
             {
                 **_place(recipe, self.fold),
