@@ -159,8 +159,6 @@ os.write(2, b"\\x1e{torn")
 def test_the_exit_code_is_the_workflows_and_2_where_the_input_is_at_fault(
     snakemake, program, code, capsys
 ):
-    from kreinflow.commands.main import main
-
     snakemake(program)
     with pytest.raises(SystemExit) as left:
         main(["run", "mine.yaml"])
