@@ -120,7 +120,7 @@ class Checked:
 def checked(
     config: Mapping[str, Any], name: str, data: Path, groups: "NDArray[np.int64] | None" = None
 ) -> Checked:
-    """Do all checks of a data set; ``groups`` as :func:`assign_folds` takes them."""
+    """Do all checks of a data set; ``groups`` are those of its records for folds, if given."""
     plan, part = DatasetPlan(config, name), config["datasets"][name]
     source = make_source(part["source"], data, plan.separator)
     whole = source.load(source.alphabet(part["scoring"]), config["seed"], part["unknown"])

@@ -92,8 +92,7 @@ def _too_few(cascade: Mapping[str, Any], transform: str, selector: Mapping[str, 
     )
 
 
-Fault = tuple[str, str]
-"""A place in the configuration, and why it is wrong."""
+_Fault = tuple[str, str]  # a place in the configuration, and why it is wrong
 
 
 def check_references(config: dict[str, Any], name: str) -> None:
@@ -110,7 +109,7 @@ def check_references(config: dict[str, Any], name: str) -> None:
         raise InputError(f"{name}: {place}: {why}")
 
 
-def _faults(config: dict[str, Any]) -> Iterator[Fault]:
+def _faults(config: dict[str, Any]) -> Iterator[_Fault]:
     """Yield what is wrong; each check may count on those before it."""
     evalue = config["transforms"]["evalue"]
     if (evalue["lambda"] is None) != (evalue["K"] is None):
@@ -124,7 +123,7 @@ def _faults(config: dict[str, Any]) -> Iterator[Fault]:
         yield from _of_request(f"classify.{key}", key, request, config)
 
 
-def _of_recipes(config: Mapping[str, Any]) -> Iterator[Fault]:
+def _of_recipes(config: Mapping[str, Any]) -> Iterator[_Fault]:
     names = set()
     for recipe in config["recipes"]:
         place = f"recipes, {recipe['name']!r}"
@@ -154,7 +153,7 @@ def _undefined(what: str, name: str, known: Iterable[str]) -> str:
     return f"{what} {name!r} is not defined{nearest(name, known)}"
 
 
-def _of_lenders(selectors: Mapping[str, Any]) -> Iterator[Fault]:
+def _of_lenders(selectors: Mapping[str, Any]) -> Iterator[_Fault]:
     """Yield budgets that name no selector, or one that takes its number from another."""
     own = [key for key, part in selectors.items() if not isinstance(part.get("budget"), str)]
     for key, selector in selectors.items():
@@ -166,7 +165,7 @@ def _of_lenders(selectors: Mapping[str, Any]) -> Iterator[Fault]:
 
 def _of_chosen_recipes(
     dataset: dict[str, Any], recipes: Iterable[Mapping[str, Any]], place: str
-) -> Iterator[Fault]:
+) -> Iterator[_Fault]:
     known = [recipe["name"] for recipe in recipes]
     asked = [("recipes", recipe) for recipe in dataset["recipes"] or []]
     asked += [("final", dataset["final"])] if dataset["final"] else []
@@ -180,7 +179,7 @@ def _of_chosen_recipes(
 
 def _of_request(
     place: str, key: str, request: Mapping[str, Any], config: Mapping[str, Any]
-) -> Iterator[Fault]:
+) -> Iterator[_Fault]:
     name, datasets = request["dataset"], config["datasets"]
     if name not in datasets:
         yield place, _undefined("data set", name, datasets)
@@ -206,7 +205,7 @@ def _of_request(
         )
 
 
-def _of_dataset(plan: DatasetPlan, place: str) -> Iterator[Fault]:
+def _of_dataset(plan: DatasetPlan, place: str) -> Iterator[_Fault]:
     folds = plan.settings["folds"]
     for key, why in plan.source.faults():
         yield f"{place}.source.{key}", why
@@ -264,7 +263,7 @@ def _of_recipe(plan: DatasetPlan, recipe: Mapping[str, Any]) -> Iterator[str]:
             yield f": {fault}"
 
 
-def _of_levels(plan: DatasetPlan, place: str) -> Iterator[Fault]:
+def _of_levels(plan: DatasetPlan, place: str) -> Iterator[_Fault]:
     """Yield learners that cannot learn the children of nodes; what several labels cannot have."""
     levels = plan.settings.get("levels")
     if levels is not None and levels["learn"] == "siblings":
@@ -285,7 +284,7 @@ def _of_levels(plan: DatasetPlan, place: str) -> Iterator[Fault]:
         )
 
 
-def _of_scoring(plan: DatasetPlan, place: str) -> Iterator[Fault]:
+def _of_scoring(plan: DatasetPlan, place: str) -> Iterator[_Fault]:
     scoring, molecule = plan.settings["scoring"], plan.settings["source"].get("molecule")
     matrix, mode = scoring["matrix"], scoring["mode"]
     if molecule == "nucleotide" and re.fullmatch(r"(?i)(blosum|pam)\d+", matrix):
