@@ -31,12 +31,15 @@ autodoc_default_options = {
     "members": True,
     # Of scikit-learn; and generic named tuples, whose signature autodoc cannot format.
     "exclude-members": "set_fit_request, set_partial_fit_request, set_score_request, "
-    "Objects, Rectangle",
+    "Objects, Rectangle, Parts",
 }
 numpydoc_show_class_members = False
 toc_object_entries = False  # the classes of the library are too many for the table of contents
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r"(?!kreinflow).*")]  # other packages' names lead nowhere offline
+nitpick_ignore_regex = [
+    ("py:.*", r"(?!kreinflow).*"),  # names of other packages lead nowhere offline
+    ("py:attr", ".*"),  # attributes are listed with their class, if at all
+]
 
 html_math_renderer = "mathml"
 
