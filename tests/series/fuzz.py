@@ -237,7 +237,7 @@ def folds(random: Random) -> Case:
 
     def read(path):
         records = Records(ids, list("ababababa"), Sequences(tuple(map(str.encode, texts))), 9)
-        settings = {"method": "table", "table": path.name}
+        settings = {"method": "table", "table": path.name, "k": 2}
         found = assign_folds(settings, collapse(records, "drop", 2, ()), 1, path.parent)
         return dict(zip(found["id"], found["fold"], strict=True))
 

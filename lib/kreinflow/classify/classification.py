@@ -38,7 +38,7 @@ COLUMNS = (
     "problem",
 )
 """Columns of the table: ``reject`` is ``yes`` where there is a ``reason``, one of
-:data:`~kreinflow.answering.cascade.REASONS`; ``p_value`` is the share of true members that are as
+:data:`~kreinflow.answering.answers.REASONS`; ``p_value`` is the share of true members that are as
 strange, of a model with such a test;
 ``margin`` is what the runner-up lacks to it, ``landmark_score`` is that of
 :func:`~kreinflow.classify.evidence.nearest_landmarks`, ``stage`` is what answered, ``alignments``

@@ -29,7 +29,7 @@ PREDICTION_TEXT = ("recipe", "id", "true", "predicted", "reason", "hit", "node")
 
 REASON_COLUMNS = ("reason", "unknown_p")
 """Columns between them: ``reason`` and ``p_value`` of
-:class:`~kreinflow.answering.cascade.Answers`. A class may be called ``value``, so the p-value has
+:class:`~kreinflow.answering.answers.Answers`. A class may be called ``value``, so the p-value has
 another name here."""
 
 COST_COLUMNS = ("alignments",)
