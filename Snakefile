@@ -29,7 +29,6 @@ include: "rules/levels.smk"
 include: "rules/classify.smk"
 include: "rules/report.smk"
 include: "rules/compare.smk"
-include: "rules/papers.smk"
 
 
 if READING:
@@ -91,12 +90,6 @@ rule final_model:
 rule classify:
     input:
         CLASSIFIED,
-
-
-rule paper:
-    input:
-        f"{PAPER}/paper.html",
-        f"{PAPER}/paper.tsv",
 
 
 rule compare:

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 IMPORT = re.compile(r"^(?:from \S+ import (?:\([^)]*\)|[^\n(]*)|import [^\n]*)$", re.MULTILINE)
 OTHERS = {"compare_competitor", "compare_folds", "compare_page"}
 OTHERS |= {"figures"}
-"""These draw, train or look for near-identical sequences; and so do those of the target paper."""
+"""These draw, train or look for near-identical sequences."""
 
 
 def imports(*paths):
@@ -20,9 +20,7 @@ def imports(*paths):
 
 
 SCRIPTS = sorted(
-    f"scripts/{path.name}"
-    for path in (ROOT / "scripts").glob("*.py")
-    if path.stem not in OTHERS and not path.stem.startswith("papers_")
+    f"scripts/{path.name}" for path in (ROOT / "scripts").glob("*.py") if path.stem not in OTHERS
 )
 
 

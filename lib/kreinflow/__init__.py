@@ -20,7 +20,6 @@ The rooms stand in the order of the data. Each imports from those before it.
 * ``estimators``: the same for scikit-learn.
 * ``report``: tables, figures and the page.
 * ``compare``: what people run today.
-* ``papers``: the figures of the papers, and ours.
 * ``commands``: the subcommands of the command line; what ``init`` proposes.
 
 The scikit-learn estimators of :mod:`kreinflow.estimators` can be had from here as well.

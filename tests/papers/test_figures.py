@@ -8,10 +8,10 @@ import pytest
 import scipy.stats
 from matplotlib.text import Text
 
-from kreinflow.papers.experiments import FIGURES
-from kreinflow.papers.plots import accuracies, approximations, costs, data_sets, style
-from kreinflow.papers.plots.data_sets import balls
-from kreinflow.papers.plots.figures import PLOTS
+from papers import accuracies, approximations, costs, data_sets, style
+from papers.data_sets import balls
+from papers.experiments import FIGURES
+from papers.figures import PLOTS
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses:UserWarning")
 
@@ -51,7 +51,7 @@ def tables():
     with pytest.MonkeyPatch.context() as monkeypatch:
         for module, values in SMALL.items():
             for name, value in values.items():
-                monkeypatch.setattr(f"kreinflow.papers.plots.{module}.{name}", value)
+                monkeypatch.setattr(f"papers.{module}.{name}", value)
         yield {name: plot.measure(1, NOWHERE) for name, plot in PLOTS.items()}
 
 

@@ -10,11 +10,8 @@ from PIL import Image
 
 from compare.test_tables import compared, made_up, made_up_budgets
 from kreinflow.compare.page import render_page as comparison_page
-from kreinflow.papers.page import render_page as papers_page
-from kreinflow.papers.tables import compare
 from kreinflow.report import figures as look
 from kreinflow.report.page import render_report
-from papers.test_page import EXPERIMENTS, PUBLISHED, lines
 from report.made_up import VERSIONS, config, dataset_report, figures_of, many_recipes, run_tables
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -56,13 +53,10 @@ def pages():
         "compare": comparison_page(
             {"demo": compared(made_up())}, {"demo": made_up_budgets()}, {"demo": {}}, 1
         ),
-        "papers": papers_page(
-            compare(PUBLISHED, EXPERIMENTS, {"ball-200": lines("ball-200")}), {}, {"python": "3.11"}
-        ),
     }
 
 
-@pytest.fixture(scope="module", params=["report", "compare", "papers"])
+@pytest.fixture(scope="module", params=["report", "compare"])
 def page(request, browser, pages, tmp_path_factory):
     """A page that was opened from a file; what it asks for and complains of must be nothing."""
     path = tmp_path_factory.mktemp("pages") / f"{request.param}.html"

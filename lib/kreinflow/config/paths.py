@@ -12,7 +12,7 @@ from kreinflow.sequences.sources.registry import SOURCES, make_source
 from kreinflow.sequences.text_files import check_file, check_results, has_control
 
 TAKEN = (
-    *("compare.html", "config.yaml", "logs", "paper", "report.html", "report.txt"),
+    *("compare.html", "config.yaml", "logs", "report.html", "report.txt"),
     *("ro-crate-metadata.json", "times", "workflow.smk"),
 )
 """What stands in the folder of results beside those of the data sets."""

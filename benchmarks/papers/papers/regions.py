@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from kreinflow.base.numerics import IntArray
 from kreinflow.learners.fisher import fisher_path
-from kreinflow.papers.plots.data_sets import (
+from kreinflow.report.figures import BLACK, GREY
+from papers.data_sets import (
     ScoresOfVectors,
     Settings,
     generated,
     selector_settings,
 )
-from kreinflow.papers.plots.style import SELECTOR_LOOKS, draw_classes, panels
-from kreinflow.report.figures import BLACK, GREY
+from papers.style import SELECTOR_LOOKS, draw_classes, panels
 
 GRID = 61
 """Points of the grid on either axis."""

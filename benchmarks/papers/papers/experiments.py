@@ -40,7 +40,7 @@ class Experiment:
 
     @property
     def measured(self) -> dict[str, Any]:
-        """What decides the figures: arguments of :func:`~kreinflow.papers.run.run_experiment`."""
+        """What decides the figures: arguments of :func:`~papers.run.run_experiment`."""
         names = ("config", "one_against_rest", "centring", "unit_columns")
         return {name: getattr(self, name) for name in names}
 

@@ -30,13 +30,13 @@ from kreinflow.krein.landmark_kernel import (
 )
 from kreinflow.landmarks.registry import SELECTORS, make_selector
 from kreinflow.landmarks.stage import LandmarkStage
-from kreinflow.papers.experiments import load_experiments
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
 from kreinflow.sequences.payload import Compared, Matrix
 from kreinflow.sequences.scores import open_scores
 from kreinflow.sequences.sources.registry import make_source
+from papers.experiments import load_experiments
 
 Settings = Mapping[str, Any]
 

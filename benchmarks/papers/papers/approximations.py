@@ -14,7 +14,8 @@ from matplotlib.patches import Patch
 from sklearn.manifold import SpectralEmbedding
 
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded
-from kreinflow.papers.plots.data_sets import (
+from kreinflow.report.figures import BLACK, BLUE, VERMILION
+from papers.data_sets import (
     RANKS,
     Settings,
     balls,
@@ -23,8 +24,7 @@ from kreinflow.papers.plots.data_sets import (
     relative_error,
     selector_settings,
 )
-from kreinflow.papers.plots.style import SELECTOR_LOOKS, draw_classes, draw_legend, panels
-from kreinflow.report.figures import BLACK, BLUE, VERMILION
+from papers.style import SELECTOR_LOOKS, draw_classes, draw_legend, panels
 
 WHOLE = "all scores"
 KERNELS = (WHOLE, *RANKS)

@@ -22,7 +22,10 @@ from kreinflow.krein.correction import embed
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import KreinFactor
-from kreinflow.papers.plots.data_sets import (
+from kreinflow.report.figures import BLACK, BLUE, VERMILION
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.payload import Matrix
+from papers.data_sets import (
     FOLDS,
     RANK,
     RANKS,
@@ -38,16 +41,13 @@ from kreinflow.papers.plots.data_sets import (
     relative_error,
     selector_settings,
 )
-from kreinflow.papers.plots.style import (
+from papers.style import (
     SELECTOR_LOOKS,
     draw_legend,
     error_axis,
     log_ticks,
     panels,
 )
-from kreinflow.report.figures import BLACK, BLUE, VERMILION
-from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.payload import Matrix
 
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9)
 """Landmarks, as shares of the objects."""

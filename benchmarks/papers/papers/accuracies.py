@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kreinflow.evaluation.cross_validation import Centring
-from kreinflow.papers.plots.data_sets import (
+from kreinflow.report.figures import BLACK, GREY, VERMILION
+from papers.data_sets import (
     AllScores,
     Settings,
     balls,
@@ -18,7 +19,8 @@ from kreinflow.papers.plots.data_sets import (
     redrawn,
     selector_settings,
 )
-from kreinflow.papers.plots.style import (
+from papers.run import first_against_rest
+from papers.style import (
     LEARNER_LOOKS,
     SELECTOR_LOOKS,
     draw_classes,
@@ -27,8 +29,6 @@ from kreinflow.papers.plots.style import (
     log_ticks,
     panels,
 )
-from kreinflow.papers.run import first_against_rest
-from kreinflow.report.figures import BLACK, GREY, VERMILION
 
 SKETCH = 100
 """Rows that selectors of all scores look at instead."""

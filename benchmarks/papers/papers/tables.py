@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.files.tables import read_table
-from kreinflow.papers.experiments import DATA, Experiment
+from papers.experiments import DATA, Experiment
 
 OURS = (
     *("our_accuracy", "our_accuracy_sd", "folds", "difference", "difference_in_sd"),

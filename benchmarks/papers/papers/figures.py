@@ -7,8 +7,8 @@ from typing import NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from kreinflow.papers.plots import accuracies, approximations, costs, regions
-from kreinflow.papers.plots.style import paper_style
+from papers import accuracies, approximations, costs, regions
+from papers.style import paper_style
 
 
 class Plot(NamedTuple):

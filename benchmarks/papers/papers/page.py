@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.base.references import REFERENCES
-from kreinflow.papers.experiments import DATA, FIGURES, LEFT_OUT, load_experiments
 from kreinflow.report.html import page_environment
 from kreinflow.report.tables import Table, number, pair, table_of
+from papers.experiments import DATA, FIGURES, LEFT_OUT, load_experiments
 
 SHORT = 2.0
 """Standard deviations below a paper from which on a row falls short."""
@@ -36,8 +36,8 @@ def render_page(
 ) -> str:
     """Return the page as HTML: no network, the same bytes from the same input.
 
-    The table is that of :func:`kreinflow.papers.tables.compare`; ``images`` has the PNG of each
-    figure to show, by its name in :data:`~kreinflow.papers.experiments.FIGURES`.
+    The table is that of :func:`papers.tables.compare`; ``images`` has the PNG of each
+    figure to show, by its name in :data:`~papers.experiments.FIGURES`.
     """
     template = page_environment(DATA).get_template("page.html.j2")
     return template.render(

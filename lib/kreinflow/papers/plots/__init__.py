@@ -1,1 +1,0 @@
-"""The figures of the papers: each measures a table and draws it."""
