@@ -34,7 +34,7 @@ SCRIPTS = sorted(
         # A start of Snakemake that finds nothing to do.
         (
             imports("rules/common.smk", "rules/resources.smk"),
-            "kreinflow.answering kreinflow.fitting numba sklearn matplotlib",
+            "kreinflow.answering kreinflow.fitting pandas numba sklearn matplotlib scipy.linalg",
         ),
         (imports(*SCRIPTS), "numba sklearn matplotlib"),
     ],

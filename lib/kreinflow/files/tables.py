@@ -1,5 +1,7 @@
 """Tables (TSV, plain or gzip): written with all digits, and checked when they are read."""
 
+from __future__ import annotations
+
 import gzip
 import io
 import os
@@ -8,9 +10,9 @@ import zlib
 from collections.abc import Collection, Sequence
 
 import numpy as np
-import pandas as pd
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.late import pandas as pd
 from kreinflow.files.atomic import AGAIN, read_bytes, write_bytes
 
 

@@ -1,5 +1,7 @@
 """The data set: canonical, checked, and with each distinct object once; its files."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,10 +10,10 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.late import pandas as pd
 from kreinflow.base.wording import abridged
 from kreinflow.files.arrays import open_array, write_array
 from kreinflow.files.atomic import write_text
@@ -317,9 +319,7 @@ def _codes(labels: Iterable[str], classes: tuple[str, ...]) -> NDArray[np.int64]
     return pd.Index(classes).get_indexer(pd.Index([*labels]))
 
 
-def _memberships(
-    texts: "pd.Series[str]", classes: tuple[str, ...]
-) -> tuple[NDArray[np.bool_], bool]:
+def _memberships(texts: pd.Series[str], classes: tuple[str, ...]) -> tuple[NDArray[np.bool_], bool]:
     """Return the classes of each record, and whether all its labels are classes."""
     labels = [text.split(SEPARATOR) for text in texts]
     codes = _codes((label for own in labels for label in own), classes)

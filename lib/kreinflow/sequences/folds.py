@@ -4,17 +4,18 @@ The fold of a sequence comes from a hash of its residues, so that added sequence
 others where they were.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.late import pandas as pd
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.base.wording import abridged
 from kreinflow.sequences.dataset import Dataset
@@ -249,7 +250,9 @@ def _column_groups(
     n = len(dataset.digests)
     ends = dataset.first_identical[dataset.rows], n + np.unique(values, return_inverse=True)[1]
     size = int(ends[1].max()) + 1
-    of_node = connected_components(coo_array((np.ones(len(values)), ends), (size, size)))[1]
+    of_node = scipy.sparse.csgraph.connected_components(
+        scipy.sparse.coo_array((np.ones(len(values)), ends), (size, size))
+    )[1]
     smallest = np.full(size, n, dtype=np.int64)
     np.minimum.at(smallest, of_node[:n], np.arange(n))
     groups: NDArray[np.int64] = smallest[of_node[dataset.rows]]

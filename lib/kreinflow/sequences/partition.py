@@ -1,15 +1,17 @@
 """The folds of a run by their names: the records that are learned from, and those tested."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.late import pandas as pd
 from kreinflow.files.tables import read_table
 from kreinflow.sequences.dataset import Dataset
 
@@ -121,7 +123,7 @@ def _no_gap(folds: NDArray[np.int64]) -> bool:
     return [*tested] == [*range(len(tested))]
 
 
-def read_groups(path: str | os.PathLike[str]) -> "pd.Series[int]":
+def read_groups(path: str | os.PathLike[str]) -> pd.Series[int]:
     """Read the group of each record, by its id, from a table of folds; refuse a damaged one."""
     table = _read(path)
     ids = pd.Index(table["id"][table["repeat"] == 0])

@@ -1,14 +1,16 @@
 """Vectors of records: what a user knows of them beside their scores, such as embeddings."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.late import pandas as pd
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.base.wording import abridged, plural
 from kreinflow.files.provenance import file_sha256
@@ -34,7 +36,7 @@ class RecordVectors:
         return int(self.values.shape[1])
 
     @cached_property
-    def _index(self) -> "pd.Index[str]":
+    def _index(self) -> pd.Index[str]:
         return pd.Index(self.ids)
 
     def places(self, ids: Sequence[str]) -> IntArray:
