@@ -1,7 +1,7 @@
 """A query: new objects with what is known of them, which a model answers."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,29 +39,30 @@ class Query:
         """Return the number of objects."""
         return len(self.scores)
 
-    def take(self, places: IntArray) -> "Query":
+    def take(self, places: IntArray) -> Self:
         """Return some of the objects."""
-        return Query(*self._taken(places))
+        return replace(self, **self._taken(places))
 
     def decided(self, rows: FloatArray, decisions: FloatArray) -> "Decided":
         """Return the query with what a first stage made of it."""
         known = self.scores, self.self_scores, self.lengths, self.objects, self.ask
         return Decided(*known, rows=rows, decisions=decisions)
 
-    def _taken(self, places: IntArray) -> tuple[Any, ...]:
+    def _taken(self, places: IntArray) -> dict[str, Any]:
+        """Return what is known of some of the objects, by the names of the fields."""
         ask = self.ask
 
         def asked(queries: IntArray, records: IntArray) -> NDArray[Any]:
             assert ask is not None
             return ask(places[queries], records)
 
-        return (
-            self.scores[places],
-            self.self_scores[places],
-            self.lengths[places],
-            None if self.objects is None else self.objects.take(places),
-            None if ask is None else asked,
-        )
+        return {
+            "scores": self.scores[places],
+            "self_scores": self.self_scores[places],
+            "lengths": self.lengths[places],
+            "objects": None if self.objects is None else self.objects.take(places),
+            "ask": None if ask is None else asked,
+        }
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,7 +72,6 @@ class Decided(Query):
     rows: FloatArray  # (n, n_landmarks): transformed scores
     decisions: FloatArray  # (n, n_classes)
 
-    def take(self, places: IntArray) -> "Decided":
-        """Return some of the objects."""
-        rows, decisions = self.rows[places], self.decisions[places]
-        return Decided(*self._taken(places), rows=rows, decisions=decisions)
+    def _taken(self, places: IntArray) -> dict[str, Any]:
+        own = {"rows": self.rows[places], "decisions": self.decisions[places]}
+        return super()._taken(places) | own

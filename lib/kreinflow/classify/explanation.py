@@ -223,7 +223,7 @@ def _found(model: Model, path: Path, id: str, options: Options) -> tuple[Batch, 
         number = batch.ids.index(id)
         if number in batch.faults:
             raise InputError(f"{batch.place(number)}: {batch.faults[number]}")
-        one = batch.of(np.flatnonzero(batch.scored == number))
+        one = batch.take(np.flatnonzero(batch.scored == number))
         ask = one.ask and ScoreCache(one.ask, len(model.record_ids))  # nothing is aligned twice
         return replace(one, ids=[id], scored=_ONE, ask=ask), batch.place(number)
     raise InputError(f"{shown_name(path)}: none of its {plural(seen, 'record')} has the id {id!r}.")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,12 @@ from kreinflow.alignment.backends import (
 )
 from kreinflow.alignment.engine import align_rectangle, pack, self_scores
 from kreinflow.alignment.pair_lists import align_pair_lists
-from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.query import Query
 from kreinflow.answering.score_cache import NOBODY, Ask
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import TILE, FloatArray, IntArray, tiles
 from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.model_file import Model
-from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.sequences.fasta import LONGEST, FastaRecord, read_any_fasta
 from kreinflow.sequences.matrix_files import DISSIMILARITIES, read_matrix
@@ -85,26 +82,13 @@ DEFAULTS = Options()
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Batch(Query):
-    """Some new objects in their order, and the query of those that can be scored.
-
-    Attributes
-    ----------
-    ids : list of str
-    place : callable
-        Takes the number of an object and returns what messages call it.
-    faults : dict of int to str
-        What is wrong with an object and what to do, by its number in the batch.
-    scored : ndarray of shape (n_scored,)
-        The numbers of the others, in order: the objects of the query.
-    strands : ndarray of shape (n_scored,) or None
-        ``+`` or ``-``, the strand that is scored, if both were aligned.
-    """
+    """Some new objects in their order, and the query of those that can be scored."""
 
     ids: list[str]
-    place: Callable[[int], str]
-    faults: dict[int, str]
-    scored: NDArray[np.int64]
-    strands: NDArray[Any] | None = None
+    place: Callable[[int], str]  # what messages call an object, by its number
+    faults: dict[int, str]  # what is wrong with an object and what to do, by its number
+    scored: NDArray[np.int64]  # the numbers of the others, in order: the objects of the query
+    strands: NDArray[Any] | None = None  # + or -, the strand that is scored, if both were aligned
 
     @property
     def sequences(self) -> Sequence[bytes] | None:
@@ -115,27 +99,15 @@ class Batch(Query):
         """Return the objects with their vectors; those that have none are at fault."""
         places = read.places([self.ids[number] for number in self.scored.tolist()])
         has = places >= 0
-        missing = {
-            number: f"has no vector in {read.path}. Add it."
-            for number in self.scored[~has].tolist()
-        }
-        found = self.of(np.flatnonzero(has))
+        fault = f"has no vector in {read.path}. Add it."
+        faults = self.faults | dict.fromkeys(self.scored[~has].tolist(), fault)
+        found = self.take(np.flatnonzero(has))
         objects = Viewed(found.sequences, read.values[places[has]])
-        return replace(found, faults=self.faults | missing, objects=objects)
+        return replace(found, faults=faults, objects=objects)
 
-    def of(self, places: IntArray) -> "Batch":
-        """Return the batch with some of its scored objects; the others have no row."""
-        query = self.take(places)
-        return replace(
-            self,
-            scored=self.scored[places],
-            strands=None if self.strands is None else self.strands[places],
-            scores=query.scores,
-            self_scores=query.self_scores,
-            lengths=query.lengths,
-            objects=query.objects,
-            ask=query.ask,
-        )
+    def _taken(self, places: IntArray) -> dict[str, Any]:
+        strands = None if self.strands is None else self.strands[places]
+        return super()._taken(places) | {"scored": self.scored[places], "strands": strands}
 
 
 def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator[Batch]:
@@ -150,7 +122,7 @@ def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator
     ------
     InputError
         If a file cannot be read, or does not fit the model. Of FASTA a record at fault is not
-        raised but told in :attr:`Batch.faults`, and so is any object without a vector.
+        raised but told in the faults of its batch, and so is any object without a vector.
     """
     lift, width = model.classifier.lift, None
     if lift is not None and "vectors" in lift.rates and lift.objects.vectors is not None:
@@ -162,7 +134,7 @@ def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator
             "strand. Leave it out."
         )
     if model.scheme is not None:
-        aligner = _Aligner(model, model.scheme, options)
+        aligner = _Aligner(model, options)
         batches: Iterator[Batch] = map(aligner.align, aligner.batches(path))
     else:
         batches = _measured_batches(model, path)
@@ -171,44 +143,15 @@ def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator
 
 
 def read_vectors(width: int | None, path: Path | None, what: str) -> RecordVectors | None:
-    """Read the vectors of new objects for a model that looks at so many numbers, or at none.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, cannot be read, or the model looks at no vectors.
-    """
+    """Read the vectors of new objects for a model that looks at so many numbers, or at none."""
     if path is None and width is not None:
         raise InputError(
             f"the model looks at vectors of {plural(width, 'number')}. Give those of the new "
             f"{what}: --vectors with a table of ids and numbers."
         )
-    if path is None or width is None:
-        if path is not None:
-            raise InputError(f"--vectors {path}: the model looks at no vectors. Leave it out.")
-        return None
-    return read_record_vectors(path, width)
-
-
-def _measured_batches(model: Model, path: Path) -> Iterator[Batch]:
-    """Yield the objects of a file of vectors, strings or rows of a matrix."""
-    if path == STANDARD_INPUT:
-        raise InputError("standard input is read for models of sequences only. Name a file.")
-    if model.kernel is not None and isinstance(model.landmarks, np.ndarray):
-        ids, rows = _compared(make_kernel(model.kernel), model.landmarks, path)
-    else:
-        ids, rows = _measured(model, path)
-    for part, scores in rows:
-        names, n = ids[part], len(scores)
-        yield Batch(
-            scores,
-            np.zeros(n),
-            np.zeros(n),
-            ids=names,
-            place=lambda number, names=names: f"{path}, {names[number]}",  # type: ignore[misc]
-            faults={},
-            scored=np.arange(n),
-        )
+    if path is not None and width is None:
+        raise InputError(f"--vectors {path}: the model looks at no vectors. Leave it out.")
+    return None if path is None or width is None else read_record_vectors(path, width)
 
 
 def clean_sequences(model: Model, path: Path) -> Iterator[tuple[FastaRecord, bytes]]:
@@ -219,8 +162,7 @@ def clean_sequences(model: Model, path: Path) -> Iterator[tuple[FastaRecord, byt
     InputError
         If the file cannot be read, or a record cannot be aligned.
     """
-    assert model.scheme is not None, "a model of other objects than sequences"
-    aligner = _Aligner(model, model.scheme, DEFAULTS)
+    aligner = _Aligner(model, DEFAULTS)
     for records in aligner.batches(path):
         cleaned = [aligner.alphabet.clean(record.residues) for record in records]
         for number, fault in sorted(aligner.faults(records, cleaned).items()):
@@ -228,39 +170,18 @@ def clean_sequences(model: Model, path: Path) -> Iterator[tuple[FastaRecord, byt
         yield from zip(records, cleaned, strict=True)
 
 
-@dataclass(frozen=True, eq=False)
 class _Aligner:
     """New sequences against the landmarks and the records of a model."""
 
-    model: Model
-    scheme: ScoringScheme
-    options: Options
-
-    @cached_property
-    def landmarks(self) -> tuple[bytes, ...]:
-        """Their residues."""
-        landmarks = self.model.landmarks
-        return landmarks if isinstance(landmarks, tuple) else ()
-
-    @cached_property
-    def advice(self) -> str:
-        """What to do if a score differs from that of parasail; the user named no backend."""
-        return "Use the alignment backend parasail." if self.options.backend else ""
-
-    @cached_property
-    def backend(self) -> Backend:
-        """What aligns."""
-        return self.options.backend or backend_named("auto")
-
-    @cached_property
-    def checked(self) -> Backend:
-        """The same, some scores held against parasail."""
-        return checked(self.backend, advice=self.advice)
-
-    @cached_property
-    def alphabet(self) -> ResidueAlphabet:
-        """What the residues of a record are, as in training."""
-        return ResidueAlphabet(self.scheme.matrix.alphabet, self.model.molecule or "protein")
+    def __init__(self, model: Model, options: Options) -> None:
+        assert model.scheme is not None, "a model of other objects than sequences"
+        self.model, self.scheme, self.options = model, model.scheme, options
+        self.landmarks = model.landmarks if isinstance(model.landmarks, tuple) else ()
+        self.alphabet = ResidueAlphabet(self.scheme.matrix.alphabet, model.molecule or "protein")
+        # If a score differs from that of parasail and the user named no backend, no other helps.
+        self.advice = "Use the alignment backend parasail." if options.backend else ""
+        self.backend = options.backend or backend_named("auto")
+        self.checked = checked(self.backend, advice=self.advice)
 
     def batches(self, path: Path) -> Iterator[list[FastaRecord]]:
         """Yield the records of a file, batch by batch."""
@@ -280,13 +201,19 @@ class _Aligner:
     def align(self, records: Sequence[FastaRecord]) -> Batch:
         """Align a batch, leaving out the sequences that the transform cannot take."""
         cleaned = [self.alphabet.clean(record.residues) for record in records]
-        faults = self.faults(records, cleaned)
+        faults, m, threads = (
+            self.faults(records, cleaned),
+            len(self.landmarks),
+            self.options.threads,
+        )
         places = np.delete(np.arange(len(records)), list(faults))
         n, strands = len(places), None
         sequences = [cleaned[place] for place in places.tolist()]
         if self.options.both_strands:
             sequences += reverse_complements(sequences, self.scheme.matrix.alphabet)
-        scores, own = self._scores(sequences)
+        packed, rows = pack([*self.landmarks, *sequences]), m + np.arange(len(sequences))
+        scores = self.checked(packed, rows, np.arange(m), self.scheme, threads)
+        own = self_scores(packed, rows, self.scheme, threads).astype(np.float64)
         if self.options.both_strands:
             normalised = np.nan_to_num(normalised_scores(self.model, scores, own), nan=-np.inf)
             best = normalised.max(axis=1, initial=-np.inf)
@@ -316,27 +243,22 @@ class _Aligner:
     def faults(self, records: Sequence[FastaRecord], cleaned: Sequence[bytes]) -> dict[int, str]:
         """Return why records cannot be aligned, by their number."""
         fine = self._fault_of_letters(b"".join(cleaned)) is None  # of all, so of each
-        found = {
-            number: self._fault(record, residues, fine)
-            for number, (record, residues) in enumerate(zip(records, cleaned, strict=True))
-        }
-        return {number: fault for number, fault in found.items() if fault is not None}
-
-    def _fault(self, record: FastaRecord, residues: bytes, fine: bool) -> str | None:
-        if record.fault is not None:
-            return record.fault
-        if record.more or len(residues) > LONGEST:
-            return f"has more than {LONGEST:,} residues. Cut it, or remove it."
-        if not fine and (fault := self._fault_of_letters(residues)) is not None:
-            return fault
-        if not residues:
-            return "has no residues. Remove the record."
-        if self.alphabet.are_nucleotides(residues):
-            return (
-                "has no residues but A, C, G, T and N, and the model is one of proteins. "
-                "Translate it."
-            )
-        return None
+        found: dict[int, str] = {}
+        for number, (record, residues) in enumerate(zip(records, cleaned, strict=True)):
+            if record.fault is not None:
+                found[number] = record.fault
+            elif record.more or len(residues) > LONGEST:
+                found[number] = f"has more than {LONGEST:,} residues. Cut it, or remove it."
+            elif not fine and (fault := self._fault_of_letters(residues)) is not None:
+                found[number] = fault
+            elif not residues:
+                found[number] = "has no residues. Remove the record."
+            elif self.alphabet.are_nucleotides(residues):
+                found[number] = (
+                    "has no residues but A, C, G, T and N, and the model is one of proteins. "
+                    "Translate it."
+                )
+        return found
 
     def _fault_of_letters(self, residues: bytes) -> str | None:
         matrix = self.scheme.matrix
@@ -347,14 +269,6 @@ class _Aligner:
                 "lacks. Correct or remove it."
             )
         return strand_fault(residues, matrix.alphabet) if self.options.both_strands else None
-
-    def _scores(self, sequences: Sequence[bytes]) -> tuple[NDArray[np.int32], FloatArray]:
-        """Return the scores of sequences with the landmarks and with themselves."""
-        m, threads = len(self.landmarks), self.options.threads
-        own = np.arange(m, m + len(sequences))
-        packed = pack([*self.landmarks, *sequences])
-        scores = self.checked(packed, own, np.arange(m), self.scheme, threads)
-        return scores, self_scores(packed, own, self.scheme, threads).astype(np.float64)
 
     def _asking(self, sequences: Sequence[bytes]) -> Ask | None:
         """Return what aligns sequences with the training records; None if there are none."""
@@ -412,17 +326,22 @@ def normalised_scores(model: Model, scores: NDArray[Any], self_scores: FloatArra
     return values
 
 
-def _compared(
-    kernel: Kernel, landmarks: Objects, path: Path
-) -> tuple[list[str], Iterator[tuple[slice, FloatArray]]]:
-    """Read vectors or strings; their kernel with the landmarks, tile by tile."""
-    read = read_objects(path, kernel, columns=None if kernel.strings else landmarks.shape[1])
-    objects, n = read.objects, len(read.objects)
-    ids = list(read.ids or map(str, range(1, n + 1)))
-
-    def rows() -> Iterator[tuple[slice, FloatArray]]:
-        for part in tiles(n):
-            scores = kernel.columns(objects[part], landmarks)
+def _measured_batches(model: Model, path: Path) -> Iterator[Batch]:
+    """Yield the objects of a file of vectors, strings or rows of a matrix."""
+    if path == STANDARD_INPUT:
+        raise InputError("standard input is read for models of sequences only. Name a file.")
+    kernel, landmarks = None, np.asarray(model.landmarks)
+    if model.kernel is not None:
+        kernel = make_kernel(model.kernel)
+        read = read_objects(path, kernel, columns=None if kernel.strings else landmarks.shape[1])
+        given = read.objects
+        ids = list(read.ids or map(str, range(1, len(given) + 1)))
+    else:
+        ids, given = _rows_of_matrix(model, path)
+    for part in tiles(len(given)):
+        names, scores, n = ids[part], given[part], len(given[part])
+        if kernel is not None:
+            scores = kernel.columns(scores, landmarks)
             wrong = ~np.isfinite(scores).all(axis=1)
             if wrong.any():
                 row = part.start + int(wrong.argmax())
@@ -430,20 +349,25 @@ def _compared(
                     f"{path}, row {row + 1} ({ids[row]}): {kernel.describe()} is not finite for "
                     "it. Its numbers are too large."
                 )
-            yield part, scores
+        yield Batch(
+            scores,
+            np.zeros(n),
+            np.zeros(n),
+            ids=names,
+            place=lambda number, names=names: f"{path}, {names[number]}",  # type: ignore[misc]
+            faults={},
+            scored=np.arange(n),
+        )
 
-    return ids, rows()
 
-
-def _measured(model: Model, path: Path) -> tuple[list[str], Iterator[tuple[slice, FloatArray]]]:
-    """Read a matrix of new objects and landmarks."""
+def _rows_of_matrix(model: Model, path: Path) -> tuple[list[str], FloatArray]:
+    """Read a matrix of new objects and landmarks; dissimilarities are squared."""
     matrix = read_matrix(path, square=False)
     values, m = matrix.values, model.classifier.n_landmarks
-    ids = list(matrix.ids) if matrix.ids else [str(i + 1) for i in range(len(values))]
+    ids = list(matrix.ids or map(str, range(1, len(values) + 1)))
     if matrix.column_ids and len(matrix.column_ids) == values.shape[1]:
         place = {id: column for column, id in enumerate(matrix.column_ids)}
-        missing = [id for id in model.landmark_ids if id not in place]
-        if missing:
+        if missing := [id for id in model.landmark_ids if id not in place]:
             raise InputError(
                 f"{path}: no column for {len(missing)} of the {m} landmarks of the model: "
                 f"{abridged(missing)}. Add them; `kreinflow classify --landmarks` lists all."
@@ -466,6 +390,4 @@ def _measured(model: Model, path: Path) -> tuple[list[str], Iterator[tuple[slice
             f"{path}, row {row + 1} ({ids[row]}), column {columns[column] + 1}: "
             f"{values[row, column]:.6g} {why}"
         )
-    if model.matrix_kind == "dissimilarity":
-        values = values * values
-    return ids, ((part, values[part]) for part in tiles(len(ids)))
+    return ids, values * values if model.matrix_kind == "dissimilarity" else values
