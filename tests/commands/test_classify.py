@@ -21,10 +21,10 @@ from kreinflow.answering.label_sets import accepted
 from kreinflow.base.errors import KreinflowError
 from kreinflow.base.numerics import current_limits
 from kreinflow.classify import new_objects
-from kreinflow.classify.acceptance import accepting
 from kreinflow.classify.classification import (
     COLUMNS,
     PROMISES,
+    accepting,
     classify_batches,
     classify_file,
 )
@@ -313,14 +313,6 @@ def test_what_cannot_be_promised(refused, trained, tmp_path, option, value, mess
     out = tmp_path / "out.tsv"
     assert message in refused("classify", trained.path, trained.fasta, option, value, "-o", out)
     assert not out.exists()
-
-
-def test_models_that_promise_nothing(refused, trained, tmp_path):
-    old = replace(trained.model, classifier=trained.model.classifier.with_parts(calibration=None))
-    old.save(tmp_path / "old.safetensors")
-    for option in ("--confidence", "--errors"):
-        said = refused("classify", tmp_path / "old.safetensors", trained.fasta, option, 0.2)
-        assert "an older version of kreinflow trained it. Train" in said
 
 
 def test_sets_of_a_cascade_take_its_records(run, classified, apart):

@@ -1,27 +1,24 @@
 """Classifying new objects with a model file."""
 
 import itertools
+import json
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.engine import in_threads
-from kreinflow.answering.answers import STAGES, Answers
-from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import FloatArray
-from kreinflow.classify.acceptance import accepting
-from kreinflow.classify.evidence import (
-    SHOWN,
-    Witnesses,
-    likeliest_two,
-    nearest_landmarks,
-    traced,
-)
+from kreinflow.answering.answers import REASONS, STAGES, Answers
+from kreinflow.answering.label_sets import accepted
+from kreinflow.base.errors import InputError, unwritable
+from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.classify.evidence import SHOWN, Witnesses, nearest_landmarks, traced
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import DEFAULTS, Batch, Options, score_new
 from kreinflow.files.tables import table_text
@@ -56,7 +53,7 @@ depth, and its probability; see :class:`~kreinflow.answering.levels.Levels`."""
 PROMISES = ("set", "set_size", "error_p", "accepted")
 """``set`` has the labels of :meth:`~kreinflow.answering.label_sets.Calibration.sets` as
 :func:`joined_labels` gives them, ``error_p`` is the p-value of a wrong prediction, and ``accepted``
-is ``yes`` for the predictions of :func:`~kreinflow.classify.acceptance.accepting`, else ``no``."""
+is ``yes`` for the predictions of :func:`accepting`, else ``no``."""
 
 LABELS_COLUMNS = ("labels", "label_probabilities")
 """All labels whose probability is at least their threshold, the likeliest first, and these
@@ -102,7 +99,7 @@ def classify_batches(
         is asked for.
     """
     _check_promises(model, options)
-    witnesses = Witnesses(model)
+    witnesses = None if options.on_evidence is None else Witnesses(model)
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told by its name
         for batch in score_new(model, path, options):
             answers = model.classifier.answer(batch)
@@ -112,29 +109,23 @@ def classify_batches(
                 if options.on_fault is None:
                     raise InputError(message)
                 options.on_fault(message)
-            if options.on_evidence is not None:
+            if witnesses is not None and options.on_evidence is not None:
                 options.on_evidence(witnesses.evidence(batch, answers, SHOWN, options.threads))
             yield table
 
 
 def _check_promises(model: Model, options: Options) -> None:
     """Refuse sets and errors that cannot be promised."""
-    asked = {"confidence": options.confidence, "errors": options.errors}
-    for name, share in asked.items():
+    for name, share in (("confidence", options.confidence), ("errors", options.errors)):
         if share is not None and not 0 < share < 1:
             raise InputError(f"{name}: {share:g} is not between 0 and 1. Give a share, as 0.95.")
     if options.confidence is None and options.errors is None:
         return
     calibration = model.classifier.calibration
-    if model.classifier.several is not None:
-        raise InputError(
-            "the model gives several labels, but sets and the control of errors are for objects "
-            "with one label. Leave out confidence and errors."
-        )
     if calibration is None:
         raise InputError(
-            "the model has no records to make sets or to control errors with: an older version "
-            "of kreinflow trained it. Train it again, or leave out confidence and errors."
+            "the model has no records to make sets or to control errors with, as those of several "
+            "labels. Leave out confidence and errors."
         )
     if model.lacks_records:
         raise InputError(
@@ -145,6 +136,58 @@ def _check_promises(model: Model, options: Options) -> None:
         calibration.limits(options.confidence)
     if options.errors is not None:
         calibration.check_errors(options.errors)
+
+
+def accepting(
+    tables: Iterable[pd.DataFrame], errors: float, progress: Callable[[int], None] | None = None
+) -> Iterator[pd.DataFrame]:
+    """Yield pieces of the table of :func:`classify_batches` again, with the column ``accepted``.
+
+    It depends on all rows: they wait in a temporary file, and memory has a number for each. What is
+    unknown or has no relative is never accepted.
+
+    Parameters
+    ----------
+    tables : iterable of DataFrame
+        With ``error_p``.
+    errors : float
+        The expected share of wrong predictions among the accepted; see
+        :func:`~kreinflow.answering.label_sets.accepted`.
+    progress : callable, optional
+        Called with the number of rows that are read.
+    """
+    p, strange, sizes = [np.empty(0)], [np.empty(0, dtype=bool)], [0]
+    with tempfile.TemporaryFile() as waiting:
+        for table in tables:
+            _put_down(table, waiting)
+            strange.append(table["reason"].isin(REASONS[2:]).to_numpy())
+            p.append(table["error_p"].to_numpy(np.float64))
+            sizes.append(sizes[-1] + len(table))
+            if progress is not None:
+                progress(sizes[-1])
+        every = np.concatenate(p)
+        known = ~np.isnan(every)
+        yes = np.where(known, "no", "").astype(object)
+        yes[known] = np.where(accepted(every[known], errors), "yes", "no")
+        yes[known & np.concatenate(strange)] = "no"
+        waiting.seek(0)
+        for start, end in itertools.pairwise(sizes):
+            columns = json.loads(waiting.readline())
+            table = pd.DataFrame({name: pd.Series(v, dtype=kind) for name, kind, v in columns})
+            table.insert(list(table).index("error_p") + 1, "accepted", yes[start:end])
+            yield table
+
+
+def _put_down(table: pd.DataFrame, waiting: IO[bytes]) -> None:
+    """Write a table as a line of text that holds all digits of its numbers."""
+    columns = [[name, str(values.dtype), values.tolist()] for name, values in table.items()]
+    try:
+        waiting.write(json.dumps(columns).encode() + b"\n")
+        waiting.flush()
+    except OSError as error:
+        with suppress(OSError):  # it would try to write the rest again
+            waiting.close()
+        raise unwritable(tempfile.gettempdir(), error) from error
 
 
 def joined_labels(
@@ -174,14 +217,10 @@ class Counts:
     """How many objects were read, rejected, accepted, and at fault."""
 
     records: int = 0
+    classified: int = 0
     rejected: int = 0
     accepted: int = 0
     faults: int = 0
-
-    @property
-    def classified(self) -> int:
-        """Those that are not at fault."""
-        return self.records - self.faults
 
 
 def write_tables(
@@ -197,6 +236,7 @@ def write_tables(
     for number, table in enumerate(tables):
         write(table_text(table, header=number == 0))
         counts.records += len(table)
+        counts.classified += int((table["problem"] == "").sum())
         counts.faults += int((table["problem"] != "").sum())
         counts.rejected += int((table["reject"] == "yes").sum())
         if "accepted" in table:
@@ -282,33 +322,38 @@ def first_alignments(model: Model, batch: Batch) -> int:
     return strands * (len(model.landmark_ids) + int(with_itself))
 
 
-def _promised(model: Model, probabilities: FloatArray, options: Options) -> dict[str, NDArray[Any]]:
-    """Return the columns of sets and p-values that are asked for."""
-    calibration, found = model.classifier.calibration, {}
+def likeliest_two(probabilities: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the codes of the likeliest class of each object, and of the next; the first of equals.
+
+    ``probabilities`` is written to, and as it was when this returns.
+    """
+    rows, first = np.arange(len(probabilities)), probabilities.argmax(axis=1)
+    top = probabilities[rows, first]
+    probabilities[rows, first] = -np.inf
+    second = probabilities.argmax(axis=1)
+    probabilities[rows, first] = top
+    return first, second
+
+
+def _told(model: Model, answers: Answers, options: Options) -> dict[str, NDArray[Any]]:
+    """Return the columns of sets and p-values that are asked for, and those of several labels."""
+    classifier, p = model.classifier, answers.probabilities
+    calibration, several, classes = classifier.calibration, classifier.several, classifier.classes
+    found: dict[str, NDArray[Any]] = {}
     if calibration is not None and options.confidence is not None:
-        sets = calibration.sets(probabilities, options.confidence)
-        found["set"] = joined_labels(model.classifier.classes, probabilities, sets)
+        sets = calibration.sets(p, options.confidence)
+        found["set"] = joined_labels(classes, p, sets)
         found["set_size"] = sets.sum(axis=1).astype(object)
     if calibration is not None and options.errors is not None:
-        found["error_p"] = calibration.p_values(probabilities.max(axis=1))
+        found["error_p"] = calibration.p_values(p.max(axis=1))
+    if several is not None:
+        cells = np.full((len(LABELS_COLUMNS), len(p)), "", dtype=object)
+        for row in np.flatnonzero(~answers.rejected).tolist():  # what is rejected has no label
+            ranked = several.ranked(p[row])
+            cells[0, row] = SEPARATOR.join(classes[c] for c in ranked)
+            cells[1, row] = SEPARATOR.join(str(float(p[row, c])) for c in ranked)
+        found |= dict(zip(LABELS_COLUMNS, cells, strict=True))
     return found
-
-
-def _labels(model: Model, answers: Answers) -> dict[str, NDArray[Any]]:
-    """Return the columns of objects that may have several labels; none for other models.
-
-    What is rejected has no label.
-    """
-    several, classes = model.classifier.several, model.classifier.classes
-    if several is None:
-        return {}
-    cells = np.full((len(LABELS_COLUMNS), len(answers.reason)), "", dtype=object)
-    for row in np.flatnonzero(~answers.rejected).tolist():
-        own = answers.probabilities[row]
-        ranked = several.ranked(own)
-        cells[0, row] = SEPARATOR.join(classes[c] for c in ranked)
-        cells[1, row] = SEPARATOR.join(str(float(own[c])) for c in ranked)
-    return dict(zip(LABELS_COLUMNS, cells, strict=True))
 
 
 def _table(model: Model, batch: Batch, answers: Answers, options: Options) -> pd.DataFrame:
@@ -339,8 +384,7 @@ def _table(model: Model, batch: Batch, answers: Answers, options: Options) -> pd
         "stage": np.array(STAGES, dtype=object)[answers.stage],
         "alignments": (first_alignments(model, batch) + answers.alignments).astype(object),
         **nearest_records(model, batch, answers, options.threads),
-        **_promised(model, probabilities, options),
-        **_labels(model, answers),
+        **_told(model, answers, options),
         **answered_nodes(model, answers),
         **({} if batch.strands is None else {"strand": batch.strands}),
     }

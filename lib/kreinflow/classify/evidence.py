@@ -11,9 +11,7 @@ The members of a class stand in the order of their E-values :math:`K n m\, e^{-\
 score s and the lengths n and m; without E-values in that of their scores.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +21,6 @@ from numpy.typing import NDArray
 from kreinflow.alignment.engine import in_threads
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.traceback import Alignment, trace
-from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.answers import Answers
 from kreinflow.answering.score_cache import NOBODY
 from kreinflow.base.numerics import FloatArray, IntArray
@@ -56,8 +53,7 @@ Without E-values ``evalue`` and ``bits`` are empty; without an alignment, or of 
 stands last, and positions are those of this strand."""
 
 
-@dataclass(frozen=True, eq=False)
-class Evidence:
+class Evidence(NamedTuple):
     """The members that speak for some answers, and what they cost.
 
     Attributes
@@ -74,136 +70,91 @@ class Evidence:
     alignments: int
 
 
-class _Questions(NamedTuple):
-    """Classes whose members are looked for: the row of the object, the class, what it is to it."""
-
-    rows: IntArray
-    classes: IntArray
-    of: NDArray[Any]
-
-    def take(self, some: NDArray[Any]) -> "_Questions":
-        return _Questions(*(values[some] for values in self))
-
-
-@dataclass(frozen=True, eq=False)
-class _Members:
-    """All members: the training records, and behind them landmarks that are none of them.
-
-    Attributes
-    ----------
-    ids : ndarray of shape (n,)
-    classes, lengths : ndarray of shape (n,)
-    residues : sequence of bytes or None
-    landmarks : ndarray of shape (n,)
-        The number of the landmark that a member is; -1 for none.
-    """
-
-    ids: NDArray[Any]
-    classes: IntArray
-    lengths: FloatArray
-    residues: Sequence[bytes] | None
-    landmarks: IntArray
-
-    @classmethod
-    def of(cls, model: Model) -> "_Members":
-        """Return those of a model."""
-        classifier, records = model.classifier, model.classifier.records
-        ids, residues = np.array(model.landmark_ids, dtype=object), model.landmarks
-        classes, lengths = classifier.landmark_classes, classifier.landmark_lengths
-        own = residues if isinstance(residues, tuple) else None
-        if records is None or model.record_residues is None or own is None:
-            return cls(ids, classes, lengths, own, np.arange(len(ids)))
-        rest, known = np.flatnonzero(records.landmarks < 0), np.flatnonzero(records.landmarks >= 0)
-        landmarks = np.full(len(records), NOBODY)
-        landmarks[records.landmarks[known]] = known
-        return cls(
-            np.concatenate([np.array(model.record_ids, dtype=object), ids[rest]]),
-            np.concatenate([records.classes, classes[rest]]),
-            np.concatenate([records.lengths, lengths[rest]]),
-            [*model.record_residues, *(own[i] for i in rest.tolist())],
-            np.concatenate([landmarks, rest]),
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class Witnesses:
-    """The members of a model's classes."""
+    """The members of a model's classes: training records, then landmarks that are none of them."""
 
-    model: Model
-
-    @cached_property
-    def _members(self) -> _Members:
-        return _Members.of(self.model)
-
-    @cached_property
-    def _weighing(self) -> ScoreTransform | None:
-        """What makes E-values of scores; None if the model has nothing that does."""
-        scheme, classifier = self.model.scheme, self.model.classifier
+    def __init__(self, model: Model) -> None:
+        classifier, residues = model.classifier, model.record_residues
+        self.model = model
+        self.ids = np.array(model.landmark_ids, dtype=object)
+        self.classes, self.lengths = classifier.landmark_classes, classifier.landmark_lengths
+        self.residues = model.landmarks if isinstance(model.landmarks, tuple) else None
+        self.landmarks = np.arange(len(self.ids))  # the number of a member as a landmark; or -1
+        self.records = None if residues is None else classifier.records
+        if self.records is not None and residues is not None and self.residues is not None:
+            of = self.records.landmarks
+            rest, known = np.flatnonzero(of < 0), np.flatnonzero(of >= 0)
+            landmarks = np.full(len(self.records), NOBODY)
+            landmarks[of[known]] = known
+            self.ids = np.append(np.array(model.record_ids, dtype=object), self.ids[rest])
+            self.classes = np.append(self.records.classes, self.classes[rest])
+            self.lengths = np.append(self.records.lengths, self.lengths[rest])
+            self.residues = (*residues, *(self.residues[i] for i in rest.tolist()))
+            self.landmarks = np.append(landmarks, rest)
         asking = classifier.relatives or classifier.cascade
-        found = classifier.transform if asking is None else asking.evidence
-        local = scheme is not None and scheme.mode == "local"
-        return found if local and found.name == "evalue" else None
+        weighing = classifier.transform if asking is None else asking.evidence
+        local = model.scheme is not None and model.scheme.mode == "local"
+        self.weighing = weighing if local and weighing.name == "evalue" else None  # else no E-value
 
     def evidence(self, batch: Batch, answers: Answers, shown: int, threads: int) -> Evidence:
         """Return what speaks for the answers of a batch; each row depends on its object alone.
 
-        Parameters
-        ----------
-        batch : Batch
-        answers : Answers
-            Those that are not finite are left out.
-        shown : int
-            Members of each class, at most.
-        threads : int
-            The result does not depend on them.
+        There are ``shown`` members of each class at most. Answers that are not finite are left out.
+        The result does not depend on the number of threads.
         """
         asked = self._questions(answers)
-        near = self._nearest(batch, asked, max(shown, CANDIDATES))
+        rows, codes = asked["row"].to_numpy(), asked["code"].to_numpy()
+        near = self._nearest(batch, rows, codes, max(shown, CANDIDATES))
         scores = np.zeros(near.shape)
         if batch.ask is not None and (near >= 0).any():
-            scores = np.asarray(batch.ask(asked.rows, near), dtype=np.float64)
-        places, who, said = self._candidates(batch, answers, asked, near, scores)
+            scores = np.asarray(batch.ask(rows, near), dtype=np.float64)
+        # The candidates: all landmarks of a class, the nearest records, and the one that is named.
+        known = np.flatnonzero(self.landmarks >= 0)
+        of_landmarks, columns = np.nonzero(self.classes[known] == codes[:, None])
+        landmarks, of_records, named = known[columns], np.nonzero(near >= 0), answers.nearest[rows]
+        told = (named >= 0) & (self.classes[named] == codes) & (self.landmarks[named] < 0)
+        told &= ~(near == named[:, None]).any(axis=1)
+        places = np.concatenate([of_landmarks, of_records[0], np.flatnonzero(told)])
+        who = np.concatenate([landmarks, near[of_records], named[told]])
+        given = batch.scores[rows[of_landmarks], self.landmarks[landmarks]]
+        said = np.concatenate([given, scores[of_records], answers.nearest_score[rows[told]]])
         keys = said if self.model.measured_kind in DISSIMILARITIES else -said
-        if self._weighing is not None:  # the logarithms do not underflow
-            lengths = batch.lengths[asked.rows[places]], self._members.lengths[who]
-            keys = self._weighing.log_evalues(said, *lengths)
+        if self.weighing is not None:  # the logarithms do not underflow
+            lengths = batch.lengths[rows[places]], self.lengths[who]
+            keys = self.weighing.log_evalues(said, *lengths)
         order = np.lexsort((who, keys, places))
         rank = np.arange(len(order)) - np.searchsorted(places[order], places[order])
         first = order[rank < shown]
-        parts = (asked.take(places[first]), who[first], said[first])
-        table = self._table(batch, (parts, self._other(batch, answers, asked)), threads)
+        found = asked.iloc[places[first]].assign(who=who[first], score=said[first])
+        found = pd.concat([found, self._others(batch, answers, asked)])
+        table = self._table(batch, found.sort_values("row", kind="stable"), threads)
         return Evidence(table, int((near >= 0).sum()))
 
-    def _questions(self, answers: Answers) -> _Questions:
-        """Return the predicted classes and the runner-up of each object.
+    def _questions(self, answers: Answers) -> pd.DataFrame:
+        """Return the predicted classes and the runner-up of each object: row, code, of.
 
         With several labels: all that the object has, and the likeliest of the others.
         """
         p, several = answers.probabilities, self.model.classifier.several
-        rows = np.flatnonzero(np.isfinite(p).all(axis=1))
-        if several is None:
-            first, second = likeliest_two(p[rows])
-            classes = np.stack([first, second], axis=1).ravel()
-            of = np.tile(np.array([PREDICTED, RUNNER_UP], dtype=object), len(rows))
-            return _Questions(np.repeat(rows, 2), classes, of)
         found: list[tuple[int, int, str]] = []
-        for row in rows.tolist():
-            own = [] if answers.rejected[row] else several.ranked(p[row])
-            found += [(row, code, PREDICTED) for code in own]
+        for row in np.flatnonzero(np.isfinite(p).all(axis=1)).tolist():
             order = np.argsort(-p[row], kind="stable").tolist()
+            own = order[:1]
+            if several is not None:
+                own = [] if answers.rejected[row] else several.ranked(p[row])
+            found += [(row, code, PREDICTED) for code in own]
             found += [(row, code, RUNNER_UP) for code in order if code not in own][:1]
-        table = np.array(found, dtype=object).reshape(-1, 3)
-        return _Questions(table[:, 0].astype(int), table[:, 1].astype(int), table[:, 2])
+        table = pd.DataFrame(found, columns=["row", "code", "of"])
+        return table.astype({"row": np.int64, "code": np.int64})
 
-    def _nearest(self, batch: Batch, asked: _Questions, q: int) -> IntArray:
+    def _nearest(self, batch: Batch, rows: IntArray, codes: IntArray, q: int) -> IntArray:
         """Return the q nearest records of each class; -1 for none, and for landmarks."""
-        classifier, records = self.model.classifier, self.model.classifier.records
-        near = np.full((len(asked.rows), q), NOBODY, dtype=np.int64)
-        if records is None or self.model.record_residues is None:
+        near, records = np.full((len(rows), q), NOBODY, dtype=np.int64), self.records
+        if records is None:
             return near[:, :0]
-        rows = classifier.landmark_rows(batch)
-        for code in np.unique(asked.classes).tolist():
-            own = np.flatnonzero(records.classes == code)
+        of_objects = self.model.classifier.landmark_rows(batch)
+        for code in np.unique(codes).tolist():
+            own, places = np.flatnonzero(records.classes == code), np.flatnonzero(codes == code)
             if not len(own):
                 continue
             index = replace(
@@ -211,111 +162,69 @@ class Witnesses:
                 scores=records.index.scores[own],
                 objects=records.index.objects.take(own),
             )
-            places = np.flatnonzero(asked.classes == code)
-            objects = asked.rows[places]
+            objects = rows[places]
             viewed = None if batch.objects is None else batch.objects.take(objects)
-            found = own[index.nearest(rows[objects], viewed, q)]
+            found = own[index.nearest(of_objects[objects], viewed, q)]
             near[places, : found.shape[1]] = found
-        return np.where(self._members.landmarks[near] < 0, near, NOBODY)
+        return np.where(self.landmarks[near] < 0, near, NOBODY)
 
-    def _candidates(
-        self,
-        batch: Batch,
-        answers: Answers,
-        asked: _Questions,
-        near: IntArray,
-        scores: FloatArray,
-    ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the members of each class that are looked at: the question, member and score."""
-        members = self._members
-        known = np.flatnonzero(members.landmarks >= 0)
-        places, columns = np.nonzero(members.classes[known] == asked.classes[:, None])
-        landmarks = known[columns]
-        given = batch.scores[asked.rows[places], members.landmarks[landmarks]]
-        of_records = np.nonzero(near >= 0)
-        named = answers.nearest[asked.rows]
-        told = (named >= 0) & (members.classes[named] == asked.classes)
-        told &= (members.landmarks[named] < 0) & ~(near == named[:, None]).any(axis=1)
-        return (
-            np.concatenate([places, of_records[0], np.flatnonzero(told)]),
-            np.concatenate([landmarks, near[of_records], named[told]]),
-            np.concatenate([given, scores[of_records], answers.nearest_score[asked.rows[told]]]),
-        )
-
-    def _other(
-        self, batch: Batch, answers: Answers, asked: _Questions
-    ) -> tuple[_Questions, IntArray, FloatArray]:
-        """Return the member that each answer names, and its score, if it is of another class.
+    def _others(self, batch: Batch, answers: Answers, asked: pd.DataFrame) -> pd.DataFrame:
+        """Return the member that each answer names, if it is of another class.
 
         It is a record, or the nearest landmark where the answer names none.
         """
-        members, rows = self._members, np.unique(asked.rows)
-        known = np.flatnonzero(members.landmarks >= 0)
+        rows = np.unique(asked["row"].to_numpy())
+        known = np.flatnonzero(self.landmarks >= 0)
         nearest = nearest_landmarks(self.model, batch)[0][rows]
-        landmarks = known[np.argsort(members.landmarks[known])][nearest]
+        landmarks = known[np.argsort(self.landmarks[known])][nearest]
         named = answers.nearest[rows]
         who = np.where(named >= 0, named, landmarks)
         scores = np.where(named >= 0, answers.nearest_score[rows], batch.scores[rows, nearest])
-        classes, n = members.classes[who], len(self.model.classifier.classes)
-        apart = ~np.isin(rows * n + classes, asked.rows * n + asked.classes)
-        of = np.full(len(rows), OTHER, dtype=object)
-        return _Questions(rows, classes, of).take(apart), who[apart], scores[apart]
+        found = pd.DataFrame({"row": rows, "code": self.classes[who], "of": OTHER, "who": who})
+        there = pd.MultiIndex.from_frame(asked[["row", "code"]])
+        apart = ~pd.MultiIndex.from_frame(found[["row", "code"]]).isin(there)
+        return found.assign(score=scores)[apart]
 
-    def _table(
-        self,
-        batch: Batch,
-        parts: Sequence[tuple[_Questions, IntArray, FloatArray]],
-        threads: int,
-    ) -> pd.DataFrame:
-        """Return the table of members and their scores, one for each question, by the objects."""
-        given = [np.concatenate(column) for column in zip(*((*q, *m) for q, *m in parts))]  # noqa: B905
-        order = np.argsort(given[0], kind="stable")
-        rows, codes, of, who, scores = (column[order] for column in given)
-        members = self._members
+    def _table(self, batch: Batch, found: pd.DataFrame, threads: int) -> pd.DataFrame:
+        """Return the table of members and their scores."""
+        rows, codes, who = (found[name].to_numpy() for name in ("row", "code", "who"))
+        scores = found["score"].to_numpy(np.float64)
         evalues, bits = np.full((2, len(who)), np.nan)
-        if self._weighing is not None:
-            n, m = batch.lengths[rows], members.lengths[who]
-            evalues = self._weighing.evalues(scores, n, m)
-            bits = (np.log(n * m) - self._weighing.log_evalues(scores, n, m)) / np.log(2)
+        if self.weighing is not None:
+            n, m = batch.lengths[rows], self.lengths[who]
+            evalues = self.weighing.evalues(scores, n, m)
+            bits = (np.log(n * m) - self.weighing.log_evalues(scores, n, m)) / np.log(2)
         if self.model.scheme is not None:
             scores = scores.astype(np.int64)
         elif self.model.measured_kind == "dissimilarity":
             scores = np.sqrt(scores)
+        pairs = list(zip(rows.tolist(), who.tolist(), strict=True))
+        spans = in_threads(lambda pair: self._span(batch, *pair), pairs, threads)
         columns = (
             np.array(batch.ids, dtype=object)[batch.scored][rows],
             np.array(self.model.classifier.classes, dtype=object)[codes],
-            of,
-            members.ids[who],
-            np.where(members.landmarks[who] >= 0, "landmark", "record").astype(object),
-            evalues,
-            scores,
-            bits,
-            *self._spans(batch, rows, who, threads).T,
+            found["of"].to_numpy(),
+            self.ids[who],
+            np.where(self.landmarks[who] >= 0, "landmark", "record").astype(object),
+            *(evalues, scores, bits),
+            *np.array(spans, dtype=object).reshape(-1, 6).T,
         )
         table = pd.DataFrame(dict(zip(EVIDENCE_COLUMNS, columns, strict=True)))
         return table if batch.strands is None else table.assign(strand=batch.strands[rows])
 
-    def _spans(self, batch: Batch, rows: IntArray, who: IntArray, threads: int) -> NDArray[Any]:
-        """Return the columns of the table from ``identity`` on, of shape (n, 6)."""
-        sequences, residues, scheme = batch.sequences, self._members.residues, self.model.scheme
-        found = np.full((len(rows), 6), "", dtype=object)
-        if sequences is None or residues is None or scheme is None:
-            return found
-
-        def span(pair: tuple[int, int]) -> tuple[Any, ...]:
-            alignment = traced(sequences[pair[0]], residues[pair[1]], scheme)
-            if alignment is None or not alignment.marks:
-                return ("", "" if alignment is None else 0, *[""] * 4)
-            n = len(alignment.marks)
-            starts = alignment.first_start, alignment.second_start
-            gaps = alignment.first.count("-"), alignment.second.count("-")
-            ends = [start + n - gap - 1 for start, gap in zip(starts, gaps, strict=True)]
-            return alignment.identical / n, n, starts[0], ends[0], starts[1], ends[1]
-
-        pairs = list(zip(rows.tolist(), who.tolist(), strict=True))
-        for number, cells in enumerate(in_threads(span, pairs, threads)):
-            found[number] = cells
-        return found
+    def _span(self, batch: Batch, row: int, member: int) -> tuple[Any, ...]:
+        """Return the cells of an object and a member from ``identity`` on."""
+        scheme = self.model.scheme
+        if batch.sequences is None or self.residues is None or scheme is None:
+            return ("",) * 6
+        alignment = traced(batch.sequences[row], self.residues[member], scheme)
+        if alignment is None or not alignment.marks:
+            return ("", "" if alignment is None else 0, *[""] * 4)
+        n = len(alignment.marks)
+        starts = alignment.first_start, alignment.second_start
+        gaps = alignment.first.count("-"), alignment.second.count("-")
+        ends = [start + n - gap - 1 for start, gap in zip(starts, gaps, strict=True)]
+        return alignment.identical / n, n, starts[0], ends[0], starts[1], ends[1]
 
 
 def traced(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment | None:
@@ -342,19 +251,3 @@ def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], Fl
     nearest[unsure] = np.nan_to_num(values[unsure], nan=-np.inf).argmax(axis=1)
     score = values[rows, nearest]
     return nearest, np.sqrt(score) if kind == "dissimilarity" else score
-
-
-def likeliest_two(probabilities: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return the codes of the likeliest class of each object, and of the next; the first of equals.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n, n_classes)
-        At least two classes. It is written to, and as it was when this returns.
-    """
-    rows, first = np.arange(len(probabilities)), probabilities.argmax(axis=1)
-    top = probabilities[rows, first]
-    probabilities[rows, first] = -np.inf
-    second = probabilities.argmax(axis=1)
-    probabilities[rows, first] = top
-    return first, second

@@ -1,6 +1,6 @@
 """What carried the answer for one object: landmarks, inducing points, records of a cascade."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.answering.answers import FIRST, NEAREST, STAGES, Answers
-from kreinflow.answering.cascade import FEATURES, Level, LevelAnswers
+from kreinflow.answering.cascade import FEATURES, Level
 from kreinflow.answering.query import Decided
 from kreinflow.answering.record_scores import cached
 from kreinflow.answering.score_cache import ScoreCache
@@ -19,6 +19,7 @@ from kreinflow.classify.classification import (
     LEVEL_COLUMNS,
     answered_nodes,
     first_alignments,
+    likeliest_two,
     nearest_records,
 )
 from kreinflow.classify.evidence import Witnesses
@@ -46,28 +47,22 @@ class CascadeExplanation:
 
     Attributes
     ----------
-    threshold, temperature : float
-        Those of the cascade.
     alignments : int
         Those with the landmarks and with itself among them, as ``classify`` counts them.
     levels : DataFrame
-        One row a level that the object came to: ``stage``, ``asked`` (the nearest records that are
-        asked by then), ``alignments`` so far, ``label`` and ``largest`` (the likeliest class there
-        and its probability), ``probability`` and ``runner_up_probability`` (of a and b). Where no
-        record could be asked, ``alignments`` and probabilities are those of the row before.
+        One row a level that the object came to, with the likeliest class there and its probability
+        (``label``, ``largest``) and those of a and b. Where no record could be asked, numbers are
+        those of the row before.
     terms : DataFrame
-        One row a feature of a level that asked: ``stage``, ``asked``, ``feature``, ``weight``,
-        ``value`` (of a), ``runner_up_value`` and ``contribution``.
+        One row a feature of a level that asked: its weight, its values of a and b, and the term.
     records : DataFrame or None
-        The last level ``nearest``: ``rank`` by the distance in the space of the index from 1,
-        ``record``, ``class``, ``score`` as aligned, ``evalue`` if there is one, ``evidence``.
+        Those of the last level ``nearest``, by the distance in the space of the index.
     machines : DataFrame or None
         Those that voted at the level ``pairs``: ``class``, ``against``, ``decision`` (above 0 for
         ``class``) and ``vote``, its tanh.
     members : DataFrame or None
-        The machine between a and b, if it voted: ``record``, ``class``, ``score``,
-        ``transformed`` and ``contribution``, above 0 for a, the largest first, then
-        :data:`LANDMARKS` and :data:`INTERCEPT`. The sum is the decision for a.
+        The machine between a and b, if it voted: the largest contributions first, above 0 for a,
+        then :data:`LANDMARKS` and :data:`INTERCEPT`. Their sum is the decision for a.
     """
 
     threshold: float
@@ -89,12 +84,9 @@ class Explanation:
 
     Attributes
     ----------
-    id : str
-    labels, probabilities : pair of str, of float
-        The predicted class and the runner-up.
-    decisions : pair of float
-        The first stage's; if they are sums, before the temperatures of the forks of a tree.
-    rejected : bool
+    labels, probabilities, decisions : pair
+        Of the predicted class and the runner-up. Decisions are the first stage's; if they are sums,
+        before the temperatures of the forks of a tree.
     why : str
         Why the object is rejected, and how strange it is, if the model aligns records.
     several : dict of str to float, or None
@@ -106,23 +98,19 @@ class Explanation:
     kind : str
         The kind of decision, by its name in files.
     table : DataFrame
-        One row a landmark: ``landmark``, ``class``, ``score`` as aligned or measured
-        (dissimilarities: squared), of sequences ``normalised``, and ``transformed`` as the decision
-        sees it. If it is linear also ``contribution`` to the decision for the predicted class and
-        ``runner_up_contribution``, the largest difference of the two first, and a last row
-        :data:`INTERCEPT`; otherwise the largest ``transformed`` first. Of a lifted decision it has
-        one row an inducing point instead: ``record``, ``class``, ``kernel``, which the decision
-        sees, and what each view says, as ``near_scores``: the factors :math:`\exp(-r_v d_v^2)`
-        whose product is a Gaussian kernel, or the terms :math:`r_v\, x_v'y_v` of a linear one.
+        One row a landmark: ``score`` as aligned or measured (dissimilarities: squared), of
+        sequences ``normalised``, and ``transformed`` as the decision sees it; or of a lifted
+        decision one row an inducing point: ``kernel``, which the decision sees, and what each view
+        says, as ``near_scores``: the factors :math:`\exp(-r_v d_v^2)` whose product is a Gaussian
+        kernel, or the terms :math:`r_v\, x_v'y_v` of a linear one. If the decision is linear, also
+        the ``contribution`` for the predicted class and ``runner_up_contribution``, the largest
+        difference of the two first, and a last row :data:`INTERCEPT`.
     landmarks : DataFrame or None
         The scores with the landmarks of a lifted decision, the largest ``transformed`` first.
     view_decisions : dict of str to pair of float
         What each view of a linear lift adds to two linear decisions.
-    sequence : bytes or None
-        The residues that were scored.
-    strand : str or None
-        ``+`` or ``-`` if both were aligned.
-    cascade : CascadeExplanation or None
+    sequence, strand : bytes, str or None
+        The residues that were scored; ``+`` or ``-`` if both were aligned.
     """
 
     id: str
@@ -178,25 +166,22 @@ def explain(
         raise InputError(f"{place}: the model's decision for it is not finite.")
     decided = classifier.decided(batch)
     answer = classifier.answer(decided)
-    probabilities, asks = answer.probabilities[0], batch.ask is not None
-    first, second = pair = _likeliest(probabilities)
-    of_pair = (classifier.classes[first], classifier.classes[second])
-    table, landmarks, views = _contributions(model, batch, pair)
-    several, nodes = classifier.several, answered_nodes(model, answer)
+    probabilities, several = answer.probabilities[0], classifier.several
+    (first,), (second,) = (codes.tolist() for codes in likeliest_two(answer.probabilities))
+    labels, nodes, cascade = classifier.classes, answered_nodes(model, answer), None
+    table, landmarks, views = _contributions(model, batch, (first, second))
+    if batch.ask is not None and classifier.cascade is not None:
+        tables = _CascadeTables(model, decided, answer, (first, second))
+        cascade = tables.explanation(first_alignments(model, batch))
+    had = [] if several is None or answer.rejected[0] else several.ranked(probabilities)
     return Explanation(
         id=id,
-        labels=of_pair,
+        labels=(labels[first], labels[second]),
         probabilities=(float(probabilities[first]), float(probabilities[second])),
         decisions=(float(decisions[first]), float(decisions[second])),
         rejected=bool(answer.rejected[0]),
-        why=_reason(model, batch, answer, options.threads) if asks else "",
-        several=None
-        if several is None
-        else {
-            classifier.classes[c]: float(probabilities[c])
-            for c in several.ranked(probabilities)
-            if not answer.rejected[0]
-        },
+        why="" if batch.ask is None else _reason(model, batch, answer, options.threads),
+        several=None if several is None else {labels[c]: float(probabilities[c]) for c in had},
         node=None if not nodes else tuple(nodes[name][0] for name in LEVEL_COLUMNS),
         evidence=Witnesses(model).evidence(batch, answer, shown, options.threads).table,
         kind=classifier.decision.kind,
@@ -205,11 +190,7 @@ def explain(
         view_decisions=views,
         sequence=None if batch.sequences is None else batch.sequences[0],
         strand=None if batch.strands is None else str(batch.strands[0]),
-        cascade=_CascadeTables(model, decided, answer, pair).explanation(
-            first_alignments(model, batch)
-        )
-        if asks and classifier.cascade is not None
-        else None,
+        cascade=cascade,
     )
 
 
@@ -227,11 +208,6 @@ def _found(model: Model, path: Path, id: str, options: Options) -> tuple[Batch, 
         ask = one.ask and ScoreCache(one.ask, len(model.record_ids))  # nothing is aligned twice
         return replace(one, ids=[id], scored=_ONE, ask=ask), batch.place(number)
     raise InputError(f"{shown_name(path)}: none of its {plural(seen, 'record')} has the id {id!r}.")
-
-
-def _likeliest(probabilities: FloatArray) -> tuple[int, int]:
-    first, second = np.argsort(-probabilities, kind="stable")[:2].tolist()
-    return first, second
 
 
 _WHY = {
@@ -297,19 +273,14 @@ def _contributions(
     return pd.concat([table, pd.DataFrame(last)], ignore_index=True), landmarks, views
 
 
-class _CascadeTables:
-    """The tables of a cascade's explanation for one object; nothing is aligned again.
+_LEVELS = [
+    *("stage", "asked", "alignments", "label", "largest"),
+    *("probability", "runner_up_probability"),
+]
 
-    Parameters
-    ----------
-    model : Model
-        With a cascade, and the residues of its records.
-    query : Decided
-        The object.
-    answer : Answers
-    pair : (int, int)
-        Codes of the predicted class and the runner-up.
-    """
+
+class _CascadeTables:
+    """The tables of a cascade's explanation for one object; nothing is aligned again."""
 
     def __init__(
         self, model: Model, query: Decided, answer: Answers, pair: tuple[int, int]
@@ -323,59 +294,37 @@ class _CascadeTables:
 
     def explanation(self, before: int) -> CascadeExplanation:
         """Return all tables; ``before`` are the alignments before any record is asked."""
-        cascade = self.cascade
-        levels = (Level(FIRST, 0), *cascade.levels)
-        came = list(_came(cascade.level_answers(self.scores, cascade.threshold), cascade.threshold))
-        terms, tables = [self._terms(levels[0], self.query.decisions[:, :, None], 0)], {}
-        for number, said in enumerate(came[1:], start=1):
-            level, probabilities = levels[number], came[number - 1].probabilities
-            if not said.reached[0]:
-                continue
-            features, *_ = cascade.features(level, self.scores, _ONE, probabilities)
-            terms.append(self._terms(level, features, number))
-            if level.stage == NEAREST:
-                tables["records"] = self._nearest(level.asks)
-            else:
-                tables |= self._machines(probabilities)
+        cascade, (one, other) = self.cascade, self.pair
+        levels, rows, terms, tables = (Level(FIRST, 0), *cascade.levels), [], [], {}
+        said, features = None, self.query.decisions[:, :, None]
+        answers = cascade.level_answers(self.scores, cascade.threshold)
+        for level, weights, now in zip(levels, cascade.weights, answers, strict=True):
+            asked = said is None or bool(now.reached[0])
+            if said is not None and asked:
+                features, *_ = cascade.features(level, self.scores, _ONE, said.probabilities)
+                if level.stage == NEAREST:
+                    tables["records"] = self._nearest(level.asks)
+                else:
+                    tables |= self._machines(said.probabilities)
+            stage, said, p = STAGES[level.stage], now, now.probabilities[0]
+            (label,) = self._names(p[None].argmax(axis=1))
+            alignments = before + int(now.alignments[0])
+            rows.append((stage, level.asks, alignments, label, p.max(), p[one], p[other]))
+            if asked:
+                value, against = features[0, one], features[0, other]
+                columns: dict[str, object] = {"stage": stage, "asked": level.asks}
+                columns |= {"feature": FEATURES[level.stage], "weight": weights, "value": value}
+                columns |= {"runner_up_value": against, "contribution": weights * (value - against)}
+                terms.append(pd.DataFrame(columns))
+            if p.max() >= cascade.threshold:
+                break
         return CascadeExplanation(
             cascade.threshold,
             cascade.temperature,
             before + int(self.answer.alignments[0]),
-            self._levels(levels, came, before),
+            pd.DataFrame(rows, columns=_LEVELS),
             pd.concat(terms, ignore_index=True),
             **tables,
-        )
-
-    def _levels(
-        self, levels: tuple[Level, ...], came: list[LevelAnswers], before: int
-    ) -> pd.DataFrame:
-        p = np.concatenate([said.probabilities for said in came])
-        return pd.DataFrame(
-            {
-                "stage": [STAGES[level.stage] for level in levels[: len(came)]],
-                "asked": [level.asks for level in levels[: len(came)]],
-                "alignments": [before + int(said.alignments[0]) for said in came],
-                "label": self._names(p.argmax(axis=1)),
-                "largest": p.max(axis=1),
-                "probability": p[:, self.pair[0]],
-                "runner_up_probability": p[:, self.pair[1]],
-            }
-        )
-
-    def _terms(self, level: Level, features: FloatArray, number: int) -> pd.DataFrame:
-        """Return the terms of the log odds at a level; features are (1, n_classes, n_weights)."""
-        weights = self.cascade.weights[number]
-        one, other = features[0, list(self.pair)]
-        return pd.DataFrame(
-            {
-                "stage": STAGES[level.stage],
-                "asked": level.asks,
-                "feature": FEATURES[level.stage],
-                "weight": weights,
-                "value": one,
-                "runner_up_value": other,
-                "contribution": weights * (one - other),
-            }
         )
 
     def _nearest(self, q: int) -> pd.DataFrame:
@@ -427,11 +376,3 @@ class _CascadeTables:
 
     def _names(self, codes: IntArray) -> list[str]:
         return [self.model.classifier.classes[code] for code in codes.tolist()]
-
-
-def _came(said: list[LevelAnswers], threshold: float) -> Iterator[LevelAnswers]:
-    """Yield what is said at the levels that the object came to."""
-    for level in said:
-        yield level
-        if level.probabilities.max() >= threshold:
-            return

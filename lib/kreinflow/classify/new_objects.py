@@ -59,7 +59,7 @@ class Options:
         Above 0, below 1: adds the columns ``set`` and ``set_size``.
     errors : float, optional
         Above 0, below 1: adds the column ``error_p``, which
-        :func:`~kreinflow.classify.acceptance.accepting` takes.
+        :func:`~kreinflow.classify.classification.accepting` takes.
     on_fault : callable, optional
         Called with a message for each record that cannot be classified; without it the first one
         is raised.

@@ -13,8 +13,12 @@ from kreinflow.alignment.backends import BACKENDS, backend_named
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import limited
 from kreinflow.base.wording import plural
-from kreinflow.classify.acceptance import accepting
-from kreinflow.classify.classification import classify_batches, first_faults, write_tables
+from kreinflow.classify.classification import (
+    accepting,
+    classify_batches,
+    first_faults,
+    write_tables,
+)
 from kreinflow.classify.evidence import Evidence
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options
