@@ -185,9 +185,6 @@ def test_labels_of_several_columns_are_read_as_they_were(tmp_path):
     it = trained_on(tmp_path, old, config)
     it.model.save(tmp_path / "m.safetensors")
     learned_of(it).save(tmp_path / "l.safetensors", tmp_path / "m.safetensors")
-    plain = replace(it.model, classifier=it.model.classifier.with_parts(levels=None))
-    with pytest.raises(InputError, match="the setting columns"):
-        Learned.load(tmp_path / "l.safetensors", plain, tmp_path / "m.safetensors")
     learned = Learned.load(tmp_path / "l.safetensors", it.model, tmp_path / "m.safetensors")
     fasta = write_fasta(tmp_path / "new.fasta", new)
     read = read_new(it.model, learned, fasta, write("n.tsv", new))

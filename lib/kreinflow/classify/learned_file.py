@@ -28,13 +28,6 @@ from kreinflow.sequences.text_files import has_control
 
 KIND = "kreinflow learned 1"
 _ADVICE = "Give the file that kreinflow wrote beside the model. Make a damaged one again."
-_SETTINGS = {
-    "seed": int,
-    "inner_folds": int,
-    "min_class_size": int,
-    "folds": dict,
-    "columns": list,
-}
 
 
 def learned_path(model: str | os.PathLike[str]) -> Path:
@@ -58,20 +51,6 @@ def no_update(dataset: Dataset, folds: Mapping[str, Any]) -> str | None:
     if folds["method"] == "grouped" and folds["column"] is not None:
         return f"its folds are by the column {folds['column']!r}, which new records do not have"
     return None
-
-
-def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings, refusing what an update could not use."""
-    for key, kind in _SETTINGS.items():
-        _check(type(given[key]) is kind, f"setting {key}")
-    of_ids, of_labels = given["columns"]
-    columns = [of_ids, *([of_labels] if type(of_labels) is str else of_labels)]
-    fits = len(columns) > 1 and all(type(name) is str for name in columns)
-    _check(fits, "setting columns")
-    folds = given["folds"]
-    if folds["method"] == "grouped":
-        _check(0 < folds["identity"] <= 1 and type(folds["clustering"]) is str, "folds")
-    return dict(given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +86,7 @@ class Learned(State):
         "classes": IDS,
         "ids": IDS,
         "distinct": Number("i", least=1),
-        "settings": Value(_settings, dict),
+        "settings": Value(dict, dict),
         "labels": Array("i", "n", least=0, below="k"),
         "rows": Array("i", "n", least=0, below="d"),
         "held_out": Array("i", "n", least=-1, below="k"),
@@ -160,36 +139,24 @@ class Learned(State):
         ids, classes, labels, rows, landmarks = (
             values[name] for name in ("ids", "classes", "labels", "rows", "landmark_rows")
         )
-        classifier, distinct = model.classifier, values["distinct"]
-        _check(len(set(ids)) == len(ids) and not any(map(has_control, ids)), "ids")
-        _check(classes == classifier.classes, "classes")
-        _check(len(np.unique(labels)) == len(classes), "records")
-        _check(len(np.unique(rows)) == distinct, "records")
-        of_row = np.empty(distinct, dtype=np.int64)
-        of_row[rows] = labels
-        _check(bool((of_row[rows] == labels).all()), "labels of identical records")
-        _check(bool((np.diff(landmarks) > 0).all()), "landmarks")
-        given = (values[name] for name in ("residues", "ends", "vectors"))
-        objects = restored_objects(model.scheme, model.kernel, *given)
-        _check(len(objects) == distinct, "objects")
-        _check((model.scheme is not None) == (values["kind"] == "sequences"), "kind")
-        payload: Payload
-        if model.kernel is None:
-            payload = Sequences(tuple(objects))
-            _check(payload.take(landmarks).residues == model.landmarks, "landmarks")
-        else:
-            compared = np.asarray(objects)
-            payload = Compared(compared, known_kernel(model.kernel), kind=values["kind"])
-            _check(np.array_equal(compared[landmarks], np.asarray(model.landmarks)), "landmarks")
-        settings = values["settings"]
-        of_levels = classifier.levels is not None
-        _check(type(settings["columns"][1]) is str or of_levels, "setting columns")
-        records, cascade = classifier.records, classifier.cascade
-        whole = cascade is None or np.array_equal(cascade.records.rows, rows)
-        _check(whole, "records of the cascade")
-        among = records is None or bool(np.isin(records.rows, rows).all())
-        _check(among, "records that may be aligned")
-        first = np.unique(rows, return_index=True)[1]
+        objects = restored_objects(
+            model.scheme, model.kernel, *(values[name] for name in ("residues", "ends", "vectors"))
+        )
+        distinct, first = np.unique(rows, return_index=True)
+        payload: Payload = Sequences(tuple(objects))
+        if model.kernel is not None:
+            compared = known_kernel(model.kernel)
+            payload = Compared(np.asarray(objects), compared, kind=values["kind"])
+        own = [objects[row] for row in landmarks.tolist()]
+        for what, fits in {
+            "classes": classes == model.classifier.classes,
+            "records": len(distinct) == values["distinct"] == len(objects),
+            "ids": len(set(ids)) == len(ids) and not any(map(has_control, ids)),
+            "kinds": (model.scheme is not None) == (values["kind"] == "sequences"),
+            "landmarks": np.array_equal(np.array(own), np.asarray(model.landmarks)),
+        }.items():
+            if not fits:
+                raise ValueError(f"the {what} do not fit")
         return cls(
             dataset=Dataset(
                 ids=ids,
@@ -204,7 +171,7 @@ class Learned(State):
             self_scores=values["self_scores"],
             landmark_rows=landmarks.astype(np.int64),
             held_out=values["held_out"].astype(np.int64),
-            settings=settings,
+            settings=values["settings"],
         )
 
     def save(self, path: str | os.PathLike[str], model: str | os.PathLike[str]) -> None:
@@ -233,7 +200,7 @@ class Learned(State):
                 f"{path}: no such file. It is written beside a model of a run, and `kreinflow "
                 "update` learns from it. Name it with --learned, or train the model again."
             )
-        header, arrays = read_arrays(path, KIND, _ADVICE, None, _largest, mapped=("scores",))
+        header, arrays = read_arrays(path, KIND, _ADVICE, _largest, mapped=("scores",))
         if header["model"] != file_sha256(Path(model_path)):
             raise InputError(f"{path}: is of another model than {model_path}. {_ADVICE}")
         if header["cannot"] is not None:
@@ -254,8 +221,3 @@ def _largest(header: Mapping[str, Any]) -> Sizes:
     distinct = int(header["distinct"])
     most = {"m": distinct, "l": distinct * max(LONGEST, MOST), "v": MOST, "w": MOST}
     return Learned.sizes(header, most)
-
-
-def _check(fits: bool, what: str) -> None:
-    if not fits:
-        raise ValueError(f"the {what} do not fit")

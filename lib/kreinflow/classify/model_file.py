@@ -31,7 +31,6 @@ from kreinflow.sequences.text_files import has_control
 from kreinflow.views.objects import Viewed, residue_arrays, split_residues
 
 KIND = "kreinflow model 2"
-_UNSEALED = "kreinflow model 1"  # of versions up to 0.3.0, without a checksum
 _ADVICE = "Give a model file that kreinflow wrote. Copy or train a damaged one again."
 _DIGEST = 16  # bytes of the digest of a record
 MOST = 1 << 20  # numbers of a vector, bytes of a string, records where it is not said
@@ -40,58 +39,27 @@ IDS = Value(lambda given: tuple(map(str, given)), list)
 """Names in a header."""
 
 
-def _scheme(content: Mapping[str, Any] | None) -> ScoringScheme | None:
-    return None if content is None else ScoringScheme.from_dict(content)
-
-
 def _kernel(content: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     if content is not None:
         known_kernel(content)  # refuses others
     return content
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
 @dataclass(frozen=True, eq=False)
 class Model(State):
-    """A classifier with its landmarks, and how to score a new object with them.
-
-    Parameters
-    ----------
-    classifier : LandmarkClassifier
-    landmark_ids : tuple of str
-        An id of each landmark in the training data.
-    landmarks : tuple of bytes, ndarray or None
-        Their sequences; or their vectors or strings; None if the model was trained on a matrix.
-    scheme : ScoringScheme or None
-        How sequences are scored.
-    kernel : mapping or None
-        What compares vectors or strings, as in the config.
-    matrix_kind : str or None
-        What the entries of a matrix are, as ``kind`` of the source.
-    molecule : {"protein", "nucleotide"} or None
-    about : dict
-        Training figures, versions: for people.
-    inducing_ids, record_ids : tuple of str
-        An id of each inducing point of a lift, and of each training record that may be aligned.
-    record_digests : tuple of str
-        The :func:`~kreinflow.sequences.payload.digest` of each record, if they are apart: their
-        residues are not in the model file.
-    """
+    """A classifier with its landmarks, and how to score a new object with them."""
 
     classifier: LandmarkClassifier
-    landmark_ids: tuple[str, ...]
-    landmarks: tuple[bytes, ...] | Objects | None
-    scheme: ScoringScheme | None
-    kernel: Mapping[str, Any] | None
-    matrix_kind: str | None
-    molecule: str | None
-    about: dict[str, Any]
-    inducing_ids: tuple[str, ...] = ()
-    record_ids: tuple[str, ...] = ()
-    record_digests: tuple[str, ...] = ()
+    landmark_ids: tuple[str, ...]  # in the training data
+    landmarks: tuple[bytes, ...] | Objects | None  # None of a matrix
+    scheme: ScoringScheme | None  # how sequences are scored
+    kernel: Mapping[str, Any] | None  # what compares vectors or strings, as in the config
+    matrix_kind: str | None  # what the entries of a matrix are, as kind of the source
+    molecule: str | None  # protein or nucleotide
+    about: dict[str, Any]  # training figures, versions: for people
+    inducing_ids: tuple[str, ...] = ()  # of the inducing points of a lift
+    record_ids: tuple[str, ...] = ()  # of the training records that may be aligned
+    record_digests: tuple[str, ...] = ()  # of each record, if their residues are not in the file
 
     @property
     def record_residues(self) -> Sequence[bytes] | None:
@@ -123,10 +91,13 @@ class Model(State):
     state: ClassVar = {
         "classifier": Part(LandmarkClassifier),
         "landmark_ids": IDS,
-        "scheme": Value(_scheme, lambda scheme: scheme and scheme.to_dict()),
+        "scheme": Value(
+            lambda content: None if content is None else ScoringScheme.from_dict(content),
+            lambda scheme: scheme and scheme.to_dict(),
+        ),
         "kernel": Value(_kernel, lambda kernel: dict(kernel) if kernel else None),
-        "matrix_kind": Value(_as_it_is),
-        "molecule": Value(_as_it_is),
+        "matrix_kind": Value(lambda kind: kind),
+        "molecule": Value(lambda molecule: molecule),
         "about": Value(dict),
         "inducing_ids": Value(IDS.read, list, optional=True),
         "record_ids": Value(IDS.read, list, optional=True),
@@ -164,33 +135,28 @@ class Model(State):
         """See :meth:`~kreinflow.files.state.State.restored`."""
         classifier: LandmarkClassifier = values["classifier"]
         scheme, kernel, digests = values["scheme"], values["kernel"], values["record_digests"]
-        for name in ("inducing_ids", "record_ids"):
-            values[name] = values[name] or ()
-        ids, inducing, of_records = (
-            values[name] for name in ("landmark_ids", "inducing_ids", "record_ids")
-        )
         lift, records = classifier.lift, classifier.records
-        _check(len(ids) == classifier.n_landmarks, "ids and landmarks differ in number")
-        number = 0 if lift is None else len(lift)
-        _check(len(inducing) == number, "ids and inducing points differ in number")
-        number = 0 if records is None else len(records)
-        _check(len(of_records) == number, "ids and records differ in number")
-        shown = not any(map(has_control, (*ids, *inducing, *of_records, *classifier.classes)))
+        names, numbers = [*classifier.classes], {"landmark_ids": classifier.n_landmarks}
+        numbers["inducing_ids"] = 0 if lift is None else len(lift)
+        numbers["record_ids"] = 0 if records is None else len(records)
+        for name, number in numbers.items():
+            values[name] = values[name] or ()
+            _check(len(values[name]) == number, f"its {name} are not {number}")
+            names += values[name]
+        shown = not any(map(has_control, names))
         _check(shown, "an id or a class has a control character, or one that is not shown")
         _check(scheme is None or kernel is None, "it has two ways to compare objects")
         _check(records is None or scheme is not None, "it does not say how records are aligned")
         objects = [values.pop(f"landmark_{name}") for name in ("residues", "ends", "vectors")]
-        values["landmarks"] = None
+        values["landmarks"], values["record_digests"] = None, ()
         if scheme is not None or kernel is not None:
             values["landmarks"] = restored_objects(scheme, kernel, *objects)
-            _check(len(values["landmarks"]) == len(ids), "ids and landmarks differ in number")
         else:
             kind = values["matrix_kind"]
             _check(kind in MATRIX_KINDS, f"its kind of matrix, {kind!r}, is unknown")
         if scheme is not None:
             ResidueAlphabet(scheme.matrix.alphabet, values["molecule"])  # refuses others
-            lengths = [len(landmark) for landmark in values["landmarks"]]
-            fits = lengths == classifier.landmark_lengths.tolist()
+            fits = list(map(len, values["landmarks"])) == classifier.landmark_lengths.tolist()
             _check(fits, "its landmark sequences are damaged")
         for some in (lift, None if records is None else records.index):
             of_letters = "" if scheme is None else scheme.matrix.alphabet
@@ -198,15 +164,15 @@ class Model(State):
             _check(fits, "the words of its lift are not of the letters of its sequences")
         if lift is not None and lift.words is not None:
             _check(lift.objects.sequences is not None, "its inducing points lack residues")
-        values["record_digests"] = ()
-        residues = None if records is None else records.index.objects.sequences
-        if records is not None and residues is None:
-            _check(digests is not None, "the digests of its records are missing")
-            values["record_digests"] = tuple(row.tobytes().hex() for row in digests)
-        if records is not None and residues is not None and scheme is not None:
-            fits = [len(sequence) for sequence in residues] == records.lengths.tolist()
-            _check(fits, "the residues of its records are damaged")
-            _check_letters(residues, scheme)
+        if records is not None and scheme is not None:
+            residues = records.index.objects.sequences
+            if residues is None:
+                _check(digests is not None, "the digests of its records are missing")
+                values["record_digests"] = tuple(row.tobytes().hex() for row in digests)
+            else:
+                fits = list(map(len, residues)) == records.lengths.tolist()
+                _check(fits, "the residues of its records are damaged")
+                _check_letters(residues, scheme)
         return cls(**values)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -232,7 +198,7 @@ class Model(State):
             If it is damaged, of another kind, or its parts do not fit together; or if the records
             are not those that it needs.
         """
-        header, arrays = read_arrays(path, KIND, _ADVICE, _UNSEALED, _largest)
+        header, arrays = read_arrays(path, KIND, _ADVICE, _largest)
         with refusing_damage(path, _ADVICE):
             model = cls.from_parts(header, arrays, {})
         if not records:
@@ -249,25 +215,14 @@ class Model(State):
         """Return the model with the residues of its records, which are apart.
 
         ``sequences`` are cleaned, in any order, with others among them; messages call them
-        ``name``.
-
-        Raises
-        ------
-        InputError
-            If one is missing, or the model needs none.
+        ``name``. Raises InputError if one is missing, or the model needs none.
         """
         if not self.record_digests:
             raise self._needs_no_records()
-        wanted, found = set(self.record_digests), {}
-        for sequence in sequences:
-            if (own := digest(sequence)) in wanted:
-                found[own] = sequence
-        missing = [
-            id
-            for id, own in zip(self.record_ids, self.record_digests, strict=True)
-            if own not in found
-        ]
-        if missing:
+        wanted = set(self.record_digests)
+        found = {own: sequence for sequence in sequences if (own := digest(sequence)) in wanted}
+        known = zip(self.record_ids, self.record_digests, strict=True)
+        if missing := [id for id, own in known if own not in found]:
             raise InputError(
                 f"{name}: lacks {len(missing)} of the {len(self.record_ids)} training records of "
                 f"the model: {abridged(missing)}. Give the sequences that it was trained on."
@@ -359,20 +314,20 @@ def final_model(
     ``figures`` and ``factor`` are for people: what the training said, and the row of
     :func:`~kreinflow.fitting.factor_file.factor_table`.
     """
-    first = {row: place for place, row in reversed(list(enumerate(dataset.rows.tolist())))}
+    first = {
+        row: id for row, id in zip(dataset.rows.tolist()[::-1], dataset.ids[::-1], strict=True)
+    }
     inducing, records = classifier.inducing_rows, classifier.records
     asked = [] if records is None else records.rows.tolist()
     recipe = classifier.about.get("recipe") or {}
     apart = (recipe.get("cascade") or {}).get("records") == "apart"
+    taken = dataset.payload.take(landmark_rows)
     landmarks: tuple[bytes, ...] | Objects | None = None
-    match dataset.payload.take(landmark_rows):
-        case Sequences(residues=sequences):
-            landmarks = sequences
-        case Compared(objects=objects):
-            landmarks = objects
+    if isinstance(taken, Sequences | Compared):
+        landmarks = taken.residues if isinstance(taken, Sequences) else taken.objects
     return Model(
         classifier=classifier,
-        landmark_ids=tuple(dataset.ids[first[row]] for row in landmark_rows),
+        landmark_ids=tuple(first[row] for row in landmark_rows),
         landmarks=landmarks,
         scheme=scheme,
         kernel=dataset.payload.kernel_settings,
@@ -392,9 +347,7 @@ def final_model(
             "records": len(dataset.ids),
             "versions": package_versions(),
         },
-        inducing_ids=tuple(dataset.ids[first[row]] for row in inducing.tolist())
-        if inducing is not None
-        else (),
-        record_ids=tuple(dataset.ids[first[row]] for row in asked),
+        inducing_ids=() if inducing is None else tuple(first[row] for row in inducing.tolist()),
+        record_ids=tuple(first[row] for row in asked),
         record_digests=tuple(dataset.digests[row] for row in asked) if apart else (),
     )

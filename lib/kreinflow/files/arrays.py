@@ -177,7 +177,6 @@ def read_arrays(
     path: str | os.PathLike[str],
     kind: str,
     advice: str = AGAIN,
-    unsealed: str | None = None,
     sizes: Callable[[dict[str, Any]], Sizes] | None = None,
     mapped: Collection[str] = (),
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -192,8 +191,6 @@ def read_arrays(
         As for :func:`write_arrays`.
     advice : str
         What a message about a file that is none, or damaged, says last.
-    unsealed : str, optional
-        A kind of older files, which have no checksum and are read too.
     sizes : callable, optional
         Takes the header and returns the arrays that may be there. All are checked before one is
         read.
@@ -216,14 +213,13 @@ def read_arrays(
             text = (file.metadata() or {})["kreinflow"]
             content = json.loads(text, parse_constant=_refuse_constant)
             found, header = content["kind"], content["header"]
-            older = found == unsealed and not sealed
-            if found != kind and not older:
+            if found != kind:
                 raise InputError(
                     f"{path}: holds a {found!r} where a {kind!r} is expected. "
                     "Give the right file, or use the version of kreinflow that wrote it."
                 )
             # Another job may have given it one since: a new file, under the same name.
-            if not sealed and not older and not check_seal(path, advice):
+            if not sealed and not check_seal(path, advice):
                 raise no_seal(path, advice)
             if sizes is not None:
                 with named(str(path)):
