@@ -14,7 +14,6 @@ from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import clean_sequences, read_vectors
-from kreinflow.kernels.kernel import Objects
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.headers import known_by
 from kreinflow.sequences.labels import check_matched, read_pairs, refuse_lookalikes
@@ -25,21 +24,12 @@ from kreinflow.sequences.text_files import refuse_control
 
 @dataclass(frozen=True, eq=False)
 class NewRecords:
-    """Labelled objects that a model is to learn.
-
-    Parameters
-    ----------
-    ids, labels : sequence of str
-    payload : Payload
-        What they hold, a row for each record.
-    vectors : ndarray of shape (n, n_numbers), optional
-        For a model that looks at vectors.
-    """
+    """Labelled objects that a model is to learn."""
 
     ids: Sequence[str]
     labels: Sequence[str]
-    payload: Payload
-    vectors: FloatArray | None = None
+    payload: Payload  # what they hold, a row for each record
+    vectors: FloatArray | None = None  # (n, n_numbers): for a model that looks at them
 
 
 def read_new(
@@ -66,9 +56,17 @@ def read_new(
     separator = None if levels is None else levels.separator
     of_ids, of_labels = learned.settings["columns"]
     given = read_pairs(labels, of_ids, of_labels, separator=separator)
-    what = payload.what
     if isinstance(payload, Compared):
-        ids, objects = _read_compared(payload, path, list(given))
+        strings = payload.kernel.strings
+        columns = None if strings else payload.objects.shape[1]
+        read = read_objects(path, payload.kernel, columns=columns)
+        ids = list(read.ids or given)
+        if len(ids) != len(read.objects):
+            raise InputError(
+                f"{path}: has {plural(len(read.objects), 'row')} without ids, and the labels are "
+                f"{len(ids)}. Give one label for each row, in their order."
+            )
+        objects = read.objects if strings else read.objects + 0.0  # -0.0 is 0.0
         new: Payload = replace(payload, objects=objects)
     else:
         places: dict[str, str] = {}
@@ -83,43 +81,23 @@ def read_new(
             residues.append(cleaned)
         ids, new = list(places), Sequences(tuple(residues))
     found = known_by(ids, given, str(labels))
-    check_matched(ids, found, str(labels), what, may_drop=False)
+    check_matched(ids, found, str(labels), payload.what, may_drop=False)
     refuse_control("label", found.values(), (f"{labels}, {id}" for id in found))
-    width = None if learned.dataset.vectors is None else learned.dataset.vectors.shape[1]
     names = [found[id] for id in ids]
     if separator is not None:
         with named(str(labels)):
             names = paths_of(ids, names, separator)
-    return NewRecords(ids, names, new, _read_view(ids, vectors, width))
-
-
-def _read_compared(
-    payload: Compared, path: Path, ids_of_labels: Sequence[str]
-) -> tuple[list[str], Objects]:
-    kernel = payload.kernel
-    columns = None if kernel.strings else payload.objects.shape[1]
-    read = read_objects(path, kernel, columns=columns)
-    ids = list(read.ids or ids_of_labels)
-    if len(ids) != len(read.objects):
+    width = None if learned.dataset.vectors is None else learned.dataset.vectors.shape[1]
+    table = read_vectors(width, vectors, "records")
+    if table is None:
+        return NewRecords(ids, names, new)
+    rows = table.places(ids)
+    if missing := [ids[place] for place in np.flatnonzero(rows < 0).tolist()]:
         raise InputError(
-            f"{path}: has {plural(len(read.objects), 'row')} without ids, and the labels are "
-            f"{len(ids)}. Give one label for each row, in their order."
-        )
-    return ids, read.objects if kernel.strings else read.objects + 0.0  # -0.0 is 0.0
-
-
-def _read_view(ids: Sequence[str], path: Path | None, width: int | None) -> FloatArray | None:
-    read = read_vectors(width, path, "records")
-    if read is None:
-        return None
-    places = read.places(ids)
-    missing = [id for id, place in zip(ids, places.tolist(), strict=True) if place < 0]
-    if missing:
-        raise InputError(
-            f"{path}: has no vector for {len(missing)} of the {plural(len(ids), 'record')}: "
+            f"{vectors}: has no vector for {len(missing)} of the {plural(len(ids), 'record')}: "
             f"{abridged(missing)}. Add them, or remove the records."
         )
-    return np.asarray(read.values[places])
+    return NewRecords(ids, names, new, np.asarray(table.values[rows]))
 
 
 def with_new(learned: Learned, new: NewRecords) -> tuple[Dataset, tuple[str, ...]]:
@@ -159,6 +137,17 @@ def with_new(learned: Learned, new: NewRecords) -> tuple[Dataset, tuple[str, ...
             kept.append(place)
         rows.append(row)
     added = new.payload.take(kept)
+    payload: Payload
+    if isinstance(old.payload, Sequences) and isinstance(added, Sequences):
+        payload = Sequences(old.payload.residues + added.residues)
+    else:
+        assert isinstance(old.payload, Compared), "rows of a matrix"
+        assert isinstance(added, Compared), "objects of another kind"
+        both = np.concatenate([old.payload.objects, added.objects])
+        payload = replace(old.payload, objects=both)
+    vectors = None
+    if old.vectors is not None and new.vectors is not None:
+        vectors = np.concatenate([old.vectors, new.vectors[kept]])
     dataset = replace(
         old,
         ids=tuple(ids),
@@ -166,10 +155,8 @@ def with_new(learned: Learned, new: NewRecords) -> tuple[Dataset, tuple[str, ...
         classes=classes,
         rows=np.concatenate([old.rows, np.array(rows, dtype=np.int64)]),
         digests=(*old.digests, *added.digests(added.contents([new.ids[p] for p in kept]))),
-        payload=_both(old.payload, added),
-        vectors=None
-        if old.vectors is None or new.vectors is None
-        else np.concatenate([old.vectors, new.vectors[kept]]),
+        payload=payload,
+        vectors=vectors,
     )
     fresh = tuple(label for label in classes if label not in old.classes)
     sizes = pd.Series(dataset.row_labels).value_counts()
@@ -182,11 +169,3 @@ def with_new(learned: Learned, new: NewRecords) -> tuple[Dataset, tuple[str, ...
                 "take it out."
             )
     return dataset, fresh
-
-
-def _both(old: Payload, new: Payload) -> Payload:
-    if isinstance(old, Sequences) and isinstance(new, Sequences):
-        return Sequences(old.residues + new.residues)
-    assert isinstance(old, Compared), "rows of a matrix"
-    assert isinstance(new, Compared), "objects of another kind"
-    return replace(old, objects=np.concatenate([old.objects, new.objects]))

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.backends import Backend, backend_named, checked
 from kreinflow.alignment.engine import pack, self_scores
-from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, tiles
@@ -67,17 +66,13 @@ class Updated:
 
     Parameters
     ----------
-    model : Model
-    learned : Learned
-        What it was learned from.
     changes : DataFrame
         A line for each record, the old ones first: ``id``, ``label``, ``added`` (yes or no), and
         what the first stage says of it when an inner fold holds it out, ``before`` and ``after``
         the update. Both are empty for a record that is always learned from, and ``before`` for new
         ones.
-    new_classes : tuple of str
     landmarks : int
-        Added for them.
+        Added for the new classes.
     alignments : int
         That were made, those of sequences with themselves included; 0 if nothing is aligned.
     far : tuple of float, optional
@@ -109,7 +104,6 @@ def update(
 
     Parameters
     ----------
-    model, learned, new : Model, Learned, NewRecords
     threads : int
         The result does not depend on it.
     backend : callable, optional
@@ -122,7 +116,13 @@ def update(
         records, or a record cannot be compared.
     """
     dataset, new_classes = with_new(learned, new)
-    scores = _scores(model, learned, dataset, threads, backend)
+    scores: Scores
+    if isinstance(dataset.payload, Compared):
+        kernel = make_kernel(dataset.payload.kernel_settings)
+        scores = KernelScores(dataset.payload.objects, kernel, dataset.first_id)
+    else:
+        aligner = checked(backend or backend_named("auto"))
+        scores = _AlignedScores(model, learned, dataset.sequences, threads, aligner)
     known, old = len(learned.dataset.payload), learned.landmark_rows
     columns, added = _columns(model, learned, dataset, scores, new_classes)
     rows = np.concatenate([old, added])
@@ -158,17 +158,18 @@ class _AlignedScores(Scores):
 
     def __init__(
         self,
+        model: Model,
+        learned: Learned,
         sequences: Sequence[bytes],
-        own: FloatArray,
-        scheme: ScoringScheme,
         threads: int,
         backend: Backend,
     ) -> None:
-        self._packed, self._scheme, self._threads = pack(sequences), scheme, threads
-        self._align = backend
-        rows = np.arange(len(own), len(sequences))
-        alone = self_scores(self._packed, rows, scheme, threads)
-        self._own = np.concatenate([own, alone.astype(np.float64)])
+        assert model.scheme is not None, "sequences, and nothing that scores them"
+        self._packed, self._scheme, self._threads = pack(sequences), model.scheme, threads
+        self._align, known = backend, learned.self_scores
+        rows = np.arange(len(known), len(sequences))
+        alone = self_scores(self._packed, rows, model.scheme, threads)
+        self._own = np.concatenate([known, alone.astype(np.float64)])
         self.aligned = len(rows)
 
     def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
@@ -180,18 +181,6 @@ class _AlignedScores(Scores):
     def self_scores(self) -> FloatArray:
         """Return those that were known, and those of the new rows."""
         return self._own
-
-
-def _scores(
-    model: Model, learned: Learned, dataset: Dataset, threads: int, backend: Backend | None
-) -> Scores:
-    payload = dataset.payload
-    if isinstance(payload, Compared):
-        kernel = make_kernel(payload.kernel_settings)
-        return KernelScores(payload.objects, kernel, dataset.first_id)
-    assert model.scheme is not None, "sequences, and nothing that scores them"
-    aligner = checked(backend or backend_named("auto"))
-    return _AlignedScores(dataset.sequences, learned.self_scores, model.scheme, threads, aligner)
 
 
 def _columns(
@@ -247,25 +236,25 @@ def _train(
     """Train the recipe of a model on all records; return what it gave and its factor's figures."""
     classifier, settings = model.classifier, learned.settings
     recipe, learner = classifier.about["recipe"], classifier.about["learner"]
-    transform, part, seed = classifier.transform, run.training_part(ALL), settings["seed"]
+    transform, part = classifier.transform, run.training_part(ALL)
     kernel = landmark_kernel(landmarks, part, transform)
-    embedding, row = None, {}
+    embedding, figures = None, {}
     if factored([recipe], {recipe["learner"]: learner}) and not recipe.get("lift"):
         (entry,) = make_factors(landmarks, part, {recipe["transform"]: transform}, [recipe])
         embedding = entry.corrected[recipe["correction"]]
         (row,) = factor_table([entry]).to_dict("records")
+        figures = {str(key): value for key, value in row.items()}
     levels, rule = classifier.levels, classifier.about["reject"]
     reject = RejectRule(rule.get("error"), rule.get("coverage"), rule.get("confidence"))
     again = training(
         landmarks,
         part,
-        Settings(ALL, seed, settings["inner_folds"], reject),
+        Settings(ALL, settings["seed"], settings["inner_folds"], reject),
         LiftSource.of(run, model.scheme),
         levels=None if levels is None else levels.of_more_classes(part.classes),
         learn="siblings" if isinstance(classifier.decision, SiblingsDecision) else "leaves",
     )
-    trained = again.train_again(recipe, learner, embedding, kernel, classifier)
-    return trained, {str(key): value for key, value in row.items()}
+    return again.train_again(recipe, learner, embedding, kernel, classifier), figures
 
 
 def _model(
@@ -304,18 +293,14 @@ def _model(
 def _changes(learned: Learned, dataset: Dataset, held_out: IntArray) -> pd.DataFrame:
     """Return the table of :class:`Updated`."""
     old, new = len(learned.dataset.ids), len(dataset.ids) - len(learned.dataset.ids)
-
-    def names(classes: Sequence[str], codes: NDArray[np.integer]) -> list[str]:
-        found: list[str] = np.array([*classes, ""], dtype=object)[codes].tolist()
-        return found
-
+    before, after = (np.array([*of.classes, ""], dtype=object) for of in (learned.dataset, dataset))
     return pd.DataFrame(
         {
             "id": dataset.ids,
-            "label": names(dataset.classes, dataset.labels),
+            "label": after[dataset.labels],
             "added": ["no"] * old + ["yes"] * new,
-            "before": names(learned.dataset.classes, learned.held_out) + [""] * new,
-            "after": names(dataset.classes, held_out),
+            "before": [*before[learned.held_out], *[""] * new],
+            "after": after[held_out],
         }
     )
 
