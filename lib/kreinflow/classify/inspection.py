@@ -39,43 +39,48 @@ def describe_model(model: Model) -> dict[str, Any]:
     """Return what a model is and how it was made, as an object that JSON can hold."""
     classifier, about, scheme = model.classifier, model.about, model.scheme
     training = dict(about.get("training") or {})
-    worth = training.pop("views", "")
-    choice = _describe_choice(training)
+    worth, choice = training.pop("views", ""), None
+    if "prefer" in training:  # what the recipe was chosen for, and what others would have chosen
+        choice = {"prefer": training.pop("prefer")}
+        for preference in PREFERENCES:
+            other = training.pop(f"if_{preference}", None)
+            if other not in (None, training.get("recipe")):
+                choice[f"with_prefer_{preference}"] = other
     owned = Counter(model.landmark_labels.tolist())
     reject = dict(classifier.about.get("reject") or {})
     if (classifier.cascade or classifier).reject_threshold >= NOTHING_ACCEPTED:
         reject["promised"] = "nothing, so all predictions are rejected"
     of_first = "" if classifier.cascade is None else "first_stage_"
+    scoring = recipe = several = None
+    if scheme is not None:
+        scoring = {"matrix": scheme.matrix.name, "gap_open": scheme.gap_open}
+        scoring |= {"gap_extend": scheme.gap_extend, "mode": scheme.mode}
+    if (given := classifier.about.get("recipe")) is not None:
+        views = {name: view for name, view in (given.get("views") or {}).items() if view}
+        recipe = {key: value for key, value in given.items() if key != "views"}
+        recipe |= {"views": views} if views else {}
+    if (own := classifier.several) is not None:
+        columns = own.slopes.tolist(), own.intercepts.tolist(), own.thresholds.tolist()
+        several = {
+            label: dict(zip(("slope", "intercept", "threshold"), numbers, strict=True))
+            for label, numbers in zip(classifier.classes, zip(*columns, strict=True), strict=True)
+        }
     return {
         "objects": kind_of_objects(model),
         "molecule": model.molecule,
         "records": about.get("records"),
         "landmarks": classifier.n_landmarks,
         "classes": {label: owned[label] for label in classifier.classes},
-        "scoring": None
-        if scheme is None
-        else {
-            "matrix": scheme.matrix.name,
-            **{key: getattr(scheme, key) for key in ("gap_open", "gap_extend", "mode")},
-        },
+        "scoring": scoring,
         "kernel": dict(model.kernel) if model.kernel else None,
         "matrix_kind": model.matrix_kind,
         "transform": classifier.transform.to_dict(),
         "lift": None if classifier.lift is None else _describe_lift(classifier.lift, worth),
         "cascade": None if classifier.cascade is None else _describe_cascade(model),
         "levels": None if classifier.levels is None else classifier.levels.to_parts()[0],
-        "several": None
-        if classifier.several is None
-        else {
-            label: dict(zip(("slope", "intercept", "threshold"), own, strict=True))
-            for label, own in zip(
-                classifier.classes,
-                np.stack(list(classifier.several.to_parts()[1].values()), axis=1).tolist(),
-                strict=True,
-            )
-        },
+        "several": several,
         "unknown": _describe_unknown(classifier),
-        "recipe": _describe_recipe(classifier.about.get("recipe")),
+        "recipe": recipe,
         "choice": choice,
         "learner": classifier.about.get("learner"),
         "decision": classifier.decision.kind,
@@ -90,38 +95,10 @@ def describe_model(model: Model) -> dict[str, Any]:
     }
 
 
-def _describe_choice(training: dict[str, Any]) -> dict[str, str] | None:
-    """Take what the recipe was chosen for from what the training said, and return it.
-
-    Other preferences are named where their choice is another recipe.
-    """
-    if "prefer" not in training:
-        return None
-    found = {"prefer": training.pop("prefer")}
-    for preference in PREFERENCES:
-        other = training.pop(f"if_{preference}", None)
-        if other not in (None, training.get("recipe")):
-            found[f"with_prefer_{preference}"] = other
-    return found
-
-
-def _describe_recipe(recipe: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return a recipe with the views that it has."""
-    if recipe is None:
-        return None
-    views = {name: view for name, view in (recipe.get("views") or {}).items() if view}
-    found = {key: value for key, value in recipe.items() if key != "views"}
-    return found | ({"views": views} if views else {})
-
-
 def _describe_lift(lift: Lift, worth: str) -> dict[str, Any]:
     """Return what a lift is; ``worth`` is what the training said of each view."""
-    found: dict[str, Any] = {
-        "kernel": lift.form,
-        "inducing_points": len(lift),
-        "rates": dict(lift.rates),
-        "accuracy_lost_without": worth or None,
-    }
+    found: dict[str, Any] = {"kernel": lift.form, "inducing_points": len(lift)}
+    found |= {"rates": dict(lift.rates), "accuracy_lost_without": worth or None}
     if "words" in lift.rates and lift.words is not None:
         found["word_lengths"] = list(lift.words.lengths)
     if "vectors" in lift.rates and lift.objects.vectors is not None:
@@ -133,21 +110,17 @@ def _describe_cascade(model: Model) -> dict[str, Any]:
     """Return the levels above the first stage, when objects go up, and what is aligned there."""
     cascade, residues = model.classifier.cascade, model.record_residues
     assert cascade is not None, "a model without a cascade"
-    names = [
-        f"{STAGES[NEAREST]} {level.asks}"
-        if level.stage == NEAREST
-        else f"{STAGES[level.stage]} of {cascade.likeliest}"
-        for level in cascade.levels
+    levels = [(STAGES[FIRST], FIRST)] + [
+        (f"{STAGES[stage]} {asks if stage == NEAREST else f'of {cascade.likeliest}'}", stage)
+        for stage, asks in cascade.levels
     ]
-    stages = [FIRST, *(level.stage for level in cascade.levels)]
-    weights = zip([STAGES[FIRST], *names], stages, cascade.weights, strict=True)
     arrays = cascade.to_parts()[1] | cascade.records.to_parts()[1]
     return {
         "asked_for": dict(cascade.about) or None,
-        "levels": names,
+        "levels": [name for name, _ in levels[1:]],
         "weights": {
             name: dict(zip(FEATURES[stage], own.tolist(), strict=True))
-            for name, stage, own in weights
+            for (name, stage), own in zip(levels, cascade.weights, strict=True)
         },
         "threshold": cascade.threshold,
         "temperature": cascade.temperature,
@@ -199,24 +172,22 @@ def told_of_unknown(about: Mapping[str, Any]) -> list[str]:
                 f"{needed:,} records on the inner folds, and there are {n:,}"
             )
         else:
-            found = 100 * about["would_be_found"]
             lines.append(
-                f"at {100 * share:g} % false alarms ({n:,} records calibrate) {found:.0f} % of the "
-                "records of an unknown class would be found"
+                f"at {100 * share:g} % false alarms ({n:,} records calibrate) "
+                f"{100 * about['would_be_found']:.0f} % of the records of an unknown class would "
+                "be found"
             )
-    if (rule := about.get("no_relative")) is not None:
-        known = f"{100 * rule['known_rejected']:.2g} % of the training records have none"
-        if rule["off"]:
-            lines.append(f"what has no relative is not rejected: {known}, either")
-        else:
-            lines.append(f"what has no relative is rejected; {known}")
-    if rule is not None and "shuffled" in rule:
+    if (rule := about.get("no_relative")) is None:
+        return lines
+    known = f"{100 * rule['known_rejected']:.2g} % of the training records have none"
+    off = f"not rejected: {known}, either"
+    lines.append(f"what has no relative is {off if rule['off'] else f'rejected; {known}'}")
+    if "shuffled" in rule:
         accepted = round(rule["shuffled_accepted"] * rule["shuffled"])
         lines.append(f"{accepted} of {rule['shuffled']} shuffled training records are accepted")
     return lines
 
 
-_NO_LEVELS = "none (the first stage alone)"
 _SPACED = ("lift", "choice", "cascade", "unknown")  # keys whose entries are shown as words
 
 
@@ -233,13 +204,11 @@ def description_text(description: Mapping[str, Any]) -> str:
             lines += [f"  {label:<{width}}  {count}" for label, count in value.items()]
         elif isinstance(value, Mapping):
             lines.append(f"{name}:")
-            spaced = key in _SPACED
-            lines += [
-                f"  {inner.replace('_', ' ') if spaced else inner}: "
-                f"{_NO_LEVELS if inner == 'levels' and not entry else _shown(entry)}"
-                for inner, entry in value.items()
-                if entry is not None
-            ]
+            for inner, entry in value.items():
+                if entry is not None:
+                    told = inner.replace("_", " ") if key in _SPACED else inner
+                    none = " (the first stage alone)" if inner == "levels" and not entry else ""
+                    lines.append(f"  {told}: {_shown(entry)}{none}")
         else:
             lines.append(f"{name}: {_shown(value)}")
     return "\n".join(lines) + "\n"
@@ -251,12 +220,12 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, Mapping):
-        given = {key: entry for key, entry in value.items() if entry is not None}
-        shown = {
-            key: f"({_shown(entry)})" if isinstance(entry, list | Mapping) else _shown(entry)
-            for key, entry in given.items()
-        }
-        return ", ".join(f"{key} {entry}" for key, entry in shown.items()) or "none"
+        shown = [
+            f"{key} ({_shown(own)})" if isinstance(own, list | Mapping) else f"{key} {_shown(own)}"
+            for key, own in value.items()
+            if own is not None
+        ]
+        return ", ".join(shown) or "none"
     if isinstance(value, list):
         separator = "; " if any(isinstance(entry, Mapping) for entry in value) else ", "
         return separator.join(map(_shown, value)) or "none"
