@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from kreinflow.answering.label_sets import CONFIDENCES, outcomes
 from kreinflow.base.numerics import FloatArray
 from kreinflow.estimators import KreinClassifier
+from kreinflow.evaluation.accepted import ERRORS, coverage, errors
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS
-from kreinflow.evaluation.sets import ERRORS, coverage, errors
 from kreinflow.sequences.simulation import simulate_families
 
 Drawn = tuple[NDArray[Any], NDArray[Any]]

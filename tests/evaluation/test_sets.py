@@ -5,7 +5,7 @@ import pytest
 
 from evaluation.made_up import made_up_predictions
 from kreinflow.answering.label_sets import SET_COLUMNS, Calibration
-from kreinflow.evaluation.sets import COVERAGE_COLUMNS, ERRORS, ERRORS_COLUMNS, coverage, errors
+from kreinflow.evaluation.accepted import COVERAGE_COLUMNS, ERRORS, ERRORS_COLUMNS, coverage, errors
 
 CLASSES = ["a", "b", "c", "NA"]
 

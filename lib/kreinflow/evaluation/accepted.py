@@ -1,11 +1,18 @@
-"""Predictions that are accepted and rejected: how many, how many of them are wrong, and why."""
+"""What is accepted and rejected, why, how much of it is wrong, and whether sets hold the truth.
 
+All take the *predictions table* of :mod:`kreinflow.evaluation.metrics`. Without the columns that
+they look at, or where these are empty as records were too few, the tables lack the rows.
+"""
+
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from kreinflow.answering.answers import REASONS
+from kreinflow.answering.label_sets import CONFIDENCES, SET_COLUMNS, accepted
+from kreinflow.base.numerics import FloatArray
 from kreinflow.evaluation.metrics import spread, spread_columns
 from kreinflow.sequences.labels import SEPARATOR
 
@@ -26,21 +33,27 @@ REJECTED_COLUMNS = ("recipe", "class", "records", "rejected")
 """``records`` are predictions over all folds and repeats, and ``rejected`` is the share of them
 that is rejected. ``class`` is the true one."""
 
+ERRORS = (0.01, 0.05, 0.1)
+"""Shares of wrong predictions among the accepted that may be asked for."""
+
+COVERAGE_COLUMNS = (
+    *("recipe", "confidence", "class", "records", "coverage"),
+    *("size", "empty", "single"),
+)
+"""``coverage`` is the share of the ``records`` of a class whose set holds it, ``size`` the mean
+number of labels in a set, ``empty`` and ``single`` the shares of sets with none and with one. In
+the first row of a confidence the class is empty: all records."""
+
+ERRORS_COLUMNS = ("recipe", "errors", "folds", *spread_columns(("accepted", "wrong")))
+"""``errors`` is the share asked for. Of each fold, ``accepted`` is the share of the records, and
+``wrong`` the share of wrong predictions among these, 0 where none is accepted."""
+
 
 def accepted_table(predictions: pd.DataFrame) -> pd.DataFrame:
     """Return what each recipe accepts: mean and standard deviation (n - 1) over folds.
 
-    Parameters
-    ----------
-    predictions : DataFrame
-        See :mod:`kreinflow.evaluation.metrics`. Without the column ``reason`` there are no rows,
-        without the column ``alignments`` no figures of it. Of records with several labels a
-        prediction is right if all of them are.
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`ACCEPTED_COLUMNS`.
+    Of records with several labels a prediction is right if all of them are. Without the column
+    ``alignments`` there are no figures of it.
     """
     rows = []
     for recipe, part in _with_reasons(predictions).groupby("recipe", sort=False):
@@ -58,17 +71,7 @@ def accepted_table(predictions: pd.DataFrame) -> pd.DataFrame:
 def rejected_by_class(predictions: pd.DataFrame, several: bool = False) -> pd.DataFrame:
     """Return what each recipe rejects of each class, the classes of a recipe by their names.
 
-    Parameters
-    ----------
-    predictions : DataFrame
-        As for :func:`accepted_table`.
-    several : bool
-        Whether records may have several labels: each counts for all that it has.
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`REJECTED_COLUMNS`.
+    ``several``: records may have several labels, and each counts for all that it has.
     """
     known = _with_reasons(predictions)
     told = known[["recipe"]].assign(
@@ -83,7 +86,56 @@ def rejected_by_class(predictions: pd.DataFrame, several: bool = False) -> pd.Da
 
 
 def _with_reasons(predictions: pd.DataFrame) -> pd.DataFrame:
-    """Return predictions whose reasons are text, none if they have no reasons."""
     if "reason" not in predictions:
         return predictions[:0].assign(reason="")
     return predictions.assign(reason=predictions["reason"].fillna("").astype(str))
+
+
+def coverage(predictions: pd.DataFrame) -> pd.DataFrame:
+    """Return how often sets hold the true label, over all folds and repeats."""
+    rows = []
+    for recipe, part in _with_sets(predictions):
+        for confidence in CONFIDENCES:
+            own = pd.DataFrame(
+                {
+                    "class": part["true"].astype(str).to_numpy(),
+                    "size": _numbers(part, f"size_{100 * confidence:g}"),
+                    "held": _numbers(part, f"held_{100 * confidence:g}"),
+                }
+            ).dropna()
+            for label, table in (("", own), *own.groupby("class")):
+                if len(table):
+                    size = table["size"].to_numpy()
+                    figures = (table["held"].mean(), *map(np.mean, (size, size == 0, size == 1)))
+                    rows.append((recipe, confidence, label, len(table), *map(float, figures)))
+    return pd.DataFrame(rows, columns=list(COVERAGE_COLUMNS))
+
+
+def errors(predictions: pd.DataFrame) -> pd.DataFrame:
+    """Return how many predictions are accepted for shares of errors, and how many are wrong.
+
+    The records that a fold tests are one input each; mean and standard deviation (n - 1) over
+    folds.
+    """
+    rows = []
+    for recipe, part in _with_sets(predictions):
+        folds = [fold for _, fold in part.groupby(["repeat", "fold"])]
+        for asked in ERRORS:
+            shares = []
+            for fold in folds:
+                kept = accepted(_numbers(fold, "error_p"), asked)
+                wrong = (fold["true"].astype(str) != fold["predicted"].astype(str))[kept]
+                shares.append((kept.mean(), wrong.mean() if kept.any() else 0.0))
+            figures = spread(pd.DataFrame(shares, columns=["accepted", "wrong"]))
+            rows.append((recipe, asked, len(folds), *figures.values()))
+    return pd.DataFrame(rows, columns=list(ERRORS_COLUMNS))
+
+
+def _with_sets(predictions: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    if set(SET_COLUMNS) <= set(predictions.columns):
+        for recipe, part in predictions.groupby("recipe", sort=False):
+            yield str(recipe), part
+
+
+def _numbers(table: pd.DataFrame, name: str) -> FloatArray:
+    return pd.to_numeric(table[name], errors="coerce").to_numpy(np.float64, na_value=np.nan)

@@ -2,11 +2,8 @@
 
 All functions take the *predictions table*: one row for each recipe, repeat, fold and tested record,
 with the columns of :data:`PREDICTION_COLUMNS` followed by one column of probabilities for each
-class, named ``p_`` and the class. They also take the kind of its records, a :class:`Part`:
-:class:`~kreinflow.evaluation.one_label.OneLabel` or
-:class:`~kreinflow.evaluation.several.SeveralLabels`. It reads the table, and raises an
-:class:`~kreinflow.base.errors.InputError` of all functions here if the table is none of its kind.
-Each table that is returned has the columns that its function names.
+class, named ``p_`` and the class; and the kind of its records, a :class:`Part`, which refuses a
+table of another kind.
 """
 
 from abc import ABC, abstractmethod
@@ -92,19 +89,12 @@ def probabilities_of(predictions: pd.DataFrame, classes: Sequence[str]) -> Float
 class Part(ABC):
     """Rows of a predictions table: of one recipe, and of a fold, a repeat, or all of these.
 
-    Parameters
-    ----------
-    table : DataFrame
-    classes : tuple of str
-        What :meth:`checked` returned of the whole table.
-
     Attributes
     ----------
     metrics : tuple of str
         The names of :meth:`measures`. ``accuracy`` and ``log_loss`` are among them.
     class_measures : tuple of str
         The names of :meth:`per_class`. ``support`` is among them.
-    probabilities : ndarray of shape (n, n_classes)
     """
 
     metrics: ClassVar[tuple[str, ...]]
@@ -155,18 +145,17 @@ class Part(ABC):
 Kind = type[Part]
 
 
-def fold_metrics_columns(kind: Kind) -> tuple[str, ...]:
-    """Return the columns of :func:`fold_metrics`: ``records`` are tested in the fold."""
-    return ("recipe", "repeat", "fold", "records", *kind.metrics)
-
-
-def summary_columns(kind: Kind) -> tuple[str, ...]:
-    """Return the columns of :func:`summary`.
-
-    ``folds`` counts the folds of all repeats, ``records`` the predictions.
-    """
+def columns_of(kind: Kind) -> dict[str, tuple[str, ...]]:
+    """Return the columns of the tables of this module, by the names of their files."""
     errors = ("calibration_error", "calibration_error_perfect")
-    return ("recipe", "folds", "records", *spread_columns(kind.metrics), *errors)
+    return {
+        "metrics": ("recipe", "repeat", "fold", "records", *kind.metrics),
+        "summary": ("recipe", "folds", "records", *spread_columns(kind.metrics), *errors),
+        "per_class": ("recipe", "class", *kind.class_measures),
+        "confusion": CONFUSION_COLUMNS,
+        "reject_curve": REJECT_CURVE_COLUMNS,
+        "calibration": CALIBRATION_COLUMNS,
+    }
 
 
 def spread_columns(measures: Iterable[str]) -> tuple[str, ...]:
@@ -180,29 +169,22 @@ def spread(folds: pd.DataFrame) -> dict[str, float]:
     return dict(zip(spread_columns(folds.columns), both.to_numpy().T.ravel().tolist(), strict=True))
 
 
-def per_class_columns(kind: Kind) -> tuple[str, ...]:
-    """Return the columns of :func:`per_class`."""
-    return ("recipe", "class", *kind.class_measures)
-
-
 def fold_metrics(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
-    """Measure each recipe in each fold of each repeat: see :meth:`Part.measures` of its kind.
-
-    Columns :func:`fold_metrics_columns`, one row a recipe, repeat and fold.
-    """
+    """Measure each recipe in each fold of each repeat: see :meth:`Part.measures` of its kind."""
     rows = [
         (*place, len(part.probabilities), *part.measures())
         for place, part in kind.each(predictions, "repeat", "fold")
     ]
-    return pd.DataFrame(rows, columns=list(fold_metrics_columns(kind)))
+    return pd.DataFrame(rows, columns=list(columns_of(kind)["metrics"]))
 
 
 def _bins(probabilities: FloatArray, came_true: NDArray[np.bool_]) -> pd.DataFrame:
     """Return count, mean confidence and accuracy of the bins that are not empty."""
     confidence = np.minimum(probabilities, 1.0)  # sums of probabilities are checked to 1e-6
     # Bins are (lower, upper], so that a certain prediction falls into the last one.
-    number = np.clip(np.ceil(confidence * CALIBRATION_BINS).astype(int) - 1, 0, None)
-    number = np.minimum(number, CALIBRATION_BINS - 1)
+    number = np.clip(
+        np.ceil(confidence * CALIBRATION_BINS).astype(int) - 1, 0, CALIBRATION_BINS - 1
+    )
     right = came_true.astype(float)
     count = np.bincount(number, minlength=CALIBRATION_BINS)
     filled = np.flatnonzero(count)
@@ -256,8 +238,6 @@ def calibration_errors(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
     """Return the :func:`calibration_error` of each recipe: of the probability of the prediction.
 
     The folds of a repeat are pooled, and repeats are averaged: see :attr:`Part.forecasts`.
-
-    Columns recipe, calibration_error, calibration_error_perfect.
     """
     rows = [
         (recipe, *calibration_error(*part.forecasts))
@@ -272,25 +252,21 @@ def summary(metrics: pd.DataFrame, predictions: pd.DataFrame, kind: Kind) -> pd.
     """Return mean and standard deviation (n - 1) over folds of each measure, for each recipe.
 
     Each fold counts the same, whatever its size; with repeats all their folds are taken together.
-    The calibration error is the exception: see :func:`calibration_errors`.
-
-    Columns :func:`summary_columns`. With a single fold the standard deviations are NaN.
+    The calibration error is the exception: see :func:`calibration_errors`. ``records`` counts
+    predictions. With a single fold the standard deviations are NaN.
     """
     rows = [
         {"recipe": recipe, "folds": len(table), "records": int(table["records"].sum())}
         | spread(table[list(kind.metrics)])
         for recipe, table in metrics.groupby("recipe", sort=False)
     ]
-    means = pd.DataFrame(rows, columns=list(summary_columns(kind)[:-2]))
-    return means.merge(calibration_errors(predictions, kind), on="recipe")
+    return pd.DataFrame(rows).merge(calibration_errors(predictions, kind), on="recipe")
 
 
 def per_class(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
     """Return the measures of each class: see :meth:`Part.per_class` of its kind.
 
     The folds of a repeat are pooled (a class may be rare in a single fold), repeats are averaged.
-
-    Columns :func:`per_class_columns`.
     """
     repeats: dict[str, list[FloatArray]] = {}
     for (recipe, _), part in kind.each(predictions, "repeat"):
@@ -300,14 +276,11 @@ def per_class(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
         for recipe, found in repeats.items()
         for label, values in zip(part.classes, np.mean(found, axis=0).T, strict=True)
     ]
-    return pd.DataFrame(rows, columns=list(per_class_columns(kind)))
+    return pd.DataFrame(rows, columns=list(columns_of(kind)["per_class"]))
 
 
 def confusion(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
-    """Count true against given classes, summed over folds and averaged over repeats.
-
-    See :meth:`Part.confusions`. Columns :data:`CONFUSION_COLUMNS`, in the order of the classes.
-    """
+    """Count true against given classes, summed over folds and averaged over repeats."""
     repeats = predictions.groupby("recipe")["repeat"].nunique()
     rows = []
     for (recipe,), part in kind.each(predictions):
@@ -325,8 +298,6 @@ def reject_curve(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
     Predictions of all folds and repeats are sorted by their probability; those of one probability
     are kept or set aside together. At most :data:`REJECT_POINTS` coverages are given, the last
     is 1. Where records may have several labels, a prediction is a label that a record was given.
-
-    Columns :data:`REJECT_CURVE_COLUMNS`, by growing coverage.
     """
     rows = []
     for (recipe,), part in kind.each(predictions):
@@ -352,8 +323,6 @@ def calibration_bins(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
     empty bins have no row. The range of the accuracy of perfect probabilities is that of a binomial
     number of right predictions, each right with the mean probability of the bin [1]_. Repeats
     predict the same records again, so the number is that of one repeat.
-
-    Columns :data:`CALIBRATION_COLUMNS`.
 
     References
     ----------

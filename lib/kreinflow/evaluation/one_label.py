@@ -13,13 +13,7 @@ _EPSILON = float(np.finfo(np.float64).eps)
 
 
 class OneLabel(Part):
-    """Predictions of records with one label each.
-
-    Attributes
-    ----------
-    true, predicted : ndarray of int
-        Places in ``classes``.
-    """
+    """Such predictions: ``true`` and ``predicted`` are codes of classes."""
 
     metrics = ("accuracy", "balanced_accuracy", "macro_f1", "mcc", "log_loss", "brier")
     class_measures = ("precision", "recall", "f1", "support")
@@ -50,7 +44,7 @@ class OneLabel(Part):
 
     @property
     def given(self) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """The probability of each prediction, and whether it is right."""
+        """See :attr:`~kreinflow.evaluation.metrics.Part.given`."""
         found: FloatArray = self.probabilities[np.arange(len(self.true)), self.predicted]
         return found, np.equal(self.true, self.predicted)
 
@@ -106,7 +100,7 @@ class OneLabel(Part):
         return np.array([*shares, occur])
 
     def confusions(self) -> FloatArray:
-        """Return how many records of each class (row) were predicted to be of each (column)."""
+        """See :meth:`~kreinflow.evaluation.metrics.Part.confusions`."""
         n = len(self.classes)
         counts = np.bincount(self.true * n + self.predicted, minlength=n * n)
         return counts.reshape(n, n).astype(np.float64)

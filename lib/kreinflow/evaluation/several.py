@@ -25,13 +25,7 @@ from kreinflow.sequences.labels import SEPARATOR
 
 
 class SeveralLabels(Part):
-    """Predictions of records that may have several labels.
-
-    Attributes
-    ----------
-    true, predicted : ndarray of shape (n, n_classes), bool
-        Which labels each record has, and which it was given.
-    """
+    """Such predictions: ``true`` and ``predicted`` are indicators of shape (n, n_classes)."""
 
     metrics = (
         *("accuracy", "micro_f1", "macro_f1", "micro_average_precision"),

@@ -1,72 +1,27 @@
 """All tables that measure the predictions of the outer folds."""
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 import pandas as pd
 
+from kreinflow.evaluation import accepted as a
 from kreinflow.evaluation import metrics as m
-from kreinflow.evaluation import sets
-from kreinflow.evaluation.accepted import (
-    ACCEPTED_COLUMNS,
-    REJECTED_COLUMNS,
-    accepted_table,
-    rejected_by_class,
-)
 from kreinflow.evaluation.best_hit import BEST_HIT_COLUMNS, best_hit_table
 from kreinflow.evaluation.comparison import COMPARISON_COLUMNS, compare_recipes
 from kreinflow.evaluation.one_label import OneLabel
 from kreinflow.evaluation.several import SeveralLabels
 
-Columns = tuple[str, ...]
-
-
-class _Tested(NamedTuple):
-    """Predictions of the outer folds, and what tables are made of beside them."""
-
-    predictions: pd.DataFrame
-    kind: m.Kind
-    groups: "pd.Series[int]"
-    metrics: pd.DataFrame
-
-
-_TABLES: dict[str, tuple[Callable[[m.Kind], Columns], Callable[[_Tested], pd.DataFrame]]] = {
-    "metrics": (m.fold_metrics_columns, lambda t: t.metrics),
-    "summary": (m.summary_columns, lambda t: m.summary(t.metrics, t.predictions, t.kind)),
-    "comparison": (
-        lambda _: COMPARISON_COLUMNS,
-        lambda t: compare_recipes(t.predictions, t.metrics, t.groups),
-    ),
-    "per_class": (m.per_class_columns, lambda t: m.per_class(t.predictions, t.kind)),
-    "confusion": (lambda _: m.CONFUSION_COLUMNS, lambda t: m.confusion(t.predictions, t.kind)),
-    "reject_curve": (
-        lambda _: m.REJECT_CURVE_COLUMNS,
-        lambda t: m.reject_curve(t.predictions, t.kind),
-    ),
-    "calibration": (
-        lambda _: m.CALIBRATION_COLUMNS,
-        lambda t: m.calibration_bins(t.predictions, t.kind),
-    ),
-    "coverage": (lambda _: sets.COVERAGE_COLUMNS, lambda t: sets.coverage(t.predictions)),
-    "errors": (lambda _: sets.ERRORS_COLUMNS, lambda t: sets.errors(t.predictions)),
-    "accepted": (lambda _: ACCEPTED_COLUMNS, lambda t: accepted_table(t.predictions)),
-    "rejected": (
-        lambda _: REJECTED_COLUMNS,
-        lambda t: rejected_by_class(t.predictions, t.kind is SeveralLabels),
-    ),
-    "best_hit": (lambda _: BEST_HIT_COLUMNS, lambda t: best_hit_table(t.predictions, t.groups)),
+_COLUMNS = {
+    "comparison": COMPARISON_COLUMNS,
+    "coverage": a.COVERAGE_COLUMNS,
+    "errors": a.ERRORS_COLUMNS,
+    "accepted": a.ACCEPTED_COLUMNS,
+    "rejected": a.REJECTED_COLUMNS,
+    "best_hit": BEST_HIT_COLUMNS,
 }
-"""Each table by the name of its file: its columns, and what makes it."""
 
-
-def _columns(kind: m.Kind) -> dict[str, Columns]:
-    return {name: columns(kind) for name, (columns, _) in _TABLES.items()}
-
-
-TABLE_COLUMNS = _columns(OneLabel)
+TABLE_COLUMNS = m.columns_of(OneLabel) | _COLUMNS
 """Columns of each table, by the name of its file."""
 
-SEVERAL_COLUMNS = _columns(SeveralLabels)
+SEVERAL_COLUMNS = m.columns_of(SeveralLabels) | _COLUMNS
 """The same where records may have several labels."""
 
 
@@ -90,6 +45,20 @@ def evaluation_tables(
     """
     kind: m.Kind = SeveralLabels if several else OneLabel
     if predictions.empty:
-        return {name: pd.DataFrame(columns=list(own)) for name, own in _columns(kind).items()}
-    tested = _Tested(predictions, kind, groups, m.fold_metrics(predictions, kind))
-    return {name: make(tested) for name, (_, make) in _TABLES.items()}
+        columns = SEVERAL_COLUMNS if several else TABLE_COLUMNS
+        return {name: pd.DataFrame(columns=list(own)) for name, own in columns.items()}
+    metrics = m.fold_metrics(predictions, kind)
+    return {
+        "metrics": metrics,
+        "summary": m.summary(metrics, predictions, kind),
+        "comparison": compare_recipes(predictions, metrics, groups),
+        "per_class": m.per_class(predictions, kind),
+        "confusion": m.confusion(predictions, kind),
+        "reject_curve": m.reject_curve(predictions, kind),
+        "calibration": m.calibration_bins(predictions, kind),
+        "coverage": a.coverage(predictions),
+        "errors": a.errors(predictions),
+        "accepted": a.accepted_table(predictions),
+        "rejected": a.rejected_by_class(predictions, several),
+        "best_hit": best_hit_table(predictions, groups),
+    }

@@ -86,19 +86,10 @@ def known_confidences(predictions: pd.DataFrame) -> pd.DataFrame:
 
 
 def rejection(known: pd.DataFrame, unknown: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
-    """Return what each model of an outer fold rejects.
+    """Return what each model of an outer fold rejects, one row a recipe and fold.
 
-    Columns :data:`REJECTION_COLUMNS`, one row a recipe and fold. ``known_error`` is NaN where all
-    are rejected.
-
-    Parameters
-    ----------
-    known : DataFrame
-        From :func:`known_confidences`.
-    unknown : DataFrame
-        With the columns :data:`UNKNOWN_COLUMNS`.
-    told : DataFrame
-        Columns recipe, repeat, fold, would_be_found.
+    ``known_error`` is NaN where all are rejected. ``known`` is from :func:`known_confidences`,
+    ``told`` has the columns recipe, repeat, fold, would_be_found.
     """
     rows = []
     expected = told.set_index(_FOLD)["would_be_found"].to_dict()
@@ -116,20 +107,10 @@ def rejection(known: pd.DataFrame, unknown: pd.DataFrame, told: pd.DataFrame) ->
 
 
 def auroc(higher: FloatArray, lower: FloatArray) -> float:
-    """Return the area under the curve of what is above a threshold: of the first, of the others.
-
-    That is the share of pairs in which the first is the higher; ties count half. There is at least
-    one of each. scikit-learn has it, and is slow to import.
-    """
-    values = np.concatenate([higher, lower])
-    order = np.argsort(-values, kind="stable")
-    of_first = np.cumsum(order < len(higher))
-    ends = np.flatnonzero(np.append(np.diff(values[order]), 1.0))  # the last of equals
-    x, y = ends + 1.0 - of_first[ends], of_first[ends].astype(np.float64)
-    corner = np.ones(len(ends), dtype=bool)
-    corner[1:-1] = (np.diff(x, 2) != 0) | (np.diff(y, 2) != 0)
-    x, y = (np.append(0.0, of[corner]) / of[-1] for of in (x, y))
-    return float(np.trapezoid(y, x))
+    """Return the share of pairs in which the first is the higher; ties count half."""
+    ranked = np.sort(lower)
+    wins = sum(np.searchsorted(ranked, higher, side).sum() for side in ("left", "right"))
+    return float(wins / (2 * len(higher) * len(lower)))
 
 
 def _shares_of(reasons: "pd.Series[str]", side: str) -> dict[str, float]:
@@ -139,10 +120,7 @@ def _shares_of(reasons: "pd.Series[str]", side: str) -> dict[str, float]:
 
 
 def rejection_summary(folds: pd.DataFrame) -> pd.DataFrame:
-    """Return mean and standard deviation (n - 1) over folds of :func:`rejection`.
-
-    Columns :data:`REJECTION_SUMMARY_COLUMNS`. With a single fold the deviations are NaN.
-    """
+    """Return mean and standard deviation (n - 1) over folds; NaN of a single one."""
     rows = [
         (recipe, len(part), *spread(part[list(MEASURES)]).values(), part["would_be_found"].mean())
         for recipe, part in folds.groupby("recipe", sort=False)
@@ -153,8 +131,7 @@ def rejection_summary(folds: pd.DataFrame) -> pd.DataFrame:
 def rejected_families(unknown: pd.DataFrame) -> pd.DataFrame:
     """Return how many of each class held out are rejected, and what they are taken for.
 
-    Columns :data:`FAMILIES_COLUMNS`: mean and standard deviation over folds; of those rejected for
-    each reason the mean. ``unknown`` has the columns :data:`UNKNOWN_COLUMNS`.
+    There are mean and standard deviation over folds; of those rejected for each reason the mean.
     """
     rows = []
     for (recipe, label), part in unknown.groupby(["recipe", "true"], sort=False):
@@ -178,8 +155,6 @@ def rejection_curve(known: pd.DataFrame, unknown: pd.DataFrame) -> pd.DataFrame:
     A fold's curve has a point for each sureness t of its known predictions, where all below t are
     rejected, and one where all are; between them it is straight. The curves of the folds are
     averaged at fixed shares of the known, as thresholds of different models do not compare [1]_.
-
-    Columns :data:`UNKNOWN_CURVE_COLUMNS`, by growing share; at the last all are rejected.
 
     References
     ----------
