@@ -26,7 +26,6 @@ from small_inputs import (
     configuration,
     families,
     fasta_source,
-    lifted_model,
     trained_model,
     turned,
     write_fasta,
@@ -86,18 +85,6 @@ def test_the_table_says_who_answered_and_what_it_cost(asked):
         )
         # Of several best alignments the two may take different ones.
         assert row.record_identity == pytest.approx(stats.matches / stats.length, abs=0.1)
-
-
-def test_a_record_itself_is_its_nearest(asked):
-    model, dataset, _ = asked
-    cascade = replace(model.classifier.cascade, threshold=2.0)
-    sure = replace(model, classifier=model.classifier.with_parts(cascade=cascade))
-    path = asked[2].parent / "x.fasta"
-    table = classify_file(sure, path)
-    own = table[table["label"] == [dataset.classes[code] for code in dataset.labels]]
-    assert len(own) > 20
-    assert own["nearest_record"].tolist() == own["id"].tolist()
-    assert (own["record_identity"] == 1.0).all()
 
 
 def test_evidence_that_is_no_evalue_has_none(tmp_path):
@@ -171,21 +158,6 @@ def test_models_that_ask_nobody_have_empty_columns(tmp_path):
     assert set(table["alignments"]) == {len(model.landmark_ids) + 1}
     assert set(table["nearest_record"]) == {""}
     assert all(batch.ask is None for batch in score_new(model, new))
-
-
-def test_words_and_vectors_of_the_index(tmp_path):
-    """Those without a vector leave the others what they are."""
-    model = with_cascade(*lifted_model(tmp_path, inducing=20, changed=0.6), threshold=2.0)
-    new, vectors = tmp_path / "x.fasta", tmp_path / "v.tsv"
-    whole = classify_file(model, new, Options(vectors=vectors))
-    lines = vectors.read_text().splitlines(keepends=True)
-    (tmp_path / "fewer.tsv").write_text("".join(lines[:3] + lines[4:]))
-    table = classify_file(
-        model, new, Options(vectors=tmp_path / "fewer.tsv", on_fault=lambda message: None)
-    )
-    kept = np.arange(len(table)) != 2
-    pd.testing.assert_frame_equal(table[kept], whole[kept], check_exact=True, check_dtype=False)
-    assert (whole["stage"] != "first").all()
 
 
 def test_the_chosen_strand_is_asked(tmp_path):

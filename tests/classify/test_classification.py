@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import parasail
 import pytest
-from Bio.Seq import Seq
 from rapidfuzz.distance import Levenshtein
 
 from kreinflow.base.errors import InputError
@@ -24,18 +23,14 @@ from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options
 from kreinflow.sequences.fasta import read_any_fasta
-from kreinflow.sequences.strands import reverse_complements
 from sequence_pairs import Counting
 from small_inputs import (
     DNA,
-    KINDS,
     PROTEIN,
     configuration,
     families,
     fasta_source,
-    matrix_of,
     model_of,
-    points,
     trained_model,
     turned,
     write_fasta,
@@ -177,14 +172,6 @@ def test_each_record_of_a_batch_has_its_own_fault(tmp_path):
     assert first.equals(last)
 
 
-def test_a_batch_holds_no_more_headers_than_residues(tmp_path, monkeypatch):
-    model, *_ = model_of(tmp_path, seed=5)
-    records = families(5)
-    long = write_fasta(tmp_path / "new.fasta", records, header="{id} " + "word " * 100)
-    monkeypatch.setattr(new_objects, "_LETTERS", 2000)
-    assert max(map(len, classify_batches(model, long))) == 4
-
-
 @pytest.mark.parametrize("classes", [2, 5])
 def test_the_first_of_equal_classes_is_taken(tmp_path, classes):
     """The two likeliest classes are those of a stable sort."""
@@ -260,19 +247,6 @@ def test_the_nearest_landmark_has_the_highest_normalised_score(tmp_path, transfo
         if id in model.landmark_ids:
             assert (row.nearest_landmark, row.landmark_score) == (id, 1.0)
         assert row.landmark_label == row.nearest_landmark[0]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_nearest_landmark_of_a_matrix(tmp_path, kind):
-    model, dataset, _ = model_of(tmp_path, kind)
-    table = classify_file(model, tmp_path / "k.csv")
-    X, places = points(4)[0], [dataset.ids.index(id) for id in model.landmark_ids]
-    columns = matrix_of(kind, X, X[places])
-    best = columns.min(axis=1) if "dissimilarity" in kind else columns.max(axis=1)
-    np.testing.assert_allclose(table["landmark_score"], best, rtol=1e-15)
-    nearest = [model.landmark_ids.index(id) for id in table["nearest_landmark"]]
-    np.testing.assert_array_equal(columns[np.arange(len(X)), nearest], best)
-    assert table["landmark_label"].tolist() == model.landmark_labels[nearest].tolist()
 
 
 @pytest.mark.parametrize(
@@ -378,30 +352,6 @@ def test_a_record_that_cannot_be_turned_does_not_lose_the_others(nucleotides, tm
     assert "lacks the complement of 'R'" in table["problem"][0]
     assert table["problem"][1:].tolist() == ["", ""]
     assert table["label"][1] == table["label"][2] == "a"
-
-
-def test_reverse_complements():
-    letters = "ACGTRYSWKMBDHVN"
-    rng = np.random.default_rng(0)
-    sequences = ["".join(rng.choice(list(letters), n)) for n in range(50)]
-    turned = reverse_complements([s.encode() for s in sequences], letters)
-    assert [t.decode() for t in turned] == [str(Seq(s).reverse_complement()) for s in sequences]
-    assert reverse_complements([b"AUCG", b"A"], "ACGU") == [b"CGAU", b"U"]
-    with pytest.raises(InputError, match="lacks the complement of 'R'"):
-        reverse_complements([b"AC", b"VCR"], "ACGTRV")
-
-
-def test_letters_are_treated_as_in_training(tmp_path):
-    records = families(5)
-    model, *_ = model_of(tmp_path, seed=5)
-    plain = records[3][2].replace("C", "U", 1)
-    write_fasta(
-        tmp_path / "new.fasta",
-        [("plain", "a", records[3][2]), ("lower", "a", plain.lower()), ("stop", "a", plain + "*")],
-    )
-    table = classify_file(model, tmp_path / "new.fasta")
-    assert table["probability"].nunique() == 1
-    assert table["label"].nunique() == 1
 
 
 def test_decisions_that_overflow_are_no_prediction(tmp_path):

@@ -12,7 +12,7 @@ from answering.cascades import cascade_model, related_model, with_cascade
 from chimeras import chimeras, model_of_several
 from kreinflow.answering.relatives import Relatives
 from kreinflow.classify import evidence, new_objects
-from kreinflow.classify.classification import classify_batches, classify_file
+from kreinflow.classify.classification import classify_batches
 from kreinflow.classify.evidence import EVIDENCE_COLUMNS
 from kreinflow.classify.explanation import explain
 from kreinflow.classify.explanation_text import alignments, explanation_text
@@ -129,11 +129,6 @@ def test_explain_shows_a_member_of_another_class_that_it_names(asked):
     shown = alignments(model, found, 3)
     assert [name for name, _ in shown] == ["c1", first["predicted"], first["runner-up"]]
     assert shown[0][1].score == found.evidence["score"].iloc[-1]
-
-
-def test_the_predictions_are_those_without_it(asked):
-    model, _, new = asked
-    pd.testing.assert_frame_equal(found_by(model, new)[2], classify_file(model, new))
 
 
 def test_a_record_has_the_same_alone_in_any_batch_and_with_any_threads(
@@ -276,17 +271,6 @@ def test_a_model_without_e_values_ranks_by_score(tmp_path):
     assert found_by(with_cascade(model, dataset), new)[0]["evalue"].notna().all()
 
 
-def test_alignments_that_are_not_local_have_no_e_values_and_no_ends(tmp_path):
-    model, *_ = model_of(tmp_path, transform="raw", seed=5, changed=0.5)
-    other = replace(model, scheme=replace(model.scheme, mode="global"))
-    table, *_ = found_by(other, write_fasta(tmp_path / "new.fasta", NEW[::4]))
-    assert table[["evalue", "bits"]].isna().all(axis=None)
-    assert (table[["query_start", "member_start"]] == 1).all(axis=None)
-    assert (table[["query_end", "member_end"]] == 60).all(axis=None)
-    best = table["score"].groupby([table["query"], table["label"]])
-    assert best.apply(lambda scores: scores.is_monotonic_decreasing).all()
-
-
 @pytest.mark.parametrize("kind", ["similarity", "dissimilarity", "squared_dissimilarity"])
 def test_of_a_matrix_the_nearest_landmarks_speak(tmp_path, kind):
     model, *_ = model_of(tmp_path, objects=kind)
@@ -383,12 +367,3 @@ def test_who_cannot_be_classified_or_traced(asked, tmp_path, monkeypatch):
     assert (less[list(EVIDENCE_COLUMNS[8:])] == "").all(axis=None)
     same = list(EVIDENCE_COLUMNS[:8])
     pd.testing.assert_frame_equal(less[same], whole[same], check_exact=True)
-
-
-def test_sequences_with_nothing_in_common_have_no_ends(tmp_path):
-    model, *_ = model_of(tmp_path, transform="raw", seed=5)
-    table, *_ = found_by(model, write_fasta(tmp_path / "x.fasta", [("x", "a", "X" * 30)]))
-    assert len(table) > 0
-    assert set(table["score"]) == {0}
-    assert set(table["columns"]) == {0}
-    assert (table[["identity", *EVIDENCE_COLUMNS[10:]]] == "").all(axis=None)

@@ -18,12 +18,9 @@ from kreinflow.classify.explanation_text import alignments, explanation_text
 from kreinflow.classify.new_objects import Options, score_new
 from kreinflow.views.lift import SCORES
 from small_inputs import (
-    configuration,
     families,
-    fasta_source,
     lifted_model,
     model_of,
-    trained_model,
     write_fasta,
 )
 
@@ -166,28 +163,6 @@ def test_a_lifted_decision_is_told_with_the_scores_of_the_landmarks(lifted):
         total = sum(added[place] for added in views.values())
         assert total == pytest.approx(found.table[column].iloc[:-1].sum(), rel=1e-9)
         assert f"the view words adds {views['words'][0]:.6g} for " in text
-
-
-def test_a_lifted_decision_that_is_no_sum_has_no_contributions(tmp_path):
-    model, _ = lifted_model(tmp_path, learner="nearest", inducing=12)
-    found = explain(model, tmp_path / "x.fasta", "b3", options=Options(vectors=tmp_path / "v.tsv"))
-    assert "contribution" not in found.table
-    assert found.table["kernel"].is_monotonic_decreasing
-    assert "is not a sum over training records" in explanation_text(found, 3)
-
-
-def test_of_equal_classes_the_first_are_named_as_in_the_table(tmp_path):
-    names = [f"c{i:02d}" for i in range(20)]
-    path = write_fasta(tmp_path / "x.fasta", families(5, names, 2, 30))
-    model, *_ = trained_model(configuration(fasta_source()), tmp_path)
-    decision = model.classifier.decision
-    weights, intercept = np.zeros_like(decision.weights), 1.0 * (np.arange(20) >= 10)
-    decision = replace(decision, weights=weights, intercept=intercept)
-    model = replace(model, classifier=replace(model.classifier, decision=decision))
-    found = explain(model, path, "c070")
-    assert found.labels == ("c10", "c11")
-    row = classify_file(model, path).set_index("id").loc["c070"]
-    assert (row["label"], row["runner_up"]) == found.labels
 
 
 @pytest.mark.parametrize("linear", ["log"], indirect=True)

@@ -145,16 +145,6 @@ def test_a_model_with_a_cascade_says_its_levels_and_whom_it_asks(tmp_path, apart
         assert line in lines
 
 
-def test_a_cascade_without_levels_is_its_first_stage_alone(tmp_path):
-    model, _ = cascade_model(tmp_path)
-    cascade = model.classifier.cascade
-    cascade = replace(cascade, steps=(), machines=None, weights=cascade.weights[:1])
-    alone = replace(model, classifier=model.classifier.with_parts(cascade=cascade))
-    content = describe_model(alone)
-    assert content["cascade"]["levels"] == []
-    assert "  levels: none (the first stage alone)\n" in description_text(content)
-
-
 @pytest.mark.parametrize("whose", ["first stage", "cascade"])
 def test_the_promise_of_a_cascade_is_that_of_all_its_levels(tmp_path, whose):
     model, _ = cascade_model(tmp_path)
@@ -165,13 +155,6 @@ def test_the_promise_of_a_cascade_is_that_of_all_its_levels(tmp_path, whose):
         first = replace(first, reject_threshold=NOTHING_ACCEPTED)
     reject = describe_model(replace(model, classifier=first))["reject"] or {}
     assert ("promised" in reject) == (whose == "cascade")
-
-
-def test_a_view_that_a_lift_does_not_have_is_left_out(tmp_path):
-    model, _ = lifted_model(tmp_path, vectors=False)
-    content = describe_model(model)
-    assert content["recipe"]["views"] == {"words": [1, 2]}
-    assert "False" not in description_text({"recipe": content["recipe"]})
 
 
 def test_what_the_recipe_was_chosen_for_is_told_in_words(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import classify_file
-from kreinflow.classify.new_objects import Options, score_new
+from kreinflow.classify.new_objects import Options
 from kreinflow.sequences.text_files import STANDARD_INPUT
 from small_inputs import (
     DNA,
@@ -74,16 +74,6 @@ def test_columns_are_found_by_their_names_or_taken_in_order(measured, tmp_path):
         numbered = [str(i + 1) for i in range(len(ids))]
         assert table["id"].tolist() == (numbered if name == "plain.npy" else ids)
         assert_predictions(table, model, probabilities, rtol=1e-9, atol=1e-15)
-
-
-def test_one_row_with_or_without_its_id(measured, tmp_path):
-    model, _, values, probabilities = measured
-    row = ",".join(repr(float(value)) for value in values[4])
-    for text in (row + "\n", "q," + row + "\n"):
-        (tmp_path / "one.csv").write_text(text)
-        table = classify_file(model, tmp_path / "one.csv")
-        expected = pytest.approx(probabilities[4].max(), rel=1e-5)
-        assert table["probability"].tolist() == [expected]
 
 
 def test_matrices_that_do_not_fit_the_model(measured, tmp_path):
@@ -154,25 +144,6 @@ def lifted(tmp_path_factory):
     """A model that looks at words and vectors, and the folder of what it was trained on."""
     folder = tmp_path_factory.mktemp("lifted")
     return lifted_model(folder, inducing=20)[0], folder
-
-
-def test_a_row_of_a_lifted_model_does_not_depend_on_its_batch(lifted, tmp_path, monkeypatch):
-    model, folder = lifted
-    whole = classify_file(model, folder / "x.fasta", Options(vectors=folder / "v.tsv"))
-    again = classify_file(model, folder / "x.fasta", Options(threads=2, vectors=folder / "v.tsv"))
-    assert again.equals(whole)
-    lines = (folder / "v.tsv").read_text().splitlines(keepends=True)
-    for place, record in enumerate(families(4)):
-        if place % 7:
-            continue
-        alone = write_fasta(tmp_path / "one.fasta", [record])
-        (tmp_path / "one.tsv").write_text(lines[0] + lines[place + 1])
-        row = classify_file(model, alone, Options(vectors=tmp_path / "one.tsv"))
-        assert row.iloc[0].equals(whole.iloc[place])
-    monkeypatch.setattr("kreinflow.classify.new_objects._LETTERS", 200)
-    batches = list(score_new(model, folder / "x.fasta", Options(vectors=folder / "v.tsv")))
-    assert len(batches) > 5
-    assert classify_file(model, folder / "x.fasta", Options(vectors=folder / "v.tsv")).equals(whole)
 
 
 def test_a_record_without_a_vector_loses_no_other(lifted, tmp_path):

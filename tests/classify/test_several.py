@@ -1,6 +1,5 @@
 """Models of several labels: what classify, explain and inspect say of all labels of an object."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +17,6 @@ from kreinflow.classify.classification import (
 )
 from kreinflow.classify.explanation import explain
 from kreinflow.classify.explanation_text import explanation_text
-from kreinflow.classify.inspection import describe_model, description_text
 from kreinflow.classify.new_objects import Options
 from small_inputs import PROTEIN, families, write_fasta
 
@@ -122,17 +120,6 @@ def test_the_explanation_names_all_labels(it, folder):
     assert f == pytest.approx(found.decisions[0])
     logit = several.slopes[code] * f + several.intercepts[code]
     assert 1 / (1 + np.exp(-logit)) == pytest.approx(found.probabilities[0])
-
-
-def test_the_description_has_the_thresholds(it):
-    found = json.loads(json.dumps(describe_model(it.model)))["several"]
-    several = it.model.classifier.several
-    assert list(found) == ["a", "b", "c"]
-    assert [own["threshold"] for own in found.values()] == several.thresholds.tolist()
-    assert [own["slope"] for own in found.values()] == several.slopes.tolist()
-    assert [own["intercept"] for own in found.values()] == several.intercepts.tolist()
-    assert describe_model(it.model)["reject"] is None
-    assert f"  b: slope {several.slopes[1]:.6g}, " in description_text(describe_model(it.model))
 
 
 @pytest.mark.parametrize("asked", [{"confidence": 0.8}, {"errors": 0.2}])

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaluation.made_up import made_up_predictions, made_up_several, several_by_hand
+from evaluation.made_up import made_up_predictions, made_up_several
 from kreinflow.answering.answers import REASONS
 from kreinflow.evaluation.accepted import (
     ACCEPTED_COLUMNS,
@@ -83,14 +83,6 @@ def test_a_fold_that_accepts_one_record_weighs_as_one():
     assert np.isnan([row["alignments_mean"], row["alignments_sd"]]).all(), "nobody counted them"
 
 
-def test_of_several_labels_all_have_to_be_right():
-    true, given = [[1, 1], [1, 0], [0, 1]], [[1, 1], [1, 1], [0, 0]]
-    table = several_by_hand(true, given, np.full((3, 2), 0.5), ["a", "b"])
-    (row,) = accepted_table(table.assign(reason=["", "", "unsure"])).to_dict("records")
-    assert row["accepted_mean"] == pytest.approx(2 / 3)
-    assert row["wrong_mean"] == 0.5
-
-
 @pytest.mark.parametrize("several", [False, True])
 def test_rejected_of_a_class_is_what_a_loop_finds(several):
     make = made_up_several if several else made_up_predictions
@@ -111,22 +103,6 @@ def test_rejected_of_a_class_is_what_a_loop_finds(several):
         assert row["rejected"] == pytest.approx(sum(own) / len(own))
     both = table.groupby("recipe")["records"].sum()
     assert ((both > 120) if several else (both == 120)).all()
-
-
-def test_rejected_by_hand():
-    """Of a one of three is rejected; of b both, whatever is predicted."""
-    lines = [("a", "a", ""), ("a", "b", ""), ("a", "a", "unsure")]
-    lines += [("b", "b", "unknown"), ("b", "a", "no relative")]
-    table = pd.DataFrame(lines, columns=["true", "predicted", "reason"])
-    found = rejected_by_class(table.assign(recipe="r", repeat=0, fold=0, id=list("pqrst")))
-    assert found.to_numpy().tolist() == [["r", "a", 3, pytest.approx(1 / 3)], ["r", "b", 2, 1.0]]
-
-
-def test_a_record_counts_for_each_of_its_labels():
-    true, given = [[1, 1], [1, 0], [0, 1]], [[0, 0], [1, 1], [0, 1]]
-    table = several_by_hand(true, given, np.full((3, 2), 0.5), ["a", "b"])
-    found = rejected_by_class(table.assign(reason=["unsure", "", ""]), several=True)
-    assert found.to_numpy().tolist() == [["r", "a", 2, 0.5], ["r", "b", 2, 0.5]]
 
 
 def test_a_label_of_one_may_hold_a_semicolon():

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kreinflow.base.errors import InputError, KreinflowError
+from kreinflow.base.errors import InputError
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.evaluation.cross_validation import CentredScores, cross_validate
 from kreinflow.learners.fisher import fisher_path
-from kreinflow.learners.pcvm import PCVMLearner
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
 from kreinflow.sequences.scores import open_scores
@@ -222,17 +221,6 @@ def test_a_recipe_that_fails_leaves_the_others_alone(tmp_path):
     assert table.loc["clip", "failure"].str.contains("leaves nothing").all()
     assert table.loc["clip", "accuracy"].isna().all()
     assert (table.loc["flip", "failure"] == "").all()
-
-
-def test_so_does_one_whose_numbers_do_not_work_out(similar, monkeypatch):
-    def fit(self, problem, choices):
-        raise KreinflowError("a step could not be solved")
-
-    monkeypatch.setattr(PCVMLearner, "fit", fit)
-    recipes = [recipe("pcvm", learner="pcvm"), recipe("ikfd")]
-    table = measured(*similar, recipes).set_index("recipe")
-    assert (table.loc["pcvm", "failure"] == "a step could not be solved").all()
-    assert table.loc["ikfd", "accuracy"].notna().all()
 
 
 def test_the_example_of_the_documentation_runs(capsys):

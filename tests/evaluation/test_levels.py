@@ -7,9 +7,7 @@ import pytest
 from evaluation.made_up import PATHS as CLASSES
 from evaluation.made_up import made_up_paths, made_up_predictions
 from kreinflow.base.errors import InputError
-from kreinflow.evaluation.levels import TABLE_COLUMNS, level_tables
-from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
-from kreinflow.files.tables import read_table, write_table
+from kreinflow.evaluation.levels import level_tables
 
 SETTINGS = {"separator": ".", "back_off": 0.6}
 
@@ -45,12 +43,6 @@ def predictions():
 @pytest.fixture(scope="module")
 def tables(predictions):
     return level_tables(predictions, SETTINGS)
-
-
-def test_tables_have_their_columns(tables):
-    for name, columns in TABLE_COLUMNS.items():
-        assert tuple(tables[name].columns) == columns
-        assert tables[name]["recipe"].unique().tolist() == ["good", "poor"]
 
 
 @pytest.mark.parametrize("recipe", ["good", "poor"])
@@ -147,12 +139,6 @@ def test_nothing_answered_has_no_accuracy():
     assert (node["recall"], node["f1"]) == (0, 0)
 
 
-def test_no_predictions_no_rows():
-    found = level_tables(made_up({"one": 1.0}).iloc[:0], SETTINGS)
-    assert {name: tuple(table.columns) for name, table in found.items()} == TABLE_COLUMNS
-    assert all(table.empty for table in found.values())
-
-
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -164,13 +150,3 @@ def test_no_predictions_no_rows():
 def test_what_is_no_table_of_these_is_refused(spoil, message):
     with pytest.raises(InputError, match=message):
         level_tables(spoil(made_up({"one": 1.0}, n=20)), SETTINGS)
-
-
-def test_nodes_that_look_like_numbers_come_back_from_a_file(tmp_path):
-    table = made_up_predictions(["3.1", "3.10"], {"r": 2.0}, 20, folds=2)
-    table.insert(6, "node", table["predicted"])
-    write_table(tmp_path / "p.tsv.gz", table)
-    found = read_table(tmp_path / "p.tsv.gz", PREDICTION_COLUMNS, PREDICTION_TEXT)
-    assert set(found["node"]) == {"3.1", "3.10"}
-    plain = [name for name in PREDICTION_TEXT if name != "node"]
-    assert set(read_table(tmp_path / "p.tsv.gz", PREDICTION_COLUMNS, plain)["node"]) == {3.1}

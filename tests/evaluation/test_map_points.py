@@ -123,8 +123,3 @@ def test_the_best_order_is_looked_for_up_to_a_number_of_classes(monkeypatch):
     tree = scipy.cluster.hierarchy.linkage(C, "average")
     plain = [names[leaf] for leaf in scipy.cluster.hierarchy.leaves_list(tree)]
     assert similar_classes(C, np.arange(12), names) == min(plain, plain[::-1]) != best
-
-
-def test_a_class_without_any_similarity_has_a_place_too():
-    C = np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 0.1]])
-    assert sorted(similar_classes(C, np.array([0, 1, 2]), ("a", "b", "c"))) == ["a", "b", "c"]

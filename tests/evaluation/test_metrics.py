@@ -90,15 +90,6 @@ def test_calibration_error_by_hand():
     np.testing.assert_allclose(bins["perfect_high"], [1.0, 1.0])
 
 
-def test_certain_and_border_confidences_have_bins():
-    table = by_hand(["a", "a"], [[1.0, 0.0], [0.8, 0.2]], ["a", "b"])
-    bins = calibration_bins(table)
-    assert bins["bin"].tolist() == [12, 15]
-    assert bins[["perfect_low", "perfect_high"]].iloc[1].tolist() == [1, 1]
-    row = calibration_errors(table).iloc[0]
-    assert row["calibration_error_perfect"] == pytest.approx(0.2 * 0.8)  # half of 2 p (1 - p)
-
-
 def forecasts(seed, n=900, folds=5, temperature=1.0, repeats=1):
     """Labels drawn from known probabilities; those that are told are these at a temperature."""
     rng = np.random.default_rng(seed)
@@ -189,11 +180,6 @@ def test_summary_is_mean_and_sample_deviation():
     pd.testing.assert_frame_equal(result[columns], calibration_errors(made_up()))
 
 
-def test_summary_of_one_fold_has_no_deviation():
-    one = by_hand(["a", "b"], [[0.9, 0.1], [0.2, 0.8]], ["a", "b"])
-    assert np.isnan(summary(fold_metrics(one), one)["accuracy_sd"][0])
-
-
 def test_per_class_pools_folds_and_averages_repeats():
     predictions = made_up()
     table = per_class(predictions)
@@ -237,21 +223,6 @@ def test_reject_curve_by_hand():
     np.testing.assert_allclose(curve["error"], [0.0, 1 / 3, 0.5])
 
 
-def test_reject_curve_is_short_and_ends_with_the_accuracy_of_all():
-    predictions = made_up(n=2000, repeats=1, folds=2)
-    predictions = predictions[predictions["recipe"] == "one"]
-    curve = reject_curve(predictions)
-    assert len(curve) <= m.REJECT_POINTS
-    assert curve["coverage"].is_monotonic_increasing
-    right = (predictions["true"] == predictions["predicted"]).mean()
-    assert curve["accuracy"].iloc[-1] == pytest.approx(right)
-    threshold = curve["threshold"].iloc[40]
-    top = predictions[["p_" + c for c in CLASSES]].max(axis=1)
-    kept = predictions[top >= threshold]
-    assert curve["coverage"].iloc[40] == pytest.approx(len(kept) / len(predictions))
-    assert curve["accuracy"].iloc[40] == pytest.approx((kept["true"] == kept["predicted"]).mean())
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -265,9 +236,3 @@ def test_reject_curve_is_short_and_ends_with_the_accuracy_of_all():
 def test_bad_tables_are_named(change, message):
     with pytest.raises(InputError, match=message):
         fold_metrics(change(made_up()))
-
-
-def test_labels_that_look_like_columns_or_numbers():
-    table = by_hand(["p_1", "2"], [[0.9, 0.1], [0.2, 0.8]], ["p_1", "2"])
-    assert m.class_names(table) == ("p_1", "2")
-    assert fold_metrics(table)["accuracy"][0] == 1.0

@@ -118,13 +118,6 @@ def test_summary_is_mean_and_deviation_over_folds():
     assert np.isnan(u.rejection_summary(folds[:1])["auroc_sd"].item())
 
 
-def test_all_known_rejected_leaves_no_error():
-    _, known, unknown, _, told = measured()
-    found = u.rejection(known.assign(reason="unsure"), unknown, told)
-    assert (found["known_rejected"] == 1).all()
-    assert found["known_error"].isna().all()
-
-
 def test_families_and_what_they_are_taken_for():
     _, _, unknown, _, _ = measured()
     families = u.rejected_families(unknown)
@@ -172,12 +165,6 @@ def test_the_curve_of_folds_of_different_confidence_is_that_of_each_fold():
     unknown = known.assign(probability=[0.75, 0.8, 0.3, 0.4], unknown_p="")
     curve = u.rejection_curve(known, unknown)
     assert curve[["known_rejected", "unknown_rejected"]].iloc[0].tolist() == [0, 1]
-
-
-def test_a_p_value_comes_before_the_probability():
-    told = pd.DataFrame({"unknown_p": [0.25, ""], "probability": [0.9, 0.8]})
-    assert u.sureness(told).tolist() == [0.25, 0.8]
-    assert u.sureness(told.assign(unknown_p=np.nan)).tolist() == [0.9, 0.8]
 
 
 @pytest.mark.parametrize("seed", range(20))

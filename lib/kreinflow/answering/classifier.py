@@ -21,7 +21,6 @@ from kreinflow.answering.record_scores import Records
 from kreinflow.answering.relatives import Relatives
 from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.answering.several_labels import Several
-from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import TILE, FloatArray, IntArray
 from kreinflow.files.arrays import Sizes
 from kreinflow.files.state import Array, Number, Part, Parts, State, Value
@@ -304,11 +303,6 @@ class LandmarkClassifier(State):
 
         ``most``: the numbers m of landmarks and s of training records.
         """
-        if header.get("cascade") is not None and header.get("records") is None:
-            raise InputError(
-                "a model with a cascade that kreinflow 0.7.0 or an earlier version made. Its "
-                "records are kept in another way now. Train it again."
-            )
         known = {**most, **cls.dimensions(header)}
         columns = known.get("p", known["m"])
         of_decision = {**known, "m": columns, "r": columns, "b": 2 * known["c"]}

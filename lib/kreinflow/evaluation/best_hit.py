@@ -25,20 +25,9 @@ def best_hit_table(predictions: pd.DataFrame, groups: "pd.Series[int]") -> pd.Da
     """Compare each recipe with the best hit of each record.
 
     The hits are those of one recipe, for all recipes: of those that have a hit of each record the
-    first one that compared them with the most training records, on the mean.
-
-    Parameters
-    ----------
-    predictions : DataFrame
-        See :mod:`kreinflow.evaluation.metrics`.
-    groups : Series
-        The group of each record of the data set, by its id.
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`BEST_HIT_COLUMNS`. There are no rows if a record has no hit, and none of
-        recipes that did not predict all records.
+    first one that compared them with the most training records, on the mean. There are no rows if a
+    record has no hit, and none of recipes that did not predict all records. ``groups`` are those of
+    all records, by id.
     """
     parts: dict[str, pd.DataFrame] = {}
     if set(HIT_COLUMNS) <= set(predictions.columns):

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.evaluation.paired import PairedDifference, paired_difference
+from kreinflow.evaluation.paired import paired_difference
 
 COMPARISON_COLUMNS = (
     *("recipe", "folds", "accuracy_mean", "accuracy_sd", "difference", "p_folds", "p_folds_holm"),
@@ -97,25 +96,14 @@ def compare_recipes(
     the best are one family for Holm's adjustment. Since the best is found on the records that it is
     measured on, its accuracy is slightly optimistic and the tests are a guide, not a proof.
 
-    Parameters
-    ----------
-    predictions : DataFrame
-        See :mod:`kreinflow.evaluation.metrics`.
-    metrics : DataFrame
-        From :func:`~kreinflow.evaluation.metrics.fold_metrics`, of these predictions.
-    groups : Series
-        The group of each record of the data set, by its id: what shares a fold is not independent.
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`COMPARISON_COLUMNS`, best accuracy first.
+    ``metrics``: :func:`~kreinflow.evaluation.metrics.fold_metrics` of the predictions. ``groups``:
+    of each record of the data set, by its id; what shares a fold is not independent. The best
+    accuracy comes first.
 
     Raises
     ------
     InputError
-        If no recipe was measured on all folds, if a fold tests other records with one recipe than
-        with another, or leaves nothing to train on, or if a record has no group.
+        If no recipe was measured on all folds, and as :func:`differences_from`.
     """
     wide = metrics.pivot(index=["repeat", "fold"], columns="recipe", values="accuracy")
     losses = metrics.groupby("recipe")["log_loss"].mean()
@@ -170,7 +158,8 @@ def differences_from(
     Raises
     ------
     InputError
-        If a fold leaves nothing to train on, and as :func:`paired_differences`.
+        If a fold leaves nothing to train on, if two recipes have predicted other records, or if a
+        record has no group.
     """
     n_test = records.to_numpy().astype(np.float64)
     n_train: FloatArray = len(groups) - n_test
@@ -179,63 +168,33 @@ def differences_from(
             f"metrics: a fold tests {int(n_test.max())} of {len(groups)} records and leaves none "
             "to train on. Give the groups of all records of the data set."
         )
-    by_fold = [(accuracies[name] - accuracies[best]).to_numpy(np.float64) for name in others]
-    paired = paired_differences(predictions, groups, best, list(others))
-    table = pd.DataFrame(
-        {
-            "difference": [float(d.mean()) for d in by_fold],
-            "p_folds": [corrected_t_test(d, n_train, n_test)[1] for d in by_fold],
-            "p_folds_holm": np.nan,
-            "difference_records": [found.difference for found in paired],
-            "low": [found.low for found in paired],
-            "high": [found.high for found in paired],
-            "p_records": [found.p for found in paired],
-        },
-        index=list(others),
-    )
-    table["p_folds_holm"] = holm(table["p_folds"].to_numpy(np.float64))
-    table["p_records_holm"] = holm(table["p_records"].to_numpy(np.float64))
-    return table
-
-
-def paired_differences(
-    predictions: pd.DataFrame, groups: "pd.Series[int]", best: str, tested: list[str]
-) -> list[PairedDifference]:
-    """Return how some recipes differ from the best one on the records of all folds.
-
-    Raises
-    ------
-    InputError
-        If two recipes have predicted other records, or if a record has no group.
-    """
-    if not tested:
-        return []
-    repeats = int(predictions["repeat"].max()) + 1
-    records = groups.index.get_indexer(pd.Index(predictions["id"]))
-    if (records < 0).any():
+    repeats, ids = int(predictions["repeat"].max()) + 1, pd.Index(predictions["id"])
+    record = groups.index.get_indexer(ids)
+    if (record < 0).any():
         raise InputError(
-            f"folds: the record {predictions['id'].iloc[int(records.argmin())]!r} of the "
-            "predictions is not among them. Delete both tables and run again."
+            f"folds: the record {ids[int(record.argmin())]!r} of the predictions is not among "
+            "them. Delete both tables and run again."
         )
     # What each prediction is of, in the same order for all recipes.
-    place = predictions["repeat"].to_numpy(np.int64) * len(groups) + records
+    place = predictions["repeat"].to_numpy(np.int64) * len(groups) + record
     right = (predictions["true"] == predictions["predicted"]).to_numpy()
-    of_recipe = predictions.groupby("recipe", sort=False).indices
-
-    def of(name: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        rows = np.asarray(of_recipe[name])
-        rows = rows[np.argsort(place[rows], kind="stable")]
-        return place[rows], right[rows]
-
-    places, best_right = of(best)
-    own = groups.to_numpy(np.int64)[places % len(groups)].astype(np.int64)
-    found = []
-    for name in tested:
-        others, others_right = of(name)
-        if not np.array_equal(others, places):
+    rows = {
+        str(name): own[np.argsort(place[own], kind="stable")]
+        for name, own in predictions.groupby("recipe", sort=False).indices.items()
+    }
+    own_groups = np.asarray(groups.to_numpy()[record[rows[best]]], dtype=np.int64)
+    lines = []
+    for name in others:
+        if not np.array_equal(place[rows[name]], place[rows[best]]):
             raise InputError(
                 f"predictions: {name!r} and {best!r} have not predicted the same records. Predict "
                 "the folds again."
             )
-        found.append(paired_difference(others_right, best_right, own, repeats))
-    return found
+        d = (accuracies[name] - accuracies[best]).to_numpy(np.float64)
+        paired = paired_difference(right[rows[name]], right[rows[best]], own_groups, repeats)
+        p_folds = corrected_t_test(d, n_train, n_test)[1]
+        lines.append((float(d.mean()), p_folds, np.nan, *paired, np.nan))
+    table = pd.DataFrame(lines, list(others), COMPARISON_COLUMNS[4:12], dtype=np.float64)
+    for kind in ("p_folds", "p_records"):
+        table[f"{kind}_holm"] = holm(table[kind].to_numpy())
+    return table

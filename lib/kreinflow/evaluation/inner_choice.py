@@ -1,6 +1,7 @@
 """What choosing by inner folds would have given on the outer ones."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import pandas as pd
 
@@ -35,29 +36,16 @@ def with_inner_choice(
 def chosen_recipes(
     models: pd.DataFrame, order: Sequence[str], prefer: str = "accuracy"
 ) -> dict[tuple[int, int], str]:
-    """Return the recipe that the inner folds of each tested fold preferred.
+    """Return the recipe that the inner folds of each tested fold preferred, by repeat and fold.
 
-    A recipe that has no row of a fold was not trained there, and cannot be chosen.
-
-    Parameters
-    ----------
-    models : DataFrame
-        From :func:`~kreinflow.fitting.recipe_choice.read_figures`; rows of the final model, with a
-        negative repeat, are left out.
-    order : sequence of str
-        The recipes as the config lists them.
-    prefer : {"accuracy", "cheap"}
-        See :func:`~kreinflow.fitting.recipe_choice.choose_recipe`.
-
-    Returns
-    -------
-    dict of (int, int) to str
-        By repeat and fold, sorted.
+    A recipe that has no row of a fold was not trained there, and cannot be chosen. ``models`` is
+    from :func:`~kreinflow.fitting.recipe_choice.read_figures`; rows of the final model, with a
+    negative repeat, are left out. ``order``: the recipes as the config lists them. ``prefer``: see
+    :func:`~kreinflow.fitting.recipe_choice.choose_recipe`.
     """
     found = {}
-    tested = models[models["repeat"] >= 0]
-    for repeat, fold in sorted(set(zip(tested["repeat"], tested["fold"], strict=True))):
-        figures = tested[(tested["repeat"] == repeat) & (tested["fold"] == fold)]
+    for place, figures in models[models["repeat"] >= 0].groupby(["repeat", "fold"]):
         rows = [{str(k): v for k, v in row.items()} for row in figures.to_dict("records")]
+        repeat, fold = cast("tuple[int, int]", place)
         found[int(repeat), int(fold)] = choose_recipe(rows, order, prefer=prefer)
     return found

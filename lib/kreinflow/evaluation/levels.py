@@ -1,8 +1,7 @@
 r"""How good predictions are at each level of classes that are paths.
 
-Each function takes the predictions table of :mod:`kreinflow.evaluation.metrics` with the column
-``node`` of ``kreinflow.fitting.predictions.FoldRecords``. Folds of a repeat are pooled, repeats are
-averaged. Each table that is returned has the columns of the constant that its function names.
+The predictions table of :mod:`kreinflow.evaluation.metrics` has the column ``node`` of
+``kreinflow.fitting.predictions.FoldRecords``. Folds of a repeat are pooled, repeats are averaged.
 
 A record counts at the levels that its label has. What is predicted *at* a level is its most likely
 node, whose probability is the sum of its classes. What is *answered* is the node as deep as the
@@ -38,6 +37,8 @@ at its level; the last two are those of :data:`LEVELS_COLUMNS`, of the records o
 TABLE_COLUMNS = {"levels": LEVELS_COLUMNS, "hierarchy": HIERARCHY_COLUMNS, "nodes": NODES_COLUMNS}
 """Columns of each table, by the name of its file."""
 
+_AGAIN = "Delete the folders predictions and evaluation of the data set's results and run again."
+
 
 @dataclass(frozen=True, eq=False)
 class _Part:
@@ -64,34 +65,28 @@ def level_tables(predictions: pd.DataFrame, settings: Mapping[str, Any]) -> dict
     InputError
         If the table is no predictions table, or its nodes are not those of its classes.
     """
+    found: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLE_COLUMNS}
     if predictions.empty:
-        return {
-            name: pd.DataFrame(columns=list(columns)) for name, columns in TABLE_COLUMNS.items()
-        }
+        return {name: pd.DataFrame(columns=list(own)) for name, own in TABLE_COLUMNS.items()}
     classes = class_names(predictions)
     levels = Levels.of(classes, settings["separator"], settings["back_off"])
-    found: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLE_COLUMNS}
     for recipe, part in _parts(predictions, classes, levels):
         made = (_by_level(part, levels), _hierarchical(part), _by_node(part, levels))
         for name, table in zip(TABLE_COLUMNS, made, strict=True):
             found[name].append(table.assign(recipe=recipe))
-    return {name: _mean(pd.concat(found[name]), columns) for name, columns in TABLE_COLUMNS.items()}
-
-
-def _mean(table: pd.DataFrame, columns: tuple[str, ...]) -> pd.DataFrame:
-    """Return the mean over repeats, without the cells that are empty."""
-    keys = [name for name in ("recipe", "node", "level", "given") if name in columns]
-    return table.groupby(keys, sort=False).mean().reset_index()[list(columns)]
+    tables = {}
+    for name, columns in TABLE_COLUMNS.items():  # the mean over repeats
+        keys = [key for key in ("recipe", "node", "level", "given") if key in columns]
+        means = pd.concat(found[name]).groupby(keys, sort=False).mean().reset_index()
+        tables[name] = means[list(columns)]
+    return tables
 
 
 def _parts(
     predictions: pd.DataFrame, classes: tuple[str, ...], levels: Levels
 ) -> Iterator[tuple[str, _Part]]:
     if "node" not in predictions:
-        raise InputError(
-            "predictions: column 'node' is missing. Delete the folders predictions and "
-            "evaluation of the data set's results and run again."
-        )
+        raise InputError(f"predictions: column 'node' is missing. {_AGAIN}")
     tree, paths = levels.tree, lineages(levels.tree)
     of_class, of_node = pd.Index(classes), pd.Index(tree.nodes)
     columns = [PROBABILITY_PREFIX + name for name in classes]
@@ -102,10 +97,7 @@ def _parts(
         answered = of_node.get_indexer(pd.Index(rows["node"].fillna("").astype(str)))
         if (answered < 0).any():
             strange = rows["node"].to_numpy()[answered < 0][0]
-            raise InputError(
-                f"predictions: no node of the classes is called {strange!r}. Delete the folders "
-                "predictions and evaluation of the data set's results and run again."
-            )
+            raise InputError(f"predictions: no node of the classes is called {strange!r}. {_AGAIN}")
         likeliest, _ = levels.likeliest(rows[columns].to_numpy(np.float64))
         leaf = tree.leaf
         part = _Part(paths[leaf[true]], likeliest, paths[answered], paths[leaf[predicted]])

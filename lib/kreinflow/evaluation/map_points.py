@@ -42,14 +42,7 @@ def leading(
     .. math:: z^*(x) = z(x) \, T_k \, |a_k|^{1/2}
 
     with the ``dimensions`` eigenvalues a_k of K~ that are largest in absolute value (fewer, if the
-    rank is smaller); :class:`~kreinflow.krein.correction.CorrectedFactor` has all of them.
-
-    Returns
-    -------
-    embedding : CorrectedFactor
-        Its ``values`` are the a_k, the largest magnitude first.
-    total : float
-        The sum of all ``|a|``.
+    rank is smaller), the largest first. The sum of all ``|a|`` is returned too.
     """
     values = pairs.values
     first = np.argsort(-np.abs(values), kind="stable")[:dimensions]
@@ -83,21 +76,9 @@ def map_points(
     :data:`SHOWN_LANDMARKS` landmarks are taken, by a hash of seed and id; identical ones count as
     one.
 
-    Parameters
-    ----------
-    kernel : LandmarkKernel
-        Of the training part.
-    ids : sequence of str
-        The id of each record of the part.
-    landmark_rows : ndarray of shape (n_landmarks,)
-        Distinct rows of the landmarks.
-    embedding : CorrectedFactor
-        Of one or two dimensions; see :func:`leading`. A second one that is not there is zero.
-
-    Returns
-    -------
-    DataFrame
-        Columns id, class, landmark, x, y, in the order of the records.
+    ``ids`` are those of the records of the part, ``embedding`` is that of :func:`leading`, of one
+    or two dimensions: a second one that is not there is zero. Returned are the columns id, class,
+    landmark, x, y, in the order of the records.
     """
     _, first = np.unique(part.rows, return_index=True)
     keys = hash_keys(seed, "map", [ids[i] for i in first])
@@ -129,16 +110,11 @@ def similar_classes(C: MatrixLike, labels: NDArray[Any], classes: Sequence[str])
     Average linkage of the Euclidean distances between the classes' mean landmark scores, each
     divided by its length, with the leaves ordered so that the sum of distances between neighbours
     is least; more than :data:`ORDERED_CLASSES` classes stay as the linkage leaves them. Of the
-    order and its reverse the one that starts with the smaller name.
+    order and its reverse the one that starts with the smaller name. Classes without a record are
+    left out.
 
-    Parameters
-    ----------
-    C : ndarray or TiledMatrix of shape (n, n_landmarks)
-        Transformed scores with the landmarks.
-    labels : ndarray of shape (n,) or (n, n_classes)
-        Codes of the classes, two at least; of records with several labels, which each has.
-    classes : sequence of str
-        Their names; those without a record are left out.
+    ``C``, of shape (n, n_landmarks), are transformed scores; ``labels`` are codes of two classes at
+    least, or of records with several labels indicators of shape (n, n_classes).
 
     References
     ----------

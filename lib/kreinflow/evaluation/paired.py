@@ -59,13 +59,8 @@ def paired_difference(
     prediction differs, or all in the same way, e is not known: it is then that of groups whose
     records are all alike, :math:`\sum_g n_g^2 / n`.
 
-    Parameters
-    ----------
-    first, second : ndarray of shape (n_predictions,)
-        Which predictions are right.
-    groups : ndarray of shape (n_predictions,)
-    repeats : int
-        How often each record was predicted.
+    ``first`` and ``second`` say which predictions are right, ``repeats`` how often each record was
+    predicted.
 
     References
     ----------
@@ -109,11 +104,6 @@ def sign_flip_test(sums: NDArray[np.int64]) -> float:
     No choice is drawn: whole numbers have few different totals, so that the distribution of their
     sum follows group by group [3]_, in O(G T) operations and O(T) memory,
     :math:`T = \sum_g |d_g|`.
-
-    Parameters
-    ----------
-    sums : ndarray of shape (n_groups,)
-        Whole numbers.
 
     References
     ----------

@@ -48,16 +48,7 @@ class SeveralLabels(Part):
         names = class_names(predictions)
         for column in ("true", "predicted"):
             texts = predictions[column].astype(str).unique().tolist()
-            rows, labels = _named(texts)
-            refuse_other_labels(set(labels), names, column)
-            codes = pd.Index(names).get_indexer(pd.Index(labels))
-            unordered = (np.diff(codes) <= 0) & (np.diff(rows) == 0)
-            if unordered.any():
-                raise InputError(
-                    f"predictions: the labels {texts[rows[int(unordered.argmax())]]!r} in column "
-                    f"{column!r} are not in the order of the columns, each once. Make the table "
-                    "again with the rule that predicts."
-                )
+            refuse_other_labels(set(_named(texts)[1]), names, column)
         p = probabilities_of(predictions, names)
         wrong = np.argwhere(~((p >= 0) & (p <= 1)))
         if len(wrong):
