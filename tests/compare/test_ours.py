@@ -5,9 +5,8 @@ import numpy as np
 from answering.cascades import cascade_model
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.new_objects import Options
-from kreinflow.compare.competitor import ComparedFold, LabelledSequences
-from kreinflow.compare.ours import Ours, training_alignments
-from kreinflow.sequences.partition import Partition
+from kreinflow.compare.competitor import LabelledSequences
+from kreinflow.compare.ours import Ours
 from small_inputs import families, lifted_model, write_fasta
 
 
@@ -37,11 +36,3 @@ def test_the_alignments_are_those_of_the_queries(tmp_path):
     assert ours.alignments_per_query() == np.mean(table["alignments"].tolist())
     assert len(set(table["stage"])) > 1
     assert ours.model_bytes() == (tmp_path / "model.safetensors").stat().st_size
-
-
-def test_what_a_cascade_was_fitted_on_counts_as_training(tmp_path):
-    _, dataset = cascade_model(tmp_path)
-    partition = Partition(dataset.rows, np.zeros((1, 30), dtype=np.int64))
-    partition.folds[0, ::3] = 1
-    given = ComparedFold(dataset, partition, "r0f0"), {"method": "uniform"}, 7
-    assert training_alignments(*given, 100) == training_alignments(*given) + 100

@@ -172,14 +172,6 @@ def test_each_selector_has_the_recipes_that_its_inner_folds_choose():
     np.testing.assert_allclose(table["accuracy_sd"], [0.1 * 2**0.5, 0.05 * 2**0.5])
 
 
-def test_a_selector_without_a_recipe_in_all_folds_has_no_mean():
-    models, _ = made_up_choices()
-    few = (models["selector"] == "few") & (models["fold"] == 1)
-    table = made_up_budgets(models=models[~few])
-    assert table["selector"].tolist() == ["many"]
-    pd.testing.assert_frame_equal(table, made_up_budgets()[1:].reset_index(drop=True))
-
-
 def test_folds_that_test_nothing_change_no_mean_and_no_test():
     tested = {
         OURS: rows(OURS, [0.9, 1.0, 0.8]),

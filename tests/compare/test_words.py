@@ -59,15 +59,6 @@ def test_it_is_ridge_regression_on_a_gaussian_of_the_words(drawn, learned):
     assert min(np.abs(fit - found).max() for fit in fits) < 1e-6
 
 
-def test_sequences_of_the_same_words_have_the_same_class(learned):
-    """Both have the words of three letters ACD, CDE, DEA, EAC, once each but for ACD: twice."""
-    first, other = b"ACDEACDEACD", b"ACDEACDEACD"[4:] + b"EACD"
-    words = Words((1, 2, 3), SCHEME.matrix.alphabet)
-    assert (words.features([first]) != words.features([other])).nnz == 0
-    one, two = learned.probabilities([first, other])
-    assert (one == two).all()
-
-
 def test_labels_that_say_nothing_are_not_learned(drawn, tmp_path):
     """The inner folds choose; noise must not come out of them as more than chance."""
     train, queries, labels = drawn
@@ -80,10 +71,3 @@ def test_labels_that_say_nothing_are_not_learned(drawn, tmp_path):
         found = competitor.predict(queries)
         right += [a == b for a, b in zip(found, labels, strict=True)]
     assert np.mean(right) < 0.2 + 4 * np.sqrt(0.2 * 0.8 / len(queries))
-
-
-def test_nothing_is_aligned_and_the_model_has_a_size(learned, drawn):
-    assert learned.alignments_per_query() == 0
-    points = learned._classifier.lift
-    residues = sum(map(len, drawn[0].sequences))
-    assert learned.model_bytes() > residues + 8 * len(points) * 5

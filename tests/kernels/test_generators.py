@@ -39,23 +39,6 @@ def test_the_data_stay_what_they_were(name):
     assert len(np.unique(data.vectors, axis=0)) == len(data.vectors) == len(data.labels)
 
 
-@pytest.mark.parametrize("objects", [200, 600, 30_000])
-def test_balls(objects):
-    data = generate({"name": "ball", "objects": objects}, 1)
-    parts = by_label(data)
-    assert {label: len(part) for label, part in parts.items()} == {
-        "small": objects // 2,
-        "large": objects // 2,
-    }
-    assert set(parts["small"][:, 3]) == {1.0}
-    assert set(parts["large"][:, 3]) == {2.0}
-    centres = data.vectors[:, :3]
-    assert 0 <= centres.min() < 5
-    assert 95 < centres.max() < 100
-    few = generate({"name": "ball", "objects": 100}, 1)
-    np.testing.assert_array_equal(data.vectors[:100], few.vectors)
-
-
 @pytest.mark.parametrize("objects", [200, 600])
 def test_negative_eigenfraction_of_balls(objects):
     """About 3.5 % at both sizes, and almost all of the rank is in the negative part."""
@@ -128,17 +111,6 @@ def test_the_bayes_rate_of_blurred_half_circles():
     )
     right = (up > down) == (np.array(data.labels) == "upper")
     assert abs(right.mean() - 0.900) < 0.009  # 3 standard errors
-
-
-def test_three_gaussians():
-    parts = by_label(generate({"name": "three_gaussians"}, 1))
-    large, small = parts["large"], parts["small"]
-    assert (large.shape, small.shape) == ((500, 10), (40, 10))
-    np.testing.assert_allclose(large.std(axis=0), [5, 5, 0] + [0.1] * 7, rtol=0.1)
-    assert not large[:, 2].any()
-    assert not np.delete(small, 2, axis=1).any()
-    assert np.sum(small[:, 2] > 5) == 20
-    assert small[:, 2].min() > 2
 
 
 def test_a_shift_moves_the_large_gaussian_alone():

@@ -100,12 +100,6 @@ def test_objects_that_a_kernel_cannot_compare(settings, X, message):
     assert re.match(message, make_kernel(settings).first_fault(np.array(X)))
 
 
-def test_features_must_agree():
-    X = np.ones((3, 2))
-    with pytest.raises(ValueError, match="2 and 3 features"):
-        make_kernel({"name": "linear"}).columns(X, np.ones((3, 3)))
-
-
 @pytest.mark.parametrize(
     "settings",
     [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kreinflow.base.numerics import TILE
-from kreinflow.krein.correction import CORRECTIONS, LANDMARK_COORDINATES, embed
+from kreinflow.krein.correction import embed
 from kreinflow.krein.eigen import eigenpairs, singular_triplets
 from kreinflow.krein.factor import DegenerateKernelError, KreinFactor
 from landmarks.made_up import indefinite_kernel
@@ -99,18 +99,6 @@ def test_both_forms_are_one_matrix(rank):
     assert generalised.same_kernel
 
 
-def test_truncation_keeps_the_largest_singular_values_of_the_landmark_matrix():
-    K, S = directed(40, 40, seed=6, decay=0.3), np.arange(20)
-    factor, _, Z, Y = fit(K, S, rank=6)
-    U, values, Vt = np.linalg.svd(K[np.ix_(S, S)])
-    np.testing.assert_allclose(factor.landmark_eigenvalues, values, rtol=1e-9, atol=1e-12)
-    inverse = (Vt[:6].T / values[:6]) @ U[:, :6].T
-    np.testing.assert_allclose(Z @ Y.T, K[:, S] @ inverse @ K[S], atol=1e-10)
-    own = np.diagonal(K)
-    expected = np.abs(np.diagonal(Z @ Y.T) - own).sum() / np.abs(own).sum()
-    assert factor.misfit == pytest.approx(expected, rel=1e-9)
-
-
 def test_the_misfit_chooses_among_the_ranks():
     rng = np.random.default_rng(7)
     signal, S = directed(400, 8, seed=8), np.arange(40)
@@ -133,18 +121,6 @@ def test_a_symmetric_matrix_gives_what_the_symmetric_factor_gives():
         np.testing.assert_allclose(Z @ Y.T, (Z2 * symmetric.signs) @ Z2.T, atol=1e-9)
         values = eigenpairs(Z2, symmetric.signs).values
         np.testing.assert_allclose(pairs.values, np.sort(np.abs(values))[::-1], rtol=1e-8)
-
-
-def test_the_transposed_matrix_swaps_the_sides_and_permuted_rows_permute_them():
-    K, S = directed(50, 50, seed=10), np.arange(12)
-    *_, Z, Y = fit(K, S)
-    *_, turned_Z, turned_Y = fit(K.T.copy(), S)
-    np.testing.assert_allclose(turned_Z @ turned_Y.T, (Z @ Y.T).T, atol=1e-9)
-    assert np.abs(turned_Z @ turned_Y.T - Z @ Y.T).max() > 1
-    order = np.random.default_rng(0).permutation(50)
-    place = np.argsort(order)
-    *_, Z2, Y2 = fit(K[np.ix_(order, order)], place[S])
-    np.testing.assert_allclose(Z2 @ Y2.T, (Z @ Y.T)[np.ix_(order, order)], atol=1e-9)
 
 
 def test_fewer_rows_than_landmarks_and_dependent_ones():
@@ -174,13 +150,6 @@ def test_rows_of_basis_functions_do_not_depend_on_other_rows_bit_for_bit():
         assert np.array_equal(np.asarray(factor.functions(reverse[rows])), Y[rows])
 
 
-@pytest.mark.parametrize("method", sorted({*CORRECTIONS, *LANDMARK_COORDINATES} - set(FORMS)))
-def test_corrections_of_eigenvalues_are_refused(method):
-    factor, pairs, *_ = fit(directed(20, 20, seed=14), np.arange(5))
-    with pytest.raises(ValueError, match=f"{method}' needs a symmetric kernel"):
-        embed(factor, pairs, method)
-
-
 def test_what_is_refused():
     K = directed(20, 20, seed=15)
     K[:5, :5] = 0
@@ -188,8 +157,3 @@ def test_what_is_refused():
         fit(K, np.arange(5))
     with pytest.raises(DegenerateKernelError, match="the kernel is zero"):
         singular_triplets(np.zeros((9, 2)), np.ones((9, 2)))
-    with pytest.raises(ValueError, match=r"\(20, 5\) and \(19, 5\) do not match"):
-        KreinFactor.fit(K[:, 5:10], K[5:10, 5:10], np.ones(20), reverse=K[5:10, 1:].T)
-    factor = KreinFactor.fit(np.eye(3), np.eye(3), np.ones(3))
-    with pytest.raises(ValueError, match="no rows of another direction"):
-        factor.functions(np.eye(3))

@@ -89,11 +89,6 @@ def test_a_negative_kernel_is_refused_where_nothing_is_left_of_it(method):
         embed(factor, eigenpairs(factor.transform(C), factor.signs), method)
 
 
-def test_unknown_correction_is_refused():
-    with pytest.raises(ValueError, match="give one of none, flip"):
-        correct(np.ones(2), "flop")  # type: ignore[arg-type]
-
-
 def test_flipped_landmark_matrix_by_the_formula_of_scikit_learn(example):
     """Its Nystroem takes W = U S V' and returns C V S^(-1/2) U', with singular values for l."""
     from sklearn.kernel_approximation import Nystroem

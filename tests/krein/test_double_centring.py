@@ -100,11 +100,6 @@ def test_double_centring_is_that_of_the_approximation_when_it_is_not_exact(D):
     np.testing.assert_allclose((Z_S * S.signs) @ Z_S.T, expected, atol=1e-11)
 
 
-def test_double_centring_wants_a_centred_factor(D):
-    with pytest.raises(ValueError, match="centre=True"):
-        double_centre_factor(KreinFactor.fit(D[:, :20], D[:20, :20], np.zeros(len(D))))
-
-
 def test_positive_part_is_landmark_mds(D):
     """Against the formula of de Silva and Tenenbaum, up to signs of the axes."""
     m = 15
@@ -120,8 +115,3 @@ def test_positive_part_is_landmark_mds(D):
     np.testing.assert_allclose(
         ours.transform(C) @ ours.transform(C).T, theirs @ theirs.T, atol=1e-10
     )
-
-
-def test_landmarks_must_be_square(D):
-    with pytest.raises(ValueError, match="square"):
-        LandmarkCentring.fit(D[:5, :4])

@@ -5,7 +5,6 @@ import pytest
 from sklearn.cluster import KMeans
 
 from kreinflow.landmarks.kmeans import (
-    ColumnClusters,
     KernelKMeansPlusPlus,
     central_rows,
     kmeans_plus_plus,
@@ -38,11 +37,6 @@ def test_second_draw_follows_the_squared_distance():
     D = (F - F.T) ** 2
     expected = D / D.sum(axis=1)[:, None] / 3
     np.testing.assert_allclose(counts / 6000, expected, atol=0.02)
-
-
-def test_too_many_rows_are_refused():
-    with pytest.raises(ValueError, match="4 of 3 rows"):
-        draw(np.eye(3), 4, 1, "a")
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -98,13 +92,6 @@ def test_each_is_nearest_to_its_centre_of_the_clusters_that_scikit_learn_finds()
         assert len(nearest) == 1 or len(members) == 2
         expected.append(nearest[np.argmin(keys[nearest])])
     assert rows.tolist() == expected
-
-
-def test_the_columns_of_the_sketch_are_clustered():
-    K = indefinite_kernel(50, 10, 5)
-    sketch, keys = sketch_of(K, 20), keys_of(50)
-    chosen = ColumnClusters({"budget": 7}).choose(sketch, 7, keys)
-    assert chosen.tolist() == central_rows(K[:, sketch.drawn], 7, keys).tolist()
 
 
 def test_the_budget_is_met_where_rows_coincide():

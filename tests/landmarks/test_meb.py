@@ -127,10 +127,3 @@ def test_ball_not_reached_is_said(monkeypatch):
     ball = minimum_enclosing_ball(np.random.default_rng(7).standard_normal((90, 40)))
     assert not ball.reached
     assert len(ball.core) == 4
-
-
-def test_bad_arguments():
-    with pytest.raises(ValueError, match="points as rows"):
-        minimum_enclosing_ball(np.empty((0, 3)))
-    with pytest.raises(ValueError, match="epsilon must not be negative"):
-        minimum_enclosing_ball(np.eye(2), -0.1)

@@ -114,16 +114,3 @@ def test_a_row_has_the_same_nearest_among_others_alone_and_with_threads():
     with limited(threads=2, memory_mb=0):  # the tiles are made again each time
         np.testing.assert_array_equal(lift.nearest(U, objects, 9), together)
         assert not lift._search._tiles
-
-
-def test_no_rows_have_no_nearest():
-    lift, U, objects = case(VIEWS[-1], 50, 3)
-    assert lift.nearest(U[:0], objects.take(np.arange(0)), 4).shape == (0, 4)
-
-
-def test_what_a_view_needs_is_asked_for():
-    lift, U, objects = case(VIEWS[-1], 50, 3)
-    for view, given in (("words", Viewed(vectors=objects.vectors)), ("vectors", objects.sequences)):
-        given = given if view == "words" else Viewed(given)
-        with pytest.raises(TypeError, match=f"the view {view}"):
-            lift.nearest(U, given, 4)

@@ -9,15 +9,17 @@ from kreinflow.base.numerics import PRODUCT_ROWS, limited
 from kreinflow.views import objects as module
 from kreinflow.views.objects import (
     Points,
-    Viewed,
     residue_arrays,
     split_residues,
     square_norms,
-    squared_distances,
 )
 from kreinflow.views.words import Words
 from small_inputs import PROTEIN
 from views.test_words import drawn
+
+
+def squared_distances(X, Y):
+    return Points(Y).squared_distances(X)
 
 
 def dense(n, width=7, offset=0.0, seed=0):
@@ -92,13 +94,3 @@ def test_ends_that_do_not_fit_are_refused(ends):
         ends = [[4]]
     with pytest.raises(ValueError, match="sequences"):
         split_residues(np.frombuffer(b"ACGT", dtype=np.uint8), np.array(ends, dtype=np.int64))
-
-
-def test_objects_are_taken_and_lack_what_they_lack():
-    objects = Viewed([b"AC", b"GT", b"T"], np.arange(6.0).reshape(3, 2))
-    some = objects.take(np.array([2, 0]))
-    assert some.sequences == [b"T", b"AC"]
-    assert some.vectors.tolist() == [[4, 5], [0, 1]]
-    for lacking, view in ((Viewed(), "words"), (Viewed([b"A"]), "vectors"), (objects, "words")):
-        with pytest.raises(TypeError, match=f"nothing that the view {view} is made of"):
-            lacking.features(view, None)

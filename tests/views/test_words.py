@@ -6,12 +6,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from kreinflow.alignment.scoring import load_substitution_matrix
 from kreinflow.base.numerics import limited
 from kreinflow.views.words import LONGEST, Words
-from small_inputs import PROTEIN, families
-
-MATRIX_LETTERS = load_substitution_matrix("BLOSUM62").alphabet
+from small_inputs import PROTEIN
 
 
 def naive(sequences, lengths, letters):
@@ -46,29 +43,6 @@ def test_words_are_those_of_a_naive_count(lengths, letters):
     np.testing.assert_array_equal(found.toarray(), naive(sequences, lengths, letters))
 
 
-def test_letters_are_those_of_the_substitution_matrix_in_its_order():
-    sequences = [s.encode() for _, _, s in families(0, each=2)] + [b"X", b"BZ", b"W*"]
-    words = Words((1, 2), MATRIX_LETTERS)
-    words.check(sequences)
-    expected = naive(sequences, (1, 2), MATRIX_LETTERS)
-    np.testing.assert_array_equal(words.features(sequences).toarray(), expected)
-    assert MATRIX_LETTERS[0] == "A"
-    assert words.features([b"A"]).toarray()[0, 0] == 1.0
-
-
-def test_each_block_has_the_norm_one_or_zero_if_no_word_fits():
-    features = Words((1, 2, 3), "ACGT").features([b"A", b"AC", b"ACG", b"ACGTACGT"]).toarray()
-    squares = [(features[:, a:b] ** 2).sum(axis=1) for a, b in ((0, 4), (4, 20), (20, 84))]
-    np.testing.assert_allclose(squares, [[1, 1, 1, 1], [0, 1, 1, 1], [0, 0, 1, 1]], rtol=1e-14)
-
-
-def test_the_distance_is_twice_the_squared_hellinger_distance():
-    a, b = b"ACCA", b"ACGG"
-    x, y = Words((1,), "ACGT").features([a, b]).toarray()
-    p, q = np.array([0.5, 0.5, 0, 0]), np.array([0.25, 0.25, 0.5, 0])
-    assert ((x - y) ** 2).sum() == pytest.approx(2 * (1 - np.sqrt(p * q).sum()), rel=1e-14)
-
-
 def test_a_sequence_has_the_same_bits_among_others_alone_and_with_threads():
     sequences, words = drawn(700, PROTEIN, 80), Words((1, 2), PROTEIN)
     together = words.features(sequences).toarray()
@@ -77,10 +51,6 @@ def test_a_sequence_has_the_same_bits_among_others_alone_and_with_threads():
         np.testing.assert_array_equal(alone, together[places])
     with limited(threads=2, memory_mb=1):
         np.testing.assert_array_equal(words.features(sequences).toarray(), together)
-
-
-def test_no_sequence_has_no_row():
-    assert Words((1, 2), "ACGT").features([]).shape == (0, 20)
 
 
 @pytest.mark.parametrize(

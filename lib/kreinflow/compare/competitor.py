@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -39,8 +39,7 @@ FOLD_COLUMNS = ("method", "repeat", "fold", "records", *FIGURES, "version", "rea
 PREDICTION_COLUMNS = ("id", "true", "predicted")
 
 
-@dataclass(frozen=True)
-class LabelledSequences:
+class LabelledSequences(NamedTuple):
     """Distinct sequences with their classes."""
 
     sequences: Sequence[bytes]
@@ -68,10 +67,10 @@ class ComparedFold:
 
 
 class Competitor(ABC):
-    """One way to classify sequences. Its settings are fixed: nothing is tuned on a test part.
+    """One way to classify sequences, with fixed settings: nothing is tuned on a test part.
 
     Methods raise :class:`~kreinflow.compare.methods.UnavailableError` if a tool fails or is not
-    installed. Competitors with scores of their own do not look at the scheme of the run.
+    installed.
     """
 
     name: ClassVar[str]
@@ -91,10 +90,9 @@ class Competitor(ABC):
 
     @abstractmethod
     def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
-        """Learn from a training part.
+        """Learn from a training part; files of the folder may be used until the last prediction.
 
-        The folder is empty; its files may be used until the last prediction. The threads are for
-        this and for predictions, whose results do not depend on them.
+        The threads are for predictions too, whose results do not depend on them.
         """
 
     @abstractmethod
@@ -106,11 +104,7 @@ class Competitor(ABC):
         """Return how many bytes have to be kept to predict."""
 
     def alignments_per_query(self) -> float:
-        """Return with how many sequences or profiles a query is aligned; NaN if the tool decides.
-
-        Tools that search by words align the queries with what their filters leave, and do not
-        say how many that is.
-        """
+        """Return with how many sequences or profiles a query is aligned; NaN if filters decide."""
         return float("nan")
 
 
@@ -122,18 +116,15 @@ def write_fasta(path: Path, sequences: Sequence[bytes]) -> None:
 
 
 def quality(true: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
-    """Return accuracy, macro F1 and the share of records that are unassigned.
-
-    Macro F1 is the mean over the classes that occur or are predicted, as in the evaluation; having
-    no hit is no class.
-    """
+    """Return accuracy, macro F1 (of classes that occur or are predicted), share of unassigned."""
     truth, found = (np.array(labels, dtype=object) for labels in (true, predicted))
-    classes = sorted({*true, *predicted} - {UNASSIGNED})
-    hits = np.array([np.sum((truth == c) & (found == c)) for c in classes])
-    sizes = np.array([np.sum(truth == c) + np.sum(found == c) for c in classes])
+    f1 = [
+        2 * np.sum((truth == c) & (found == c)) / (np.sum(truth == c) + np.sum(found == c))
+        for c in sorted({*true, *predicted} - {UNASSIGNED})
+    ]
     return {
         "accuracy": float((truth == found).mean()),
-        "macro_f1": float((2 * hits / sizes).mean()),
+        "macro_f1": float(np.mean(f1)),
         "unassigned": float((found == UNASSIGNED).mean()),
     }
 

@@ -25,10 +25,9 @@ def homology_folds(dataset: Dataset, k: int, repeats: int, seed: int) -> pd.Data
     """
     clusters = identity_clusters(dataset.sequences, IDENTITY, COVERAGE, dataset.row_labels)
     groups = clusters[dataset.rows]
-    about = {"id": dataset.ids, "group": groups}
+    table = pd.DataFrame({"id": dataset.ids, "group": groups})
     tables = [
-        pd.DataFrame({**about, "repeat": r, "fold": _spread(dataset, groups, k, seed, r)})
-        for r in range(repeats)
+        table.assign(repeat=r, fold=_spread(dataset, groups, k, seed, r)) for r in range(repeats)
     ]
     return pd.concat(tables, ignore_index=True)
 

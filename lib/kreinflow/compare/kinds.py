@@ -15,19 +15,10 @@ identical, and it covers so much of the shorter one."""
 
 
 def kind_of_folds(folds: Mapping[str, Any]) -> str:
-    """Return what the comparison calls the folds of a data set's configuration.
-
-    Examples
-    --------
-    >>> kind_of_folds({"method": "stratified", "k": 5})
-    'random'
-    """
-    if folds["method"] == "stratified":
-        return RANDOM
-    if folds["method"] == HOMOLOGY:
-        return HOMOLOGY
-    if folds["method"] == "table":
-        return OWN_TABLE
+    """Return what the comparison calls the folds of a data set's configuration."""
+    names = {"stratified": RANDOM, HOMOLOGY: HOMOLOGY, "table": OWN_TABLE}
+    if folds["method"] in names:
+        return names[folds["method"]]
     if folds["column"] is not None:
         return f"grouped by {folds['column']}"
     return f"grouped at {folds['identity']:.0%} identity"
@@ -36,10 +27,9 @@ def kind_of_folds(folds: Mapping[str, Any]) -> str:
 def same_folds(kinds: Mapping[str, str], grouped: Collection[str]) -> dict[str, str]:
     """Return the twins that need no run, and for each the name of the one that stands for it.
 
-    Where no two different records share a group, folds put single records apart, as random ones do.
-    So of such runs the first is enough. A table of the user's own may have other reasons. ``kinds``
-    has the data set first, then its twins, by their names; different records share a group in the
-    folds of those in ``grouped``.
+    Where no two different records share a group, folds put single records apart, as random ones do:
+    of such runs the first is enough. ``kinds`` has the data set, then its twins, by their names;
+    different records share a group in the folds of those in ``grouped``.
 
     Examples
     --------
@@ -55,12 +45,8 @@ def twins_of(datasets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, d
     """Return, for each data set of sequences, itself once more with each kind of folds it lacks.
 
     Keys are the names of the data sets, then of the twins, which end in ``+`` and the kind. The
-    competitors give one label, so data sets whose records may have several are left out.
-
-    Raises
-    ------
-    InputError
-        If a data set has the name of another's twin.
+    competitors give one label, so data sets whose records may have several are left out. An
+    InputError if a data set has the name of another's twin.
     """
     found = {}
     for name, part in datasets.items():

@@ -42,13 +42,7 @@ class UnavailableError(Exception):
 
 
 def version_of(name: str) -> str:
-    """Return the version of what a method runs.
-
-    Raises
-    ------
-    UnavailableError
-        If a program or a package is missing, or fails.
-    """
+    """Return the version of what a method runs; an UnavailableError if something is missing."""
     if name == "blast":  # all programs of BLAST+ have one version
         program_version("makeblastdb", "-version")
         return program_version("blastp", "-version").replace("blastp:", "BLAST+")
@@ -63,10 +57,7 @@ def version_of(name: str) -> str:
 
 
 def version_or_reason(name: str) -> str:
-    """Return the version of a method, or why it cannot run: a job's parameter.
-
-    So a tool that is installed later makes the jobs of its rows run again, and no others.
-    """
+    """Return the version of a method, or why it cannot run: a job's parameter."""
     try:
         return version_of(name)
     except UnavailableError as reason:
@@ -82,13 +73,7 @@ def program_version(program: str, *arguments: str) -> str:
 
 
 def run_program(folder: Path, *command: str) -> str:
-    """Run a program in a folder, and return what it printed.
-
-    Raises
-    ------
-    UnavailableError
-        If it cannot be started, or ends with a code other than 0.
-    """
+    """Run a program in a folder and return what it printed; an UnavailableError if it fails."""
     # BLAST reports its use over the network unless it is told not to.
     environment = {**os.environ, "BLAST_USAGE_REPORT": "false"}
     try:

@@ -109,12 +109,7 @@ def run_ours(
     """Measure the run's classifier of a fold as a competitor, by classifying once more.
 
     The seconds to train are those of the jobs, and those that the alignments of the training take
-    at the speed of the queries.
-
-    Raises
-    ------
-    KreinflowError
-        If the model file predicts otherwise than the run did.
+    at the speed of the queries. A KreinflowError if the model file predicts otherwise than the run.
     """
     figures, predictions = run_competitor(ours, fold, folder, threads)
     if predictions.empty:

@@ -25,12 +25,12 @@ class BestHit(Competitor):
         self._labels = list(train.labels)
         self._folder, self._threads = folder, str(threads)
         write_fasta(folder / "train.fasta", train.sequences)
-        run_program(folder, *self._build())
+        run_program(folder, *self.commands()[0])
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
         """Search the database with all queries at once."""
         write_fasta(self._folder / "query.fasta", queries)
-        run_program(self._folder, *self._search())
+        run_program(self._folder, *self.commands()[1])
         hits = best_hits(self._folder / "hits.tsv", len(queries), len(self._labels))
         return [None if hit is None else self._labels[hit] for hit in hits]
 
@@ -39,24 +39,15 @@ class BestHit(Competitor):
         return sum(path.stat().st_size for path in self._folder.glob("db*") if path.is_file())
 
     @abstractmethod
-    def _build(self) -> list[str]:
-        """Return the command that makes the database ``db*`` from ``train.fasta``."""
-
-    @abstractmethod
-    def _search(self) -> list[str]:
-        """Return the command that writes ``hits.tsv``: query, target, E-value and bit score."""
+    def commands(self) -> tuple[list[str], list[str]]:
+        """Return what makes ``db*`` of ``train.fasta``, and ``hits.tsv`` of ``query.fasta``."""
 
 
 def best_hits(path: Path, queries: int, targets: int) -> list[int | None]:
-    """Return the target of the best hit of each query; None without a hit.
+    """Return the target of the best hit of each query, None without one; else UnavailableError.
 
     The table has no head: query, target, E-value, bit score, named as by
     :func:`~kreinflow.compare.competitor.write_fasta`.
-
-    Raises
-    ------
-    UnavailableError
-        If the table is none of these.
     """
     best: list[tuple[float, float, int] | None] = [None] * queries
     try:
@@ -79,18 +70,15 @@ class Blast(BestHit):
 
     name = "blast"
 
-    def _build(self) -> list[str]:
-        kind = "prot" if self.molecule == "protein" else "nucl"
-        return ["makeblastdb", "-in", "train.fasta", "-dbtype", kind, "-out", "db"]
-
-    def _search(self) -> list[str]:
-        protein = self.molecule == "protein"
-        return [
-            *(("blastp",) if protein else ("blastn", "-task", "blastn")),
-            *("-query", "query.fasta", "-db", "db", "-out", "hits.tsv"),
-            *("-outfmt", "6 qseqid sseqid evalue bitscore"),
-            *("-evalue", str(LARGEST_E_VALUE), "-num_threads", self._threads),
-        ]
+    def commands(self) -> tuple[list[str], list[str]]:
+        kind, program = "nucl", ["blastn", "-task", "blastn"]
+        if self.molecule == "protein":
+            kind, program = "prot", ["blastp"]
+        files = ["-query", "query.fasta", "-db", "db", "-out", "hits.tsv"]
+        columns = ["-outfmt", "6 qseqid sseqid evalue bitscore"]
+        options = ["-evalue", str(LARGEST_E_VALUE), "-num_threads", self._threads]
+        build = ["makeblastdb", "-in", "train.fasta", "-dbtype", kind, "-out", "db"]
+        return build, [*program, *files, *columns, *options]
 
 
 class Diamond(BestHit):
@@ -99,17 +87,14 @@ class Diamond(BestHit):
     name = "diamond"
     proteins_only = True
 
-    def _build(self) -> list[str]:
-        command = ["diamond", "makedb", "--in", "train.fasta", "--db", "db.dmnd"]
-        return [*command, "--threads", self._threads, "--quiet"]
-
-    def _search(self) -> list[str]:
-        return [
-            *("diamond", "blastp", "--ultra-sensitive", "--quiet"),
-            *("--query", "query.fasta", "--db", "db.dmnd", "--out", "hits.tsv"),
-            *("--outfmt", "6", "qseqid", "sseqid", "evalue", "bitscore"),
-            *("--evalue", str(LARGEST_E_VALUE), "--threads", self._threads),
-        ]
+    def commands(self) -> tuple[list[str], list[str]]:
+        build = "diamond makedb --in train.fasta --db db.dmnd --quiet"
+        search = (
+            "diamond blastp --ultra-sensitive --quiet --query query.fasta --db db.dmnd "
+            f"--out hits.tsv --outfmt 6 qseqid sseqid evalue bitscore --evalue {LARGEST_E_VALUE}"
+        )
+        threads = ["--threads", self._threads]
+        return [*build.split(), *threads], [*search.split(), *threads]
 
 
 class MMseqs2(BestHit):
@@ -118,12 +103,9 @@ class MMseqs2(BestHit):
     name = "mmseqs2"
     proteins_only = True
 
-    def _build(self) -> list[str]:
-        return ["mmseqs", "createdb", "train.fasta", "db", "-v", "1"]
-
-    def _search(self) -> list[str]:
-        return [
-            *("mmseqs", "easy-search", "query.fasta", "db", "hits.tsv", "tmp", "-v", "1"),
-            *("-s", "7.5", "-e", str(LARGEST_E_VALUE), "--threads", self._threads),
-            *("--format-output", "query,target,evalue,bits"),
-        ]
+    def commands(self) -> tuple[list[str], list[str]]:
+        search = (
+            f"mmseqs easy-search query.fasta db hits.tsv tmp -v 1 -s 7.5 -e {LARGEST_E_VALUE} "
+            f"--threads {self._threads} --format-output query,target,evalue,bits"
+        )
+        return ["mmseqs", "createdb", "train.fasta", "db", "-v", "1"], search.split()

@@ -23,7 +23,7 @@ from kreinflow.krein.factor import DegenerateKernelError
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.views.inducing import inducing_places
 from kreinflow.views.lift import SCORES, VIEWS, Form, Lift, by_rows, combined, compared
-from kreinflow.views.objects import Features, Points, Viewed, square_norms, squared_distances
+from kreinflow.views.objects import Features, Points, Viewed, square_norms
 from kreinflow.views.words import Words
 
 WIDTHS: Mapping[str, tuple[float, ...]] = {
@@ -416,7 +416,7 @@ def _unit(form: Form, X: Features) -> float:
     length = float(square_norms(X).mean())
     units = [length]
     if form == "gaussian":
-        distances = squared_distances(X, X)[np.triu_indices(X.shape[0], 1)]
+        distances = Points(X).squared_distances(X)[np.triu_indices(X.shape[0], 1)]
         units = [float(np.median(distances)), float(distances.mean())]
     return next((unit for unit in units if unit > _ROUNDING * length), 1.0)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from kreinflow.base.numerics import FloatArray
 from kreinflow.base.settings import SettingsSchema
-from kreinflow.kernels.kernel import Dissimilarity, Objects, first_negative
+from kreinflow.kernels.kernel import Dissimilarity, Objects, first_negative, whole_number
 from kreinflow.kernels.pairs import row_blocks, row_sums, squared_distances
 
 SMALLEST_SHARE = 1e-6
@@ -31,7 +31,6 @@ class BallKernel(Dissimilarity):
     references = ("duin2010",)
 
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
-        """See :meth:`Kernel.columns`."""
         out = np.sqrt(squared_distances(X[:, :-1], Y[:, :-1]))
         out -= X[:, -1:] + Y[:, -1]
         np.maximum(out, 0.0, out=out)
@@ -39,7 +38,6 @@ class BallKernel(Dissimilarity):
         return out
 
     def first_fault(self, X: Objects) -> str | None:
-        """See :meth:`Kernel.first_fault`."""
         if X.shape[1] < 2:
             return "row 1: has 1 column. A ball is its centre, then its radius."
         radii = np.column_stack([np.zeros_like(X[:, :-1]), X[:, -1]])
@@ -62,7 +60,6 @@ class SpectralInformationDivergence(Dissimilarity):
     references = ("chang2000",)
 
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
-        """See :meth:`Kernel.columns`."""
         p, q = _shares(X), _shares(Y)
         log_p, log_q = np.log(p), np.log(q)
         out = np.zeros((len(p), len(q)))
@@ -74,13 +71,10 @@ class SpectralInformationDivergence(Dissimilarity):
         return out
 
     def first_fault(self, X: Objects) -> str | None:
-        """See :meth:`Kernel.first_fault`."""
-        negative = first_negative(X, "A spectrum has no negative entries.")
-        if negative is not None:
-            return negative
-        empty = np.flatnonzero(~(X > 0).any(axis=1))
-        if len(empty):
-            return f"row {empty[0] + 1}: is 0 everywhere. Remove it, or use another kernel."
+        if (X < 0).any():
+            return first_negative(X, "A spectrum has no negative entries.")
+        for row in np.flatnonzero(~X.any(axis=1))[:1]:
+            return f"row {row + 1}: is 0 everywhere. Remove it, or use another kernel."
         return None
 
 
@@ -99,7 +93,6 @@ class EditDistance(Dissimilarity):
     strings = True
 
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
-        """See :meth:`Kernel.columns`."""
         from rapidfuzz.distance import Levenshtein
         from rapidfuzz.process import cdist
 
@@ -120,24 +113,16 @@ class DynamicTimeWarping(Dissimilarity):
 
     name = "dynamic_time_warping"
     settings_schema: ClassVar[SettingsSchema] = {
-        "window": {
-            "description": "warping paths have |i - j| below it; null: no limit",
-            "type": ["integer", "null"],
-            "minimum": 1,
-            "maximum": 1_000_000_000,
-            "default": None,
-        },
+        "window": whole_number("warping paths have |i - j| below it; null: no limit", 10**9)
+        | {"type": ["integer", "null"], "default": None},
     }
 
     def describe(self) -> str:
-        """See :meth:`Kernel.describe`."""
         window = self.settings["window"]
-        return "squared dynamic time warping distances" + (
-            "" if window is None else f" in a window of {window}"
-        )
+        within = "" if window is None else f" in a window of {window}"
+        return f"squared dynamic time warping distances{within}"
 
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
-        """See :meth:`Kernel.columns`."""
         from dtaidistance.dtw import distance_fast
 
         # Pruning by the Euclidean distance loses pairs whose best path is the diagonal: infinity.

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from kreinflow.base.numerics import FloatArray
 from kreinflow.base.random_streams import stream
 from kreinflow.base.settings import SettingsSchema
-from kreinflow.kernels.kernel import Named, whole_number
+from kreinflow.kernels.kernel import Named, number, whole_number
 
 
 class Generated(NamedTuple):
-    """Vectors and what they are."""
+    """Vectors, of shape (n, n_features), and the class of each."""
 
     vectors: FloatArray
-    """Of shape (n, n_features)."""
     labels: tuple[str, ...]
 
 
@@ -71,7 +70,6 @@ class RandomBalls(Generator):
     RADII = (1.0, 2.0)
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        """See :meth:`Generator.vectors`."""
         centres = self.BOX * random.random((len(codes), self.DIMENSIONS))
         return np.column_stack([centres, np.array(self.RADII)[codes]])
 
@@ -93,17 +91,15 @@ class Checkerboard(Generator):
     phrase = "{objects} points on a 3 x 3 checkerboard (gap {gap:g})"
     settings_schema: ClassVar[SettingsSchema] = {
         "objects": _objects(900),
-        "gap": {
-            "description": "width of the empty stripe between squares whose middles are 1 apart",
-            "type": "number",
-            "minimum": 0,
-            "maximum": 0.9,
-            "default": 0,
-        },
+        "gap": number(
+            "width of the empty stripe between squares whose middles are 1 apart",
+            default=0,
+            minimum=0,
+            maximum=0.9,
+        ),
     }
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        """See :meth:`Generator.vectors`."""
         square = np.arange(len(codes)) % 9
         gap = self.settings["gap"]
         corner = np.column_stack([square // 3, square % 3]) - 1.5 + gap / 2
@@ -126,7 +122,6 @@ class Gaussians(Generator):
     MEAN = (1.4, 0.0)
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        """See :meth:`Generator.vectors`."""
         X = random.standard_normal((len(codes), 2))
         X += np.outer(2 * codes - 1, self.MEAN)
         return X
@@ -145,17 +140,15 @@ class Bananas(Generator):
     classes = ("upper", "lower")
     settings_schema: ClassVar[SettingsSchema] = {
         "objects": _objects(200),
-        "overlap": {
-            "description": "standard deviation of the points around their half circle of radius 1",
-            "type": "number",
-            "minimum": 0,
-            "maximum": 10,
-            "default": 0.25,
-        },
+        "overlap": number(
+            "standard deviation of the points around their half circle of radius 1",
+            default=0.25,
+            minimum=0,
+            maximum=10,
+        ),
     }
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        """See :meth:`Generator.vectors`."""
         angle = np.pi * random.random(len(codes))
         x, y = np.cos(angle), np.sin(angle)
         X = np.column_stack([np.where(codes, 1 - x, x), np.where(codes, 0.5 - y, y)])
@@ -191,14 +184,12 @@ class ThreeGaussians(Generator):
     classes = ("large", "small")
     phrase = "500 + 20 + 20 points of three Gaussians in 10 dimensions (centre {centre:g})"
     settings_schema: ClassVar[SettingsSchema] = {
-        "centre": {
-            "description": "centre of the large Gaussian in its two wide dimensions, in its "
-            "standard deviations",
-            "type": "number",
-            "minimum": 0,
-            "maximum": 100,
-            "default": 0,
-        },
+        "centre": number(
+            "centre of the large Gaussian in its two wide dimensions, in its standard deviations",
+            default=0,
+            minimum=0,
+            maximum=100,
+        ),
     }
 
     LARGE, SMALL, DIMENSIONS = 500, 20, 10
@@ -208,7 +199,6 @@ class ThreeGaussians(Generator):
     turns = (0,) * LARGE + (1,) * 2 * SMALL
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        """See :meth:`Generator.vectors`."""
         deviations = np.full(self.DIMENSIONS, self.NOISE)
         deviations[:3] = self.SPREAD, self.SPREAD, 0.0
         large = deviations * random.standard_normal((self.LARGE, self.DIMENSIONS))
@@ -250,7 +240,6 @@ class Twonorm(Generator):
     DIMENSIONS = 20
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        """See :meth:`Generator.vectors`."""
         a = 2 / np.sqrt(self.DIMENSIONS)
         X = random.standard_normal((len(codes), self.DIMENSIONS))
         X += a * (1 - 2 * codes[:, None])
@@ -275,7 +264,6 @@ class Ringnorm(Generator):
     DIMENSIONS = 20
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        """See :meth:`Generator.vectors`."""
         a = 2 / np.sqrt(self.DIMENSIONS)
         X = random.standard_normal((len(codes), self.DIMENSIONS)) * (2 - codes[:, None])
         X += a * codes[:, None]
@@ -310,7 +298,6 @@ class Waveform(Generator):
     PAIRS = ((0, 1), (0, 2), (1, 2))
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        """See :meth:`Generator.vectors`."""
         waves = np.maximum(6.0 - np.abs(np.arange(1, 22) - np.array(self.PEAKS)[:, None]), 0.0)
         left, right = waves[np.array(self.PAIRS)].transpose(1, 0, 2)
         n = len(codes)
@@ -345,14 +332,9 @@ GENERATORS: dict[str, type[Generator]] = {
 """By the name in the config."""
 
 
-def make_generator(settings: Mapping[str, Any]) -> Generator:
-    """Return the generator of a ``generator`` of the config."""
-    return GENERATORS[settings["name"]](settings)
-
-
 def generate(settings: Mapping[str, Any], seed: int) -> Generated:
     """Draw the data of a ``generator`` of the config: the same for the same settings and seed."""
-    generator = make_generator(settings)
+    generator = GENERATORS[settings["name"]](settings)
     codes = np.resize(generator.turns, generator.settings.get("objects", len(generator.turns)))
     vectors = generator.vectors(codes, stream(seed, "generator", generator.name))
     return Generated(vectors, tuple(generator.classes[code] for code in codes.tolist()))

@@ -32,15 +32,10 @@ class Named(Configured, ABC):
 class Kernel(Named):
     """A function of two objects: one subclass, and its line in the registry.
 
-    Attributes
-    ----------
-    kind : str
-        ``similarity``, or ``squared_dissimilarity``: then 0 for an object with itself, never
-        negative, and *squared* where the function is a distance.
-    strings : bool
-        Whether it compares strings; else vectors.
-    references : tuple of str
-        Keys of :data:`kreinflow.base.references.REFERENCES`.
+    ``kind`` is ``similarity``, or ``squared_dissimilarity``: then 0 for an object with itself,
+    never negative, and *squared* where the function is a distance. ``strings`` says that it
+    compares strings, else vectors; ``references`` are keys of
+    :data:`kreinflow.base.references.REFERENCES`.
     """
 
     kind: ClassVar[str] = "similarity"
@@ -59,10 +54,7 @@ class Kernel(Named):
         """Return the kernel of each object with itself: the bits of :meth:`columns`."""
 
     def first_fault(self, X: Objects) -> str | None:
-        """Return where and why an object cannot be compared, such as ``row 2: ...``; else None.
-
-        X is finite.
-        """
+        """Return where and why one of X, finite, cannot be compared: ``row 2: ...``; else None."""
         return None
 
 
@@ -72,37 +64,29 @@ class Dissimilarity(Kernel):
     kind = "squared_dissimilarity"
 
     def diagonal(self, X: Objects) -> FloatArray:
-        """See :meth:`Kernel.diagonal`."""
         return np.zeros(len(X))
 
 
 def first_negative(values: FloatArray, why: str) -> str | None:
     """Return where a table has its first negative entry, and why that is wrong; None if nowhere."""
-    rows, columns = np.nonzero(values < 0)
-    if len(rows) == 0:
-        return None
-    value = values[rows[0], columns[0]]
-    return f"row {rows[0] + 1}, column {columns[0] + 1}: {value:.6g} is negative. {why}"
+    for row, column in np.argwhere(values < 0)[:1]:
+        value = values[row, column]
+        return f"row {row + 1}, column {column + 1}: {value:.6g} is negative. {why}"
+    return None
+
+
+def number(description: str, default: float, **limits: float) -> dict[str, Any]:
+    """Return the schema of a setting that is a number."""
+    return {"description": description, "type": "number", **limits, "default": default}
 
 
 def positive_number(description: str, default: float = 1.0) -> dict[str, Any]:
     """Return the schema of a setting above 0, such as a width."""
-    return {
-        "description": description,
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": default,
-    }
+    return number(description, default, exclusiveMinimum=0)
 
 
 def whole_number(
     description: str, maximum: int, default: int = 1, minimum: int = 1
 ) -> dict[str, Any]:
     """Return the schema of a setting that counts, such as a power."""
-    return {
-        "description": description,
-        "type": "integer",
-        "minimum": minimum,
-        "maximum": maximum,
-        "default": default,
-    }
+    return number(description, default, minimum=minimum, maximum=maximum) | {"type": "integer"}

@@ -28,8 +28,6 @@ def feature_sums(X: FloatArray, Y: FloatArray, term: Term) -> FloatArray:
 
     ``term`` is elementwise, of arrays of shape (rows, 1) and (m,).
     """
-    if X.shape[1] != Y.shape[1]:
-        raise ValueError(f"{X.shape[1]} and {Y.shape[1]} features")
     out = np.zeros((len(X), len(Y)))
     transposed = np.ascontiguousarray(Y.T)
     for rows in row_blocks(*out.shape):

@@ -7,7 +7,7 @@ import numpy as np
 
 from kreinflow.base.numerics import FloatArray, tiled_product, tiles
 from kreinflow.base.settings import SettingsSchema
-from kreinflow.kernels.kernel import Kernel, Objects, positive_number, whole_number
+from kreinflow.kernels.kernel import Kernel, Objects, number, positive_number, whole_number
 from kreinflow.kernels.pairs import inner_products, power, row_sums, squared_norms
 
 
@@ -19,11 +19,9 @@ class ProductKernel(Kernel):
         """Return the kernel from the products and the squared norms, which broadcast."""
 
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
-        """See :meth:`Kernel.columns`."""
         return self.function(inner_products(X, Y), squared_norms(X)[:, None], squared_norms(Y))
 
     def diagonal(self, X: Objects) -> FloatArray:
-        """See :meth:`Kernel.diagonal`."""
         norms = squared_norms(X)
         return self.function(norms, norms, norms)
 
@@ -35,7 +33,6 @@ class LinearKernel(ProductKernel):
     phrase = "the linear kernel"
 
     def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
-        """See :meth:`ProductKernel.function`."""
         return products
 
 
@@ -46,16 +43,10 @@ class PolynomialKernel(ProductKernel):
     phrase = "the polynomial kernel of degree {degree} (constant {constant:g})"
     settings_schema: ClassVar[SettingsSchema] = {
         "degree": whole_number("d of (x'y + c)^d", 100, 2),
-        "constant": {
-            "description": "c of (x'y + c)^d",
-            "type": "number",
-            "minimum": 0,
-            "default": 1.0,
-        },
+        "constant": number("c of (x'y + c)^d", 1.0, minimum=0),
     }
 
     def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
-        """See :meth:`ProductKernel.function`."""
         return power(products + self.settings["constant"], self.settings["degree"])
 
 
@@ -66,15 +57,10 @@ class SigmoidKernel(ProductKernel):
     phrase = "the sigmoid kernel (slope {slope:g}, offset {offset:g})"
     settings_schema: ClassVar[SettingsSchema] = {
         "slope": positive_number("a of tanh(a x'y + b)"),
-        "offset": {
-            "description": "b of tanh(a x'y + b)",
-            "type": "number",
-            "default": -1.0,
-        },
+        "offset": number("b of tanh(a x'y + b)", -1.0),
     }
 
     def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
-        """See :meth:`ProductKernel.function`."""
         out: FloatArray = np.tanh(self.settings["slope"] * products + self.settings["offset"])
         return out
 
@@ -102,7 +88,6 @@ class ELMKernel(ProductKernel):
     }
 
     def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
-        """See :meth:`ProductKernel.function`."""
         deviation = self.settings["deviation"]
         constant = 1 + 0.5 / deviation / deviation
         cosines = (1 + products) / np.sqrt((constant + x) * (constant + y))
@@ -111,10 +96,9 @@ class ELMKernel(ProductKernel):
 
 
 def elm_kernel(X: FloatArray, Y: FloatArray) -> FloatArray:
-    """Return the extreme learning machine kernel of rows of X with rows of Y.
+    """Return :class:`ELMKernel` by matrix products, which are faster and round differently.
 
-    It is :class:`ELMKernel` by matrix products, which are faster and round differently: each row
-    depends on its own row of X alone, bit for bit.
+    Each row depends on its own row of X alone, bit for bit.
     """
     x, y = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Y, Y)
     return ELMKernel({}).function(tiled_product(X, np.ascontiguousarray(Y.T)), x[:, None], y)
@@ -123,8 +107,7 @@ def elm_kernel(X: FloatArray, Y: FloatArray) -> FloatArray:
 def elm_expansion(X: FloatArray, support: FloatArray, coefficients: FloatArray) -> FloatArray:
     """Return the sum over j of k(x, u_j) a_jc for rows x, in the memory of a few tiles.
 
-    ``support`` holds the u_j, which may be all training rows, and ``coefficients`` the a_jc, of
-    shape (n_support, n_classes).
+    ``coefficients`` a_jc are of shape (n_support, n_classes).
     """
     out = np.zeros((len(X), coefficients.shape[1]))
     for rows in tiles(len(X)):
@@ -152,15 +135,12 @@ class PseudoEuclideanKernel(Kernel):
     }
 
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
-        """See :meth:`Kernel.columns`."""
         return inner_products(self._signed(X), Y)
 
     def diagonal(self, X: Objects) -> FloatArray:
-        """See :meth:`Kernel.diagonal`."""
         return row_sums(self._signed(X) * X)
 
     def first_fault(self, X: Objects) -> str | None:
-        """Return what is wrong if there are fewer coordinates than p; else None."""
         if self.settings["positive"] > X.shape[1]:
             return (
                 f"row 1: has {X.shape[1]} coordinates, fewer than positive = "

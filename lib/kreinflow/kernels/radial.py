@@ -24,11 +24,9 @@ class RadialKernel(Kernel):
         """Return the kernel from squared distances."""
 
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
-        """See :meth:`Kernel.columns`."""
         return self.function(squared_distances(X, Y))
 
     def diagonal(self, X: Objects) -> FloatArray:
-        """See :meth:`Kernel.diagonal`."""
         return self.function(np.zeros(len(X)))
 
 
@@ -38,7 +36,6 @@ class GaussianSumKernel(RadialKernel):
     signs: ClassVar[Mapping[str, int]]
 
     def function(self, squares: FloatArray) -> FloatArray:
-        """See :meth:`RadialKernel.function`."""
         out = np.zeros_like(squares)
         for key, sign in self.signs.items():
             width = self.settings[key]
@@ -112,7 +109,6 @@ class EpanechnikovKernel(RadialKernel):
     }
 
     def function(self, squares: FloatArray) -> FloatArray:
-        """See :meth:`RadialKernel.function`."""
         width = self.settings["width"]
         return power(np.maximum(0, 1 - squares / (width * width)), self.settings["power"])
 
@@ -129,7 +125,6 @@ class MultiquadricKernel(RadialKernel):
     }
 
     def function(self, squares: FloatArray) -> FloatArray:
-        """See :meth:`RadialKernel.function`."""
         width, constant = self.settings["width"], self.settings["constant"]
         out: FloatArray = np.sqrt(squares / (width * width) + constant * constant)
         return out
@@ -147,7 +142,6 @@ class ThinPlateSplineKernel(RadialKernel):
     }
 
     def function(self, squares: FloatArray) -> FloatArray:
-        """See :meth:`RadialKernel.function`."""
         width = self.settings["width"]
         ratio = squares / (width * width)
         out: FloatArray = np.log(np.where(ratio > 0, ratio, 1.0))

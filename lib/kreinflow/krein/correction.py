@@ -25,7 +25,7 @@ ASYMMETRIC_FORMS = ("none", "landmark_basis")
 """What :func:`embed` makes of an asymmetric kernel: its SVD form, and the generalised one."""
 
 
-def correct(values: FloatArray, method: Correction) -> FloatArray:
+def correct(values: FloatArray, method: str) -> FloatArray:
     """Return the corrected eigenvalues a*.
 
     ======  ==================================================================
@@ -52,10 +52,8 @@ def correct(values: FloatArray, method: Correction) -> FloatArray:
         return np.maximum(values, 0.0)
     if method == "square":
         return values**2
-    if method == "shift":
-        shifted: FloatArray = values + max(0.0, -float(values.min()))
-        return shifted
-    raise ValueError(f"correction {method!r}: give one of {', '.join(CORRECTIONS)}.")
+    shifted: FloatArray = values + max(0.0, -float(values.min()))
+    return shifted
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +65,9 @@ class CorrectedFactor(Embedding):
     so that Z* diag(s*) Z*' = C_e diag(a*) C_e'. Its signs are all +1 but for "none". The map
     starts at the landmark scores. See :func:`embed`.
 
-    Parameters
-    ----------
-    values : ndarray of shape (k,)
-        The eigenvalues other than zero of the kernel Z* diag(s*) Z*'; the singular values of an
-        asymmetric one.
-    method : str
-        One of :data:`CORRECTIONS`, or of :data:`LANDMARK_COORDINATES`, whose axes are not
-        eigenvectors.
+    ``values``, of shape (k,), are the eigenvalues of this kernel other than zero, the singular
+    values of an asymmetric one. ``method`` may also be of :data:`LANDMARK_COORDINATES`, whose axes
+    are not eigenvectors.
     """
 
     values: FloatArray
@@ -107,45 +100,23 @@ def embed(
     ``V a^(1/2)`` for those of basis functions; ``landmark_basis`` is Z and Y themselves, the
     generalised Nyström form. See :data:`ASYMMETRIC_FORMS`.
 
-    Parameters
-    ----------
-    factor : Embedding
-        The map from landmark scores to Z.
-    pairs : Eigenpairs
-        Those of the same factor's Z over the training rows.
-    method : str
+    ``pairs`` are those of the factor's Z over the training rows. A DegenerateKernelError if nothing
+    is left: no eigenvalue, or no sign, is positive.
 
-    Raises
-    ------
-    DegenerateKernelError
-        If nothing is left: no eigenvalue, or no sign, is positive.
-
-    References
-    ----------
     .. [1] de Silva, V., Tenenbaum, J. B.: Sparse multidimensional scaling using landmark points.
        Technical report, Stanford University (2004).
     """
-    kept: NDArray[np.bool_] | slice = slice(None)
-    if factor.dual is not None and method not in ASYMMETRIC_FORMS:
-        raise ValueError(f"correction {method!r} needs a symmetric kernel.")
-    if method == "landmark_basis":
-        signs = factor.signs
-    elif method == "flip_landmark_matrix":
-        signs = np.ones_like(factor.signs)
-    elif method == "landmark_mds":
-        kept = factor.signs > 0
-        signs = factor.signs[kept]
-        if len(signs) == 0:
-            raise DegenerateKernelError(
-                "correction 'landmark_mds' leaves nothing, for the landmark matrix has no positive "
-                "eigenvalue: choose another correction, or check the sign of the scores."
-            )
-    else:
+    if method not in LANDMARK_COORDINATES:
         return _in_eigenbasis(factor, pairs, method)
     if factor.dual is not None:
-        form: LandmarkCoordinates = "landmark_basis"
         matrix, dual = factor.matrix, factor.dual
-        return CorrectedFactor(matrix, factor.offset, signs, pairs.values, form, dual=dual)
+        return CorrectedFactor(matrix, factor.offset, factor.signs, pairs.values, method, dual=dual)
+    kept: NDArray[np.bool_] | slice = slice(None)
+    if method == "landmark_mds":
+        kept = factor.signs > 0
+        _check_left(kept, method)
+    own = factor.signs[kept]
+    signs = own if method == "landmark_basis" else np.ones_like(own)
     R = pairs.triangle[:, kept]
     with single_threaded():
         M = (R * signs) @ R.T
@@ -155,31 +126,32 @@ def embed(
     return CorrectedFactor(matrix, factor.offset[kept], signs, values.copy(), method)
 
 
-def _in_eigenbasis(factor: Embedding, pairs: Eigenpairs, method: Correction) -> CorrectedFactor:
+def _in_eigenbasis(
+    factor: Embedding, pairs: Eigenpairs, method: Correction | LandmarkCoordinates
+) -> CorrectedFactor:
     """Compose the factor, the map to its eigenvectors, and the corrected spectrum."""
     corrected = correct(pairs.values, method)
     magnitudes = np.abs(corrected)
     kept = magnitudes > RANK_TOLERANCE * magnitudes.max()
-    if not kept.any():
-        raise DegenerateKernelError(
-            f"correction {method!r} leaves nothing, for no eigenvalue is positive: "
-            "choose another correction, or check the sign of the scores."
-        )
+    _check_left(kept, method)
     with single_threaded():
         scaled = pairs.map[:, kept] * np.sqrt(magnitudes[kept])
+        dual = None
+        if factor.dual is not None and pairs.dual_map is not None:
+            dual = factor.dual @ (pairs.dual_map * np.sqrt(magnitudes))
         return CorrectedFactor(
             matrix=factor.matrix @ scaled,
             offset=factor.offset @ scaled,
             signs=np.sign(corrected[kept]),
             values=corrected[kept],
             method=method,
-            dual=_dual(factor, pairs, magnitudes),
+            dual=dual,
         )
 
 
-def _dual(factor: Embedding, pairs: Eigenpairs, magnitudes: FloatArray) -> FloatArray | None:
-    """Return the map to the rows of basis functions of an asymmetric kernel."""
-    if factor.dual is None or pairs.dual_map is None:
-        return None
-    dual: FloatArray = factor.dual @ (pairs.dual_map * np.sqrt(magnitudes))
-    return dual
+def _check_left(kept: NDArray[np.bool_], method: str) -> None:
+    if not kept.any():
+        raise DegenerateKernelError(
+            f"correction {method!r} leaves nothing, for no eigenvalue is positive: "
+            "choose another correction, or check the sign of the scores."
+        )

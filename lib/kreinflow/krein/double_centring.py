@@ -21,11 +21,7 @@ class LandmarkCentring:
     signature (p, q) the kernel is exact from p + q + 1 landmarks. Its positive part is Landmark
     MDS.
 
-    Parameters
-    ----------
-    landmark_means : ndarray of shape (n_landmarks,)
-        The mean squared dissimilarity of each landmark to all landmarks, itself included.
-    grand_mean : float
+    ``landmark_means`` are those of each landmark to all landmarks, itself included.
     """
 
     landmark_means: FloatArray
@@ -34,8 +30,6 @@ class LandmarkCentring:
     @classmethod
     def fit(cls, D_SS: NDArray[np.floating]) -> "LandmarkCentring":
         """Take the means of the squared dissimilarities among landmarks, a square matrix."""
-        if D_SS.ndim != 2 or D_SS.shape[0] != D_SS.shape[1]:
-            raise ValueError(f"dissimilarities among landmarks are square, not {D_SS.shape}.")
         D = np.ascontiguousarray(D_SS, dtype=np.float64)
         means = ((D + D.T) / 2).mean(axis=1)
         return cls(landmark_means=means, grand_mean=float(means.mean()))
@@ -66,6 +60,4 @@ def double_centre_factor(factor: KreinFactor) -> Embedding:
     :class:`LandmarkCentring` is better conditioned and exact from one landmark fewer; here D of
     signature (p, q) has rank p + q + 2.
     """
-    if not factor.centred:
-        raise ValueError("double centring needs a factor fitted with centre=True.")
     return Embedding(factor.matrix / np.sqrt(2), factor.offset / np.sqrt(2), -factor.signs)

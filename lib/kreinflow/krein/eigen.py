@@ -16,20 +16,10 @@ _CONDITION_LIMIT = 1e7  # above it CholeskyQR2 loses orthogonality, and no trian
 class Eigenpairs:
     """Eigenpairs of K~ = Z diag(s) Z', as a map from Z; or the singular triplets of K~ = Z Y'.
 
-    Parameters
-    ----------
-    values : ndarray of shape (k,)
-        The eigenvalues a of K~ other than zero, the largest first; its singular values, if it is
-        asymmetric.
-    map : ndarray of shape (rank, k)
-        T: the columns of C_e = Z T are orthonormal eigenvectors, and z(x) T is their extension
-        to a new object. Left singular vectors, if K~ is asymmetric.
-    triangle : ndarray of shape (min(n, rank), rank)
-        R of Z = Q R.
-    n_rows : int
-        N, the number of rows of Z.
-    dual_map : ndarray of shape (rank, k), optional
-        Of an asymmetric K~: the columns of Y times it are the right singular vectors.
+    ``values``, of shape (k,), are the eigenvalues a other than zero, the largest first, or the
+    singular values. ``map`` is T, of shape (rank, k): the columns of C_e = Z T are orthonormal
+    eigenvectors (left singular vectors), and z(x) T is their extension to a new object; those of Y
+    ``dual_map`` are right singular vectors. ``triangle`` is R of Z = Q R, ``n_rows`` is N.
     """
 
     values: FloatArray
@@ -120,11 +110,14 @@ def triangular_factor(Z: MatrixLike) -> FloatArray:
     """
     with single_threaded():
         R = _cholesky_qr2(Z) if Z.shape[0] >= Z.shape[1] else None
-        return R if R is not None else _householder_qr(Z)
+        if R is None:
+            R = np.empty((0, Z.shape[1]))
+            for rows in tiles(Z.shape[0]):
+                R = np.asarray(np.linalg.qr(np.vstack([R, Z[rows]]), mode="r"))
+        return R
 
 
 def _cholesky_qr2(Z: MatrixLike) -> FloatArray | None:
-    rank = Z.shape[1]
     try:
         first = scipy.linalg.cholesky(gram_matrix(Z))
     except scipy.linalg.LinAlgError:
@@ -136,17 +129,10 @@ def _cholesky_qr2(Z: MatrixLike) -> FloatArray | None:
         Q = scipy.linalg.blas.dtrsm(1.0, first, Z[rows].T, trans_a=1).T
         return np.asarray(Q.T @ Q)
 
-    gram = np.zeros((rank, rank))
+    gram = np.zeros_like(first)
     for part in tile_map(product_of_orthonormal, Z.shape[0]):
         gram += part
     R: FloatArray = np.triu(scipy.linalg.cholesky(gram) @ first)
-    return R
-
-
-def _householder_qr(Z: MatrixLike) -> FloatArray:
-    R = np.empty((0, Z.shape[1]))
-    for rows in tiles(Z.shape[0]):
-        R = np.asarray(np.linalg.qr(np.vstack([R, Z[rows]]), mode="r"))
     return R
 
 

@@ -40,16 +40,10 @@ class Embedding:
     Of an asymmetric kernel the second object has a row of its own, from the scores of the
     landmarks with it: :math:`\tilde k(x, y) = z(x) (k(S, y)' D)'`. New objects come first.
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_landmarks, rank)
-        M. A learner's weights v on z fold into the weights M v on the landmark scores.
-    offset : ndarray of shape (rank,)
-        o, the mean of the training rows if the embedding is centred, zeros if not.
-    signs : ndarray of shape (rank,)
-        s, each +1 or -1; all +1 of an asymmetric kernel.
-    dual : ndarray of shape (n_landmarks, rank), optional
-        D; None if the kernel is symmetric.
+    ``matrix`` is M, of shape (n_landmarks, rank); a learner's weights v on z fold into the weights
+    M v on the landmark scores. ``offset`` is o, the mean of the training rows if the embedding is
+    centred, else zeros; ``signs`` are s, +1 or -1, all +1 of an asymmetric kernel; ``dual`` is D,
+    None if the kernel is symmetric.
     """
 
     matrix: FloatArray
@@ -67,9 +61,6 @@ class Embedding:
 
         C, of shape (n, n_landmarks), are scores with the landmarks, of training or of new objects.
         """
-        m = self.matrix.shape[0]
-        if C.ndim != 2 or C.shape[1] != m:
-            raise ValueError(f"{m} landmarks need columns of shape (n, {m}), not {C.shape}.")
         Z = tiled_product(C, self.matrix)
         Z -= self.offset
         return Z
@@ -84,8 +75,8 @@ class Embedding:
 
         R', of shape (n, n_landmarks), are the scores of the landmarks with objects.
         """
-        if (D := self.dual) is None:
-            raise ValueError("a symmetric kernel has no rows of another direction.")
+        D = self.dual
+        assert D is not None, "the kernel is symmetric"
         shape = (reverse.shape[0], self.rank)
         return TiledMatrix(shape, lambda places: tiled_product(reverse[places], D))
 
@@ -168,9 +159,6 @@ class KreinFactor(Embedding):
         A DegenerateKernelError if W is zero, an InputError if a score is not finite. A warning if
         the misfit is above :data:`MISFIT_WARNING`.
         """
-        _check_shapes(C, W, self_similarities)
-        if reverse is not None and reverse.shape != C.shape:
-            raise ValueError(f"scores of shapes {C.shape} and {reverse.shape} do not match.")
         with single_threaded():
             eigenvalues, U, A = _decomposed(np.asarray(W, np.float64), symmetric=reverse is None)
             magnitudes = np.abs(eigenvalues)
@@ -203,19 +191,6 @@ class KreinFactor(Embedding):
         )
 
 
-def _check_shapes(
-    C: MatrixLike, W: NDArray[np.floating], self_similarities: NDArray[np.floating]
-) -> None:
-    if W.ndim != 2 or W.shape[0] != W.shape[1] or W.shape[0] == 0:
-        raise ValueError(f"the landmark matrix must be square and not empty, not {W.shape}.")
-    if C.ndim != 2 or C.shape[1] != W.shape[0] or C.shape[0] == 0:
-        raise ValueError(f"{W.shape[0]} landmarks and columns of shape {C.shape} do not match.")
-    if self_similarities.shape != (C.shape[0],):
-        raise ValueError(
-            f"{C.shape[0]} rows need as many self-similarities, not {self_similarities.shape}."
-        )
-
-
 def _decomposed(W: FloatArray, symmetric: bool) -> tuple[FloatArray, FloatArray, FloatArray | None]:
     """Return l, B, A of W = A diag(l) B', by falling magnitude; l, U, None if it is symmetric."""
     if not np.isfinite(W).all():
@@ -245,8 +220,9 @@ def _candidate_ranks(rank: Rank, numerical_rank: int) -> list[int]:
     """Return the ranks to try, the largest first."""
     if rank == "misfit":
         return sorted({max(1, round(f * numerical_rank)) for f in RANK_FRACTIONS}, reverse=True)
-    if isinstance(rank, int) and not isinstance(rank, bool) and rank >= 1:
-        return [min(rank, numerical_rank)]
+    whole = isinstance(rank, int) and not isinstance(rank, bool)
+    if whole and rank >= 1:
+        return [min(int(rank), numerical_rank)]
     if isinstance(rank, float) and 0 < rank <= 1:
         return [max(1, round(rank * numerical_rank))]
     raise ValueError(

@@ -20,16 +20,10 @@ from kreinflow.krein.factor import KreinFactor, Rank
 class Landmarks:
     """The landmarks of a fold, and the scores of all distinct rows with them.
 
-    Parameters
-    ----------
-    scores : ndarray or TiledMatrix of shape (n_distinct, n_landmarks)
-        As aligned or measured, not transformed.
-    self_scores, lengths : ndarray of shape (n_distinct,)
-    rows, classes : ndarray of shape (n_landmarks,)
-        Distinct rows of the landmarks (landmarks that are alike have one), and codes of classes.
-    kind : {"sequences", "similarity", "asymmetric", "squared_dissimilarity"}
-    reverse : TiledMatrix of shape (n_distinct, n_landmarks), optional
-        Of an asymmetric matrix: the scores of the landmarks with all distinct rows.
+    ``scores``, of shape (n_distinct, n_landmarks), are as aligned or measured, not transformed;
+    ``reverse`` are those of the landmarks with all rows, of an asymmetric matrix. ``rows`` and
+    ``classes`` are of the landmarks: distinct rows (landmarks that are alike have one) and codes.
+    ``kind`` is "sequences", "similarity", "asymmetric" or "squared_dissimilarity".
     """
 
     scores: NDArray[Any] | TiledMatrix
@@ -39,10 +33,6 @@ class Landmarks:
     classes: IntArray
     kind: str
     reverse: TiledMatrix | None = None
-
-    def __post_init__(self) -> None:
-        if (self.kind == "asymmetric") != (self.reverse is not None):
-            raise ValueError(f"landmarks of kind {self.kind!r}: the other direction does not fit.")
 
     def some(self, kept: NDArray[np.bool_]) -> "Landmarks":
         """Return the landmarks that a mask names."""
@@ -67,14 +57,9 @@ class Landmarks:
 class TrainingPart:
     """The records that may be learned from.
 
-    Parameters
-    ----------
-    rows, labels, groups : ndarray of shape (n,)
-        The distinct row of each record, the code of its class, and its group; records of one
-        group share an inner fold.
-    classes : tuple of str
-    memberships : ndarray of shape (n, n_classes), bool, optional
-        Of records with several labels: which each record has. ``labels`` is the rarest of them.
+    Of each record ``rows`` has the distinct row, ``labels`` the code of its class, ``groups`` its
+    group: records of one group share an inner fold. Of records with several labels ``memberships``,
+    of shape (n, n_classes), has all, and ``labels`` the rarest.
     """
 
     rows: IntArray

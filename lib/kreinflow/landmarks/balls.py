@@ -46,10 +46,8 @@ def fit_budget(
     point of each class comes before all second ones, and these before all others. ``features`` are
     of shape (n_j, d_j), and the budget is at least the number of classes.
     """
-    pairs = list(zip(features, balls, strict=True))
-    queues = [_queue(F, ball, rest=False) for F, ball in pairs]
-    if sum(len(points) for points, _, _ in queues) < budget:
-        queues = [_queue(F, ball, rest=True) for F, ball in pairs]
+    rest = sum(len(ball.support) for ball in balls) < budget
+    queues = [_queue(F, ball, rest) for F, ball in zip(features, balls, strict=True)]
     points, kinds, excess = zip(*queues, strict=True)
     sizes = list(map(len, points))
     places = np.concatenate([np.arange(size) for size in sizes])
@@ -92,28 +90,25 @@ def _add_worst_represented(
     chosen: Sequence[Positions],
     budget: int,
 ) -> list[Positions]:
-    lists = [points.tolist() for points in chosen]
-    gaps = []
-    for F, points in zip(features, lists, strict=True):
-        gap = np.full(len(F), np.inf)
-        for point in points:
-            _narrow(gap, F, point)
-        gap[points] = -np.inf
-        gaps.append(gap)
+    lists: list[list[int]] = [[] for _ in balls]
+    gaps = [np.full(len(F), np.inf) for F in features]
+
+    def add(number: int, point: int) -> None:
+        lists[number].append(point)
+        differences = features[number] - features[number][point]
+        squares = np.einsum("ij,ij->i", differences, differences)
+        np.minimum(gaps[number], squares, out=gaps[number])
+        gaps[number][point] = -np.inf
+
+    for number, points in enumerate(chosen):
+        for point in points.tolist():
+            add(number, point)
     scales = [ball.radius**2 or 1.0 for ball in balls]
     for _ in range(budget - sum(map(len, lists))):
         worst = [float(gap.max()) / scale for gap, scale in zip(gaps, scales, strict=True)]
         neediest = int(np.argmax(worst))
-        point = int(np.argmax(gaps[neediest]))
-        lists[neediest].append(point)
-        _narrow(gaps[neediest], features[neediest], point)
-        gaps[neediest][point] = -np.inf
+        add(neediest, int(np.argmax(gaps[neediest])))
     return [np.array(points, dtype=np.intp) for points in lists]
-
-
-def _narrow(gap: FloatArray, F: FloatArray, point: int) -> None:
-    differences = F - F[point]
-    np.minimum(gap, np.einsum("ij,ij->i", differences, differences), out=gap)
 
 
 class EnclosingBalls(Selector):
@@ -147,14 +142,11 @@ class EnclosingBalls(Selector):
     references = ("schleif2018", "badoiu2008")
 
     def describe(self, unit: str) -> str:
-        """See :meth:`Selector.describe`."""
         count = self.settings["candidates"]
-        block = f"from all {unit} inside each class"
-        if count:
-            block = f"from the {unit} with {count} candidates of each class"
+        block = f"the {unit} with {count} candidates of" if count else f"all {unit} inside"
         text = (
             "the support of the minimum enclosing ball of each class with epsilon = "
-            f"{self.settings['epsilon']}, {block}"
+            f"{self.settings['epsilon']}, from {block} each class"
         )
         budget = self.settings["budget"]
         if budget is None:
@@ -169,7 +161,7 @@ class EnclosingBalls(Selector):
         chosen = [ball.support for ball in balls]
         found = sum(map(len, chosen))
         if problem.budget is not None and (self.settings["grow"] or found > problem.budget):
-            chosen = fit_budget(features, balls, problem.wanted_of_classes)
+            chosen = fit_budget(features, balls, problem.wanted(len(balls)))
         sizes = list(map(len, chosen))
         weights = [
             np.where(np.isin(points, ball.support), ball.weights[points], np.nan)

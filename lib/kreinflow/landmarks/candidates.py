@@ -43,10 +43,9 @@ def all_candidates(
     order: IntArray, labels: Sequence[str], folds: Iterable[IntArray], count: int | None
 ) -> dict[str, IntArray]:
     """Return the union of the candidates of folds, given by their training rows, in order."""
-    wanted: dict[str, set[int]] = {}
-    for training_rows in folds:
-        for label, rows in first_candidates(order, labels, training_rows, count).items():
-            wanted.setdefault(label, set()).update(rows.tolist())
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    return {label: order[np.sort(place[list(wanted[label])])] for label in sorted(wanted)}
+    parts = [first_candidates(order, labels, training_rows, count) for training_rows in folds]
+    place = np.argsort(order)
+    return {
+        label: order[np.unique(place[np.concatenate([p[label] for p in parts if label in p])])]
+        for label in sorted(set().union(*parts))
+    }

@@ -70,7 +70,6 @@ class RenyiEntropy(SketchSelector):
     phrase = "a set of large quadratic Rényi entropy in the flipped kernel, found by random swaps"
 
     def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> IntArray:
-        """See :meth:`SketchSelector.choose`."""
         drawn = sketch.drawn
         if count >= len(drawn):
             return sketch.order[:count]

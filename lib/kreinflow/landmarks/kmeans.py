@@ -33,33 +33,20 @@ def kmeans_plus_plus(F: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDA
 
     .. math:: D_i^2 = \min_{j \text{ chosen}} \| f_i - f_j \|^2
 
-    The first is drawn uniformly, and so are those left when all distances are zero. Arthur &
-    Vassilvitskii, SODA 2007, 1027-1035.
-
-    Parameters
-    ----------
-    F : ndarray of shape (n, d)
-    count : int
-        From 1 to n, or a ValueError.
-    keys : ndarray of shape (n,), uint64
-        One for each row, see :mod:`kreinflow.landmarks.weighted_draw`.
+    The first is drawn uniformly, and so are those left when all distances are zero. ``keys`` are of
+    the rows, see :mod:`kreinflow.landmarks.weighted_draw`. Arthur & Vassilvitskii, SODA 2007,
+    1027-1035.
     """
-    n = len(keys)
-    if F.shape[0] != n or not 1 <= count <= n:
-        raise ValueError(f"{count} of {F.shape[0]} rows cannot be drawn with {n} keys.")
     chosen = np.empty(count, dtype=np.intp)
-    distances = np.full(n, np.inf)
-    free = np.ones(n, dtype=bool)
-    rates = np.ones(n)
+    distances, free = np.full(len(F), np.inf), np.ones(len(F), dtype=bool)
     for step in range(count):
-        drawn = draw_row(rates, free, keys, step)
-        chosen[step] = drawn
+        rates = distances if step else np.ones(len(F))
+        chosen[step] = drawn = draw_row(rates, free, keys, step)
         free[drawn] = False
-        for part in tiles(n):
+        for part in tiles(len(F)):
             differences = F[part] - F[drawn]
             nearer = np.einsum("ij,ij->i", differences, differences)
             distances[part] = np.minimum(distances[part], nearer)
-        rates = distances
     return chosen
 
 
@@ -73,13 +60,6 @@ def share_budget(class_sizes: Sequence[int], budget: int) -> NDArray[np.intp]:
     for the b_i that it has (the method of Webster and Sainte-Laguë; of equal classes the first).
     So a larger budget takes no landmark from any class, as rounding by the largest remainder
     would. Balinski & Young, Fair representation, Yale University Press, 1982.
-
-    Parameters
-    ----------
-    class_sizes : sequence of int
-        n_i, each at least 1.
-    budget : int
-        From the number of classes to that of all their members.
 
     Examples
     --------
@@ -107,7 +87,6 @@ class ClassKMeansPlusPlus(Selector):
     references = ("arthur2007",)
 
     def describe(self, unit: str) -> str:
-        """See :meth:`Selector.describe`."""
         budget = how_many(self.settings["budget"], unit)
         return (
             f"kernel k-means++ in each class, {budget}, shared out by the square root of class "
@@ -115,9 +94,8 @@ class ClassKMeansPlusPlus(Selector):
         )
 
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
-        """See :meth:`Selector.select`."""
         sizes = [len(scores.rows) for scores in problem.classes]
-        shares = share_budget(sizes, problem.wanted_of_classes)
+        shares = share_budget(sizes, problem.wanted(len(sizes)))
         features = class_features(problem.classes)
         parts = []
         for scores, F, share in zip(problem.classes, features, shares, strict=True):
@@ -137,7 +115,6 @@ class KernelKMeansPlusPlus(SketchSelector):
     phrase = "approximate kernel k-means++ on the flipped kernel"
 
     def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """See :meth:`SketchSelector.choose`."""
         return kmeans_plus_plus(sketch.flipped, count, keys)
 
 
@@ -183,5 +160,4 @@ class ColumnClusters(SketchSelector):
     phrase = "the rows nearest to the centres of k-means clusters of the columns"
 
     def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """See :meth:`SketchSelector.choose`."""
         return central_rows(sketch.columns, count, keys)

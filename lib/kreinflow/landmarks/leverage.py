@@ -11,7 +11,7 @@ from kreinflow.landmarks.weighted_draw import arrivals
 
 
 def ridge_leverage_scores(
-    eigenvectors: FloatArray, eigenvalues: FloatArray, count: int
+    eigenvalues: FloatArray, eigenvectors: FloatArray, count: int
 ) -> FloatArray:
     r"""Return the leverage scores of the flipped kernel at an effective dimension, shape (n,).
 
@@ -20,16 +20,8 @@ def ridge_leverage_scores(
 
     with the ridge \lambda for which the scores, the effective dimension, sum to ``count``
     (alaoui2015, definition 1); none, if the rank is not larger: then they are the squared norms of
-    the rows of U (oglic2019, section 2.3). The ridge keeps small eigenvalues from counting like
-    the dominant ones.
-
-    Parameters
-    ----------
-    eigenvectors : ndarray of shape (n, rank)
-        U, orthonormal.
-    eigenvalues : ndarray of shape (rank,)
-        a, none of them zero.
-    count : int
+    the rows of U (oglic2019, section 2.3), the orthonormal eigenvectors, of shape (n, rank). The
+    ridge keeps small eigenvalues from counting like the dominant ones.
     """
     magnitudes = np.abs(eigenvalues) / np.abs(eigenvalues).max()
     ridge = 0.0
@@ -52,7 +44,6 @@ class LeverageScores(SketchSelector):
     phrase = "drawn by approximate ridge leverage scores"
 
     def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """See :meth:`SketchSelector.choose`."""
-        scores = ridge_leverage_scores(sketch.eigenvectors, sketch.eigenvalues, count)
+        scores = ridge_leverage_scores(*sketch.eigenpairs, count)
         # Rows that the sketch does not see have score 0, and come last in a random order.
         return np.lexsort((keys, arrivals(scores, keys, 0)))[:count]

@@ -22,17 +22,10 @@ _SLACK = 1e-11  # both in units of the largest squared distance from the start
 class EnclosingBall:
     """A ball around points, in the coordinates of the points.
 
-    Attributes
-    ----------
-    weights : ndarray of shape (n,)
-        The dual weights a on the simplex; the centre is F'a.
-    support : ndarray of int
-        The points with a above :data:`SUPPORT_THRESHOLD`, in order; at least two, if there are
-        two points (where all coincide, the second has weight 0).
-    radius : float
-        R, the radius of the core set's own ball, which no enclosing ball can go below.
-    reached, core, excess
-        See :class:`CoreSet`.
+    ``weights`` are the dual weights a on the simplex, and F'a the centre; ``support`` are the
+    points with a above :data:`SUPPORT_THRESHOLD`, in order, and at least two if there are two
+    (where all coincide, the second has weight 0). No enclosing ball has a smaller ``radius``. For
+    the rest see :class:`CoreSet`.
     """
 
     weights: FloatArray
@@ -121,10 +114,6 @@ def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01) -> EnclosingBal
     >>> ball.radius, ball.centre.tolist(), ball.support.tolist()
     (2.0, [2.0, 0.0], [0, 1])
     """
-    if F.ndim != 2 or F.shape[0] == 0:
-        raise ValueError(f"the ball needs points as rows, not an array of shape {F.shape}.")
-    if epsilon < 0:
-        raise ValueError(f"epsilon must not be negative, as {epsilon} is.")
     with single_threaded():
         # Points far from the origin would cancel in the distances; the ball moves along.
         points = F - F[0]
@@ -142,23 +131,18 @@ def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01) -> EnclosingBal
             alpha = _core_weights(gram / scale, np.append(alpha, 0.0))
     weights = np.zeros(len(F))
     weights[core.members] = alpha
+    support = np.flatnonzero(weights > SUPPORT_THRESHOLD)
+    if len(support) == 1 < len(F):
+        support = np.sort(np.append(support, 0 if support[0] else 1))
     return EnclosingBall(
         weights=weights,
-        support=_support(weights),
+        support=support,
         centre=centre + F[0],
         radius=float(np.sqrt(core.squared_radius)),
         reached=core.reached,
         core=np.array(core.members),
         excess=np.array(core.excess),
     )
-
-
-def _support(weights: FloatArray) -> NDArray[np.intp]:
-    support = np.flatnonzero(weights > SUPPORT_THRESHOLD)
-    if len(support) == 1 and len(weights) > 1:
-        other = 1 if support[0] == 0 else 0
-        support = np.sort(np.append(support, other))
-    return support
 
 
 def _core_weights(K: FloatArray, alpha: FloatArray) -> FloatArray:

@@ -20,12 +20,7 @@ def random_pivots(F: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDArra
     Residuals below :data:`~kreinflow.base.numerics.RANK_TOLERANCE` of the largest diagonal entry
     are zero; where all are, the pivots have the rank of F, and further rows are drawn uniformly.
     Chen, Epperly, Tropp & Webber, Communications on Pure and Applied Mathematics 78, 995-1041
-    (2025), doi:10.1002/cpa.22234.
-
-    Returns
-    -------
-    ndarray of shape (count,)
-        Distinct row numbers, in the order of the draws.
+    (2025), doi:10.1002/cpa.22234. Rows are distinct, in the order of the draws.
     """
     residuals = np.einsum("ij,ij->i", F, F)
     threshold = RANK_TOLERANCE * residuals.max()
@@ -55,7 +50,6 @@ class PivotedCholesky(SketchSelector):
     phrase = "pivots of randomly pivoted Cholesky on the flipped kernel"
 
     def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """See :meth:`SketchSelector.choose`."""
         return random_pivots(sketch.flipped, count, keys)
 
 
@@ -80,5 +74,4 @@ class AdaptivePivoting(SketchSelector):
     phrase = "adaptive randomized pivoting on the dominant eigenvectors"
 
     def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """See :meth:`SketchSelector.choose`."""
-        return random_pivots(sketch.eigenvectors[:, :count], count, keys)
+        return random_pivots(sketch.eigenpairs[1][:, :count], count, keys)

@@ -37,15 +37,6 @@ class SampledScores:
     self_similarities: FloatArray
     kind: Kind = "similarity"
 
-    def __post_init__(self) -> None:
-        n, of = len(self.rows), self.scores.shape
-        if n == 0 or of[0] != n or not of[1] <= len(self.order) <= n:
-            raise ValueError(
-                f"{n} rows, {len(self.order)} of them in order, do not match scores of shape {of}."
-            )
-        if self.kind == "similarity" and self.self_similarities.shape != (n,):
-            raise ValueError(f"{n} rows need as many self-similarities.")
-
     @property
     def drawn(self) -> IntArray:
         """Positions of the sample among the rows, of shape (c,)."""
@@ -83,7 +74,8 @@ class Sketch(SampledScores):
     """
 
     @cached_property
-    def _eigenpairs(self) -> tuple[FloatArray, FloatArray]:
+    def eigenpairs(self) -> tuple[FloatArray, FloatArray]:
+        """The eigenvalues a other than 0, by falling magnitude, and the orthonormal C_e."""
         columns, centred = self.columns, self.kind != "similarity"
         factor = KreinFactor.fit(columns, columns[self.drawn], self.diagonal, centre=centred)
         Z = factor.transform(columns)
@@ -91,20 +83,11 @@ class Sketch(SampledScores):
         order = np.argsort(-np.abs(pairs.values), kind="stable")
         return pairs.values[order], tiled_product(Z, np.ascontiguousarray(pairs.map[:, order]))
 
-    @property
-    def eigenvalues(self) -> FloatArray:
-        """The eigenvalues a other than zero, by falling magnitude, of shape (rank,)."""
-        return self._eigenpairs[0]
-
-    @property
-    def eigenvectors(self) -> FloatArray:
-        """Their orthonormal eigenvectors C_e, of shape (n, rank)."""
-        return self._eigenpairs[1]
-
     @cached_property
     def flipped(self) -> FloatArray:
         """The factor Z* of the flipped kernel, of shape (n, rank)."""
-        factor: FloatArray = self.eigenvectors * np.sqrt(np.abs(self.eigenvalues))
+        values, vectors = self.eigenpairs
+        factor: FloatArray = vectors * np.sqrt(np.abs(values))
         return factor
 
 
@@ -113,12 +96,6 @@ class ClassScores(SampledScores):
     """The scores of the members of one class with its candidates; exact if all are candidates."""
 
     label: str = field(kw_only=True)
-
-    @classmethod
-    def without_scores(cls, label: str, rows: IntArray) -> "ClassScores":
-        """Return the members alone, for selectors that need no score."""
-        n = len(rows)
-        return cls(rows, np.empty(0, np.intp), np.empty((n, 0)), np.empty(n), label=label)
 
 
 def class_features(classes: Sequence[ClassScores]) -> list[FloatArray]:
@@ -131,15 +108,7 @@ def class_features(classes: Sequence[ClassScores]) -> list[FloatArray]:
 
     .. math:: F = Z_j \, diag(s_j) \, R_j', \qquad Z_j = Q_j R_j .
 
-    Returns
-    -------
-    list of ndarray of shape (n_j, d_j)
-        All zero for a class whose kernel is.
-
-    Raises
-    ------
-    ValueError
-        If a class has no candidates.
+    They are of shape (n_j, d_j).
     """
     with single_threaded():
         factors = [_class_factor(scores) for scores in classes]
@@ -151,8 +120,6 @@ def class_features(classes: Sequence[ClassScores]) -> list[FloatArray]:
 def _class_factor(scores: ClassScores) -> tuple[FloatArray, FloatArray, bool]:
     """Return Z_j, s_j, and whether K_j has a negative eigenvalue, truncated or not."""
     n, c = scores.scores.shape
-    if c == 0:
-        raise ValueError(f"class {scores.label!r} has no candidates, so it has no features.")
     columns = scores.columns
     landmark_matrix = columns[scores.drawn]
     if not landmark_matrix.any():

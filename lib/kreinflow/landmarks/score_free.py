@@ -24,13 +24,11 @@ class Uniform(Selector):
     settings_schema: ClassVar[SettingsSchema] = {"budget": BUDGET}
 
     def describe(self, unit: str) -> str:
-        """See :meth:`Selector.describe`."""
         return f"drawn uniformly at random, {how_many(self.settings['budget'], unit)}"
 
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
-        """See :meth:`Selector.select`."""
         order = np.argsort(problem.keys(self.method, problem.rows), kind="stable")
-        return problem.table(problem.rows[order[: problem.wanted]])
+        return problem.table(problem.rows[order[: problem.wanted()]])
 
 
 class Everything(Selector):
@@ -39,11 +37,9 @@ class Everything(Selector):
     method = "all"
 
     def describe(self, unit: str) -> str:
-        """See :meth:`Selector.describe`."""
         return f"all training objects, which takes all {unit}"
 
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
-        """See :meth:`Selector.select`."""
         return problem.table(problem.rows)
 
 
@@ -66,13 +62,10 @@ class NamedLandmarks(Selector):
     }
 
     def describe(self, unit: str) -> str:
-        """See :meth:`Selector.describe`."""
         return "named in advance, of which each fold takes those that it trains on"
 
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
-        """See :meth:`Selector.select`."""
-        if problem.given is None:
-            raise ValueError("landmarks 'given' need their rows.")
+        assert problem.given is not None
         rows = np.intersect1d(problem.given, problem.rows)
         if len(rows) < 2:
             raise InputError(

@@ -28,8 +28,6 @@ TRANSFORM: Mapping[str, Any] = {
     "enum": list(NAMES),
     "default": "log",
 }
-"""The schema of the key ``transform``."""
-
 CANDIDATES: Mapping[str, Any] = {
     "description": "members x this many candidates of a class are aligned; null aligns the whole "
     "class block (exact)",
@@ -37,7 +35,6 @@ CANDIDATES: Mapping[str, Any] = {
     "minimum": 2,
     "default": 100,
 }
-"""The schema of the key ``candidates``."""
 
 
 def count_landmarks(path: str | os.PathLike[str]) -> int:
@@ -78,27 +75,15 @@ class SelectionProblem:
         """Numbers of all distinct rows, sorted."""
         return np.sort(np.concatenate([scores.rows for scores in self.classes]))
 
-    @property
-    def wanted(self) -> int:
-        """The budget; an InputError if the training rows are fewer."""
-        if self.budget is None:
-            raise ValueError("this selector needs a budget.")
-        if not 1 <= self.budget <= len(self.rows):
+    def wanted(self, least: int = 1) -> int:
+        """Return the budget; an InputError unless it is from ``least`` to all training rows."""
+        budget, most = self.budget or 0, len(self.rows)
+        if not least <= budget <= most:
             raise InputError(
-                f"fold {self.fold}: a budget of {self.budget} landmarks does not fit its "
-                f"{len(self.rows)} distinct training rows: give from 1 to {len(self.rows)}."
+                f"fold {self.fold}: a budget of {budget} landmarks does not fit its {most} "
+                f"distinct rows of {len(self.classes)} classes: give from {least} to {most}."
             )
-        return self.budget
-
-    @property
-    def wanted_of_classes(self) -> int:
-        """The budget, of which each class has a landmark; an InputError if the classes are more."""
-        if self.wanted < len(self.classes):
-            raise InputError(
-                f"fold {self.fold}: a budget of {self.budget} landmarks is smaller than the number "
-                f"of classes, {len(self.classes)}: give at least {len(self.classes)}."
-            )
-        return self.wanted
+        return budget
 
     def keys(self, name: str, rows: IntArray) -> NDArray[np.uint64]:
         """Return the keys of the random numbers of some rows, for the draws of that name."""
@@ -109,24 +94,17 @@ class SelectionProblem:
         import pandas as pd  # heavy, and the config names selectors without it
 
         labels = {row: scores.label for scores in self.classes for row in scores.rows.tolist()}
-        order = np.argsort(rows)
-        table = {
-            "row": rows[order],
-            "class": [labels[row] for row in rows[order].tolist()],
-            "weight": np.nan,
-            "radius": np.nan,
-            "reached": True,
-        }
-        own = {name: values[order] for name, values in columns.items()}
-        return pd.DataFrame({**table, **own})
+        named = [labels[row] for row in rows.tolist()]
+        defaults = {"weight": np.nan, "radius": np.nan, "reached": True}
+        table = pd.DataFrame({"row": rows, "class": named, **defaults, **columns})
+        return table.sort_values("row", ignore_index=True)
 
 
 class Selector(Configured, ABC):
     """A way to choose landmarks that the config can name: one subclass, one line in the registry.
 
-    ``needs`` says which scores it takes: none; those inside each class with the candidates of the
-    setting ``candidates``; those of all rows with the ``sketch`` first ones of a random order; or
-    none, but the rows that the table of the setting ``table`` names.
+    ``needs`` says what it takes: nothing; scores inside each class with ``candidates`` of it; those
+    of all rows with the ``sketch`` first ones of a random order; or the rows of a ``table``.
     """
 
     method: ClassVar[str]
@@ -144,19 +122,15 @@ class Selector(Configured, ABC):
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
         """Choose the landmarks of one fold.
 
-        Returns a table with a line for each, sorted by row: ``row``, the number of the distinct
-        row; ``class``, its label; ``weight``, its weight in the dual of the ball (empty if it is
-        not of its support); ``radius`` of the ball of its class (empty without one); ``reached``,
-        false if that ball did not come to cover all members. An InputError if the budget does not
-        fit.
+        Returns a table with a line for each, sorted by row: ``row``, the distinct row; ``class``;
+        ``weight`` in the dual of the ball (empty outside of its support); ``radius`` of the ball of
+        its class; ``reached``, false if that ball did not come to cover all members. An InputError
+        if the budget does not fit.
         """
 
 
 class SketchSelector(Selector):
-    """A selector by a sketch: scores of all rows with some drawn uniformly.
-
-    ``phrase`` says what it does, for the methods text.
-    """
+    """A selector by scores of all rows with some drawn uniformly; ``phrase`` for the methods."""
 
     needs = "sketch"
     settings_schema: ClassVar[SettingsSchema] = {
@@ -173,23 +147,17 @@ class SketchSelector(Selector):
     phrase: ClassVar[str]
 
     def describe(self, unit: str) -> str:
-        """See :meth:`Selector.describe`."""
         count = self.settings["sketch"]
         drawn = f" with {count} training objects drawn uniformly" if count else ""
         budget = how_many(self.settings["budget"], unit)
         return f"{self.phrase}, {budget}, from {'the' if count else 'all'} {unit}{drawn}"
 
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
-        """See :meth:`Selector.select`."""
-        if problem.sketch is None:
-            raise ValueError(f"landmarks {self.method!r} need a sketch.")
+        assert problem.sketch is not None
         rows = problem.sketch.rows
-        chosen = self.choose(problem.sketch, problem.wanted, problem.keys(self.method, rows))
+        chosen = self.choose(problem.sketch, problem.wanted(), problem.keys(self.method, rows))
         return problem.table(rows[chosen])
 
     @abstractmethod
     def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> IntArray:
-        """Return ``count`` distinct positions among the rows of the sketch.
-
-        ``keys`` are those of the random numbers of the rows.
-        """
+        """Return ``count`` distinct positions; ``keys`` are those of the rows' random numbers."""

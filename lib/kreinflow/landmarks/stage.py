@@ -104,16 +104,6 @@ class LandmarkStage:
     ``transforms`` are those that the settings of the selectors name, ``training`` is a mask of the
     records that the fold trains on (all, if it is not given), and ``parts`` are the training parts
     that a budget of alignments has to suffice for.
-
-    Examples
-    --------
-    The landmarks of a fold, without a workflow::
-
-        stage = LandmarkStage(
-            dataset, open_scores(dataset), {"raw": make_transform("raw")}, 1, training, "r0f0"
-        )
-        selector = make_selector({"method": "leverage", "transform": "raw", "budget": 20})
-        table = stage.select(selector)
     """
 
     dataset: Dataset
@@ -155,7 +145,11 @@ class LandmarkStage:
         """
         settings = selector.settings
         name = settings.get("transform", "raw")
-        classes = [ClassScores.without_scores(*members) for members in self._members.items()]
+        none, nothing = np.empty(0, np.intp), np.empty(0)
+        classes = [
+            ClassScores(rows, none, np.empty((len(rows), 0)), nothing, label=label)
+            for label, rows in self._members.items()
+        ]
         sketch = None
         if selector.needs == "class_scores":
             classes = self.class_scores(self.transforms[name], settings.get("candidates"))
@@ -170,9 +164,9 @@ class LandmarkStage:
                 settings.get("budget"),
                 len(self.rows),
                 matched,
-                classes=len(self.dataset.classes),
-                objects=len(self.dataset.digests),
-                parts=self.parts,
+                len(self.dataset.classes),
+                len(self.dataset.digests),
+                self.parts,
             ),
             sketch=sketch,
             given=given,
@@ -203,7 +197,7 @@ class LandmarkStage:
         self, transform: ScoreTransform, rows: IntArray, others: IntArray
     ) -> tuple[FloatArray, FloatArray, Kind]:
         """Return transformed scores of rows with others and with themselves, and their kind."""
-        own, lengths = self._own
+        own, lengths = self._own, self.dataset.lengths
         columns = transform.apply(
             self.scores.rectangle(rows, others),
             own[rows],
@@ -232,5 +226,5 @@ class LandmarkStage:
         return {str(label): self.rows[labels == label] for label in np.unique(labels)}
 
     @cached_property
-    def _own(self) -> tuple[FloatArray, NDArray[np.int64]]:
-        return self.scores.self_scores(), self.dataset.lengths
+    def _own(self) -> FloatArray:
+        return self.scores.self_scores()

@@ -66,10 +66,8 @@ def _form(name: object) -> str:
 def _rates(given: Mapping[str, Any]) -> dict[str, float]:
     # A file has its keys in the order of the alphabet, and sums round by their order.
     rates = {view: float(given[view]) for view in VIEWS if view in given}
-    if not rates or len(rates) != len(given):
-        raise ValueError("its lift is unknown")
-    if not all(0 < rate < np.inf for rate in rates.values()):
-        raise ValueError("its rates are out of range")
+    if not rates or len(rates) != len(given) or not all(0 < r < np.inf for r in rates.values()):
+        raise ValueError("its rates are unknown or out of range")
     return rates
 
 
@@ -90,16 +88,9 @@ class Lift(State):
     For the landmark scores u(x) and the views of an object it gives
     :math:`k(x, x_j), j = 1 \ldots p`; see :func:`combined`. Only u needs alignments.
 
-    Parameters
-    ----------
-    rates : mapping of str to float
-        r of each view, above 0; a view without a rate is not used.
-    words : Words or None
-    scores : ndarray of shape (p, n_landmarks), float32
-        u of the inducing points. The model file has room for single precision, so all u are
-        rounded to it.
-    objects : Viewed
-        The inducing points as views see them.
+    ``rates`` are r of each view, above 0; a view without one is not used. ``scores``, of shape
+    (p, n_landmarks), are u of the inducing points; all u are rounded to single precision, as the
+    model file has them. ``objects`` are the inducing points as views see them.
     """
 
     form: Form
@@ -181,19 +172,17 @@ class Lift(State):
     def stored(self) -> dict[str, Any]:
         """Return what is kept; words and vectors only if the lift looks at them."""
         sequences, vectors = self.objects.sequences, self.objects.vectors
+        residues: dict[str, Any] = {"residues": None, "ends": None}
+        if sequences is not None:
+            residues = residue_arrays(sequences)
+        looked_at = vectors is not None and "vectors" in self.rates
         return {
             "kernel": self.form,
             "rates": self.rates,
             "words": self.words if "words" in self.rates else None,
             "scores": self.scores,
-            "vectors": vectors
-            if vectors is None
-            else np.asarray(vectors, dtype=np.float64)
-            if "vectors" in self.rates
-            else None,
-            **(
-                {"residues": None, "ends": None} if sequences is None else residue_arrays(sequences)
-            ),
+            "vectors": np.asarray(vectors, dtype=np.float64) if looked_at else None,
+            **residues,
         }
 
     @classmethod

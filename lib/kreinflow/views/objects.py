@@ -111,12 +111,9 @@ class Points:
         return square_norms(self.features)
 
     @cached_property
-    def _mean(self) -> FloatArray:
-        return np.asarray(self.features.mean(axis=0))
-
-    @cached_property
-    def _about_mean(self) -> "Points":
-        return Points(np.asarray(self.features - self._mean))
+    def _about_mean(self) -> tuple[FloatArray, "Points"]:
+        mean = np.asarray(self.features.mean(axis=0))
+        return mean, Points(np.asarray(self.features - mean))
 
     @cached_property
     def _transposed(self) -> FloatArray:
@@ -153,7 +150,8 @@ class Points:
         """
         points = self
         if isinstance(X, np.ndarray):
-            X, points = X - self._mean, self._about_mean
+            mean, points = self._about_mean
+            X = X - mean
         distances = points.inner_products(X)
         distances *= -2.0
         distances += square_norms(X)[:, None]
@@ -166,8 +164,3 @@ def square_norms(X: Features) -> FloatArray:
     if isinstance(X, np.ndarray):
         return np.asarray(np.einsum("ij,ij->i", X, X))
     return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-
-
-def squared_distances(X: Features, Y: Features) -> FloatArray:
-    """See :meth:`Points.squared_distances`."""
-    return Points(Y).squared_distances(X)

@@ -22,13 +22,6 @@ class Words:
 
     so each block has the norm 1, or 0 where the sequence is shorter than k, and the squared
     distance of two sequences in a block is twice the squared Hellinger distance of their words.
-
-    Parameters
-    ----------
-    lengths : tuple of int
-        Residues of a word.
-    letters : str
-        All that sequences are made of.
     """
 
     lengths: tuple[int, ...]
@@ -41,12 +34,13 @@ class Words:
 
     def check(self, sequences: Sequence[bytes]) -> None:
         """Raise ValueError for sequences of other letters, and for words too many to count."""
-        if not (self.lengths and 1 <= min(self.lengths) <= max(self.lengths) <= LONGEST):
+        lengths, letters = set(self.lengths), set(self.letters)
+        if not lengths or not lengths <= set(range(1, LONGEST + 1)):
             raise ValueError(f"words have 1 to {LONGEST} letters")
-        if len(set(self.letters)) != len(self.letters) or len(self.letters) > 64:
-            raise ValueError("the letters of its words are damaged")
-        if len(set(self.lengths)) != len(self.lengths):
-            raise ValueError("a length of its words stands twice")
+        if (len(lengths), len(letters)) != (len(self.lengths), len(self.letters)) or len(
+            letters
+        ) > 64:
+            raise ValueError("the letters or lengths of its words are damaged")
         if any(sequence.translate(None, self.letters.encode()) for sequence in sequences):
             raise ValueError("a sequence has letters that its words lack")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from kreinflow.base.settings import SettingsSchema
-from kreinflow.kernels.generators import generate, make_generator
+from kreinflow.kernels.generators import GENERATORS, generate
 from kreinflow.sequences.collapse import Records
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.objects import refuse_unfit
@@ -38,4 +38,5 @@ class GeneratedSource(ComparedSource):
         return self._collapse(records, unknown)
 
     def _objects_text(self) -> str:
-        return make_generator(self.settings["generator"]).describe()
+        generator = self.settings["generator"]
+        return GENERATORS[generator["name"]](generator).describe()
