@@ -10,7 +10,6 @@ from kreinflow.alignment import backends
 from kreinflow.answering.query import Query
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import limited
-from kreinflow.classify import update as module
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.inspection import describe_model, description_text
 from kreinflow.classify.learned_file import Learned
@@ -269,7 +268,7 @@ def test_few_pairs_are_aligned(small, tmp_path, monkeypatch):
     """New records with the landmarks, the new class inside, all with its landmarks."""
     it, old, new = small
     counting = Counting()
-    monkeypatch.setattr(module, "self_scores", counting.self_scores)
+    monkeypatch.setattr("kreinflow.sequences.scores.self_scores", counting.self_scores)
     done = updated_of(tmp_path, it, new, backend=counting)
     text = {id: residues.encode() for id, _, residues in [*old, *new]}
     landmarks = set(it.model.landmarks)

@@ -121,17 +121,9 @@ def test_what_takes_one_label_a_record_is_refused_before_anything_is_aligned(
     settings, why, monkeypatch
 ):
     sequences, memberships = chimeras()
-    monkeypatch.setattr("kreinflow.estimators.choice.AlignedScores", None)
+    monkeypatch.setattr("kreinflow.estimators.alignment_kernel.AlignedScores", None)
     with pytest.raises(InputError, match=why):
         KreinClassifier("alignment", **settings).fit(sequences, memberships.astype(int))
-
-
-@pytest.mark.parametrize("every", [False, True])
-def test_a_label_that_no_record_or_each_has_is_refused(every):
-    X, Y = points()
-    Y[:, 3] = every
-    with pytest.raises(InputError, match="record.* the label '3', so nothing can be learned"):
-        KreinClassifier(**GAUSSIAN).fit(X, Y)
 
 
 def test_several_outputs_that_are_no_labels_are_refused():

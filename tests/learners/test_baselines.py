@@ -6,7 +6,7 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_sample_weight
 
-from krein_problems import labelled_rows, learned, learner_problem, problem_of
+from krein_problems import labelled_rows, learned, problem_of
 from kreinflow.learners.registry import make_learner
 
 
@@ -19,17 +19,6 @@ def test_linear_svc_folds_its_scaling_into_the_weights(n_classes):
     if n_classes == 2:
         theirs = np.column_stack([-theirs, theirs])
     np.testing.assert_allclose(ours, theirs, atol=1e-10)
-
-
-def test_linear_svc_bears_a_constant_column():
-    C, signs, y = labelled_rows()
-    constant = np.hstack([C, np.full((len(C), 1), 0.3)])
-    one = learned({"method": "linear_svc"}, C, signs, y).decision
-    other = learned({"method": "linear_svc"}, constant, np.ones(11), y).decision
-    np.testing.assert_array_equal(
-        one.decide(C).argmax(axis=1), other.decide(constant).argmax(axis=1)
-    )
-    np.testing.assert_allclose(other.weights[10], 0.0, atol=1e-12)
 
 
 def test_a_class_without_landmark_is_noted_by_the_nearest():
@@ -61,13 +50,3 @@ def test_it_is_ridge_regression_on_the_landmark_scores(weights, ridge, n_classes
         copies = np.repeat(np.arange(100), np.where(y == 0, 3, 1))
         again = learned(settings, C[copies], np.ones(20), y[copies]).decision
         np.testing.assert_allclose(again.weights, decision.weights, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("correction", ["flip", "clip"])
-def test_the_factor_and_its_correction_are_idle(correction):
-    learner = make_learner({"method": "sf_lsm", "ridge": 1e-3})
-    found = [
-        learner.fit(learner_problem(correction=name), learner.choices())[0].decision.weights
-        for name in ("none", correction)
-    ]
-    np.testing.assert_array_equal(*found)

@@ -75,14 +75,6 @@ def test_a_class_that_lost_all_functions_is_noted(method):
 
 
 @MACHINES
-def test_two_classes_lose_their_functions_together(method):
-    y = np.arange(30) % 2
-    problem = problem_of(2.0 * y[:, None] - 1.0, -np.ones(1), y, basis=np.arange(30))
-    (fitted,) = make_learner({"method": method}).fit(problem, [{}])  # k is -1 within a class
-    assert fitted.notes["unlearned"].tolist() == [True, True]
-
-
-@MACHINES
 def test_classes_along_a_negative_eigenvalue_are_told_apart_once_it_is_flipped(method):
     rng = np.random.default_rng(2)
     y = np.arange(120) % 2

@@ -46,26 +46,6 @@ def test_it_is_the_learner_on_each_label_alone(name):
                 assert one.notes[note][code] == labels[1]
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("name", LINEAR)
-def test_two_labels_are_not_each_others_mirror_images(name):
-    """Of two classes one is fitted; two labels of a record have nothing to do with each other."""
-    landmarks, part, memberships = several_problem(shares=(1, 1), both=0.6)
-    problem = whole(landmarks, part, "flip" if name in PSD_ONLY else "none")
-    learner = make_learner(SETTINGS[name])
-    (fitted,) = BinaryRelevance(learner).fit(problem, learner.choices()[:1])
-    f = BinaryRelevance(learner).decide(fitted, problem)
-    assert f.shape == (150, 2)
-    assert ((f > 0).all(axis=1) & memberships.all(axis=1)).sum() > 10
-
-
-@pytest.mark.parametrize("name", sorted(NOT_LINEAR))
-def test_learners_whose_decisions_are_not_linear_are_refused_by_name(name):
-    learner = make_learner(SETTINGS[name])
-    with pytest.raises(InputError, match=rf"the learner {learner.method} cannot learn records"):
-        BinaryRelevance(learner)
-
-
 def test_what_is_said_to_be_linear_is():
     landmarks, part, _ = several_problem()
     problem = whole(landmarks, replace(part, memberships=None), "flip")

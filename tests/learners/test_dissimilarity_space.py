@@ -67,20 +67,6 @@ def test_elm_is_the_dense_solution_of_its_kernel(n_classes):
     assert len(decision.support) < len(y)
 
 
-def test_no_more_of_the_elm_kernel_is_made_than_a_core_set(monkeypatch):
-    D, y = board(n=300)
-    shapes = []
-    real = dissimilarity_space.elm_kernel
-    monkeypatch.setattr(dissimilarity_space, "_ELM_CORE", 40)
-    monkeypatch.setattr(
-        dissimilarity_space, "elm_kernel", lambda X, Y: shapes.append(len(Y)) or real(X, Y)
-    )
-    with pytest.warns(UserWarning, match="core sets of 2 of 2 classes are full"):
-        fitted = machine("elm", 1e4, D, y)
-    assert max(shapes) <= 40
-    assert not fitted.converged
-
-
 def test_no_block_of_the_elm_kernel_is_larger_than_a_tile(monkeypatch):
     D, y = board(n=300, n_classes=3)
     whole = machine("elm", 10.0, D, y).decision

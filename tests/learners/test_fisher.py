@@ -151,38 +151,6 @@ def test_what_counts_as_singular():
     assert _solve(np.full((3, 3), np.nan), B) is None
 
 
-@pytest.mark.parametrize("scatter", SCATTERS)
-def test_a_column_of_zeros_changes_no_decision(scatter):
-    """Its scatter is singular, and the pseudo-inverse gives what is right without the column."""
-    Z, signs, y = problem(200, 8, 3)
-    new = problem(100, 8, 3, seed=1)[0]
-    plain = fitted(Z, signs, y, 3, scatter)
-    assert not plain.singular.any()
-    wider = fitted(np.insert(Z, 3, 0.0, axis=1), np.insert(signs, 3, -1), y, 3, scatter)
-    assert wider.singular.any()
-    expected, found = plain.decide(new), wider.decide(np.insert(new, 3, 0, 1))
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7 * np.ptp(expected))
-    assert (wider.coef[3] == 0).all()
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("scatter", SCATTERS)
-@pytest.mark.parametrize(("n", "r"), [(200, 8), (30, 45)])
-def test_each_ridge_of_a_path_is_fitted_as_if_alone(n, r, scatter, n_classes):
-    """Also where 0 is among them, which alone needs the pseudo-inverse if columns abound."""
-    Z, signs, y = problem(n, r, n_classes)
-    ridges = [1e-2, 0.0, 1.0, 1e-4]
-    path = fisher_path(Z, signs, y, n_classes, scatter, "least_squares", ridges)
-    assert [solution.singular.any() for solution in path] == [
-        r > n and ridge == 0 for ridge in ridges
-    ]
-    for ridge, solution in zip(ridges, path, strict=True):
-        alone = fitted(Z, signs, y, n_classes, scatter, "least_squares", ridge)
-        assert np.isfinite(solution.coef).all()
-        np.testing.assert_array_equal(solution.coef, alone.coef)
-        np.testing.assert_array_equal(solution.intercept, alone.intercept)
-
-
 def test_more_rows_than_a_tile_and_a_far_origin():
     Z, signs, y = problem(5000, 6, 3)
     near = fitted(Z, signs, y, 3)

@@ -18,10 +18,8 @@ from kreinflow.base.errors import InputError
 from kreinflow.learners.krein_least_squares import (
     KreinLeastSquaresLearner,
     KreinVarianceConstrainedLearner,
-    _Span,
     on_sphere,
 )
-from kreinflow.learners.moments import Moments
 
 PENALTIES = [(1.0, 1.0), (1e-2, 1.0), (1.0, 1e-4), (1e-6, 1e-3), (1e-8, 1e-8)]
 
@@ -163,15 +161,6 @@ def test_centring_that_lowers_the_rank_leaves_the_optimum_over_all_weights(n, r)
     assert confined @ T @ confined == pytest.approx(target.var(), rel=1e-9)
     values = [v @ Lam @ v - 2 * q @ v for v in (w, confined)]
     assert values[0] < values[1] - 1e-6
-
-
-@pytest.mark.parametrize(
-    ("n", "r", "copies", "rank"), [(80, 8, 0, 8), (80, 8, 3, 8), (20, 30, 0, 19)]
-)
-def test_the_span_has_as_many_directions_as_the_covariance_has_rank(n, r, copies, rank):
-    Z, _, y = labelled_rows(n, r, n_classes=2, smallest=0.5)
-    Z = np.hstack([Z, Z[:, :copies]])
-    assert len(_Span(Moments.of(Z, y, 2)).S) == rank == np.linalg.matrix_rank(Z - Z.mean(axis=0))
 
 
 def test_hard_case_is_made_up_for_by_the_bottom_vector():

@@ -61,20 +61,6 @@ def test_it_is_the_optimum(plus, minus, n, n_classes):
         np.testing.assert_allclose(found, 0.0, atol=1e-13 * scale)
 
 
-def test_rows_that_nothing_separates_and_rows_that_everything_does():
-    rng = np.random.default_rng(3)
-    y = np.arange(60) % 2
-    assert machine(1e-8, 1e-8, rng.normal(size=(60, 4)), np.ones(4), y).converged
-    # With more columns than rows the first step already meets all targets.
-    wide = rng.normal(size=(60, 80))
-    fitted = machine(1e-8, 1e-8, wide, np.ones(80), y)
-    assert fitted.converged
-    f = fitted.decision.decide(wide)
-    assert (f[:, 1] * np.where(y == 1, 1, -1)).min() > 1 - 1e-4
-    shifted = machine(1e-8, 1e-8, wide + 1e4, np.ones(80), y).decision
-    np.testing.assert_allclose(shifted.decide(wide + 1e4), f, atol=1e-5)
-
-
 def test_a_start_where_no_row_is_active_finds_the_same_optimum():
     Z, y = np.array([[-2.0], [-1.0], [1.0], [3.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
     rows, everything = _Rows(Z, np.zeros(1)), np.ones(4, dtype=bool)

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 
-from krein_problems import MIXTURES, embedding_of, mixture_rows, problem_of
+from krein_problems import MIXTURES, mixture_rows, problem_of
 from kreinflow.learners.one_against_rest import fitted_classes
 from kreinflow.learners.pcvm import PCVMLearner, _ProbitMachine, kernel_scale
 
@@ -190,34 +190,6 @@ def test_dependent_columns_and_repeated_rows():
         em.step()
     f = Z @ found.coef + found.intercept
     np.testing.assert_allclose(f[:, 2], em.f(), rtol=1e-7, atol=1e-7)
-
-
-def test_first_steps_of_pcvm_with_one_basis_function_by_hand():
-    """The function of the first point is (2, 1, -1), the targets (1, 1, -1), w = 1, b = 5/3.
-
-    With h = 5 y = (5, 5, -5), of mean 5/3, and M^2 = 2:
-    w = 2 (2, 1, -1)(10, 10, -20)'/3 / (1 + 2 * 6) = 100/39;
-    then with t^2 = 2: b = 2/(1 + 2 * 3) * (5 - 2 * 100/39) = -10/273.
-    """
-    K = np.array([[2.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 0.0]])  # |k_ii| of mean 1
-    y, embedding, own = np.array([1, 1, 0]), embedding_of(K, "none"), np.diag(K).copy()
-    Z, signs = embedding.transform(K), embedding.signs
-    found, again = (
-        after(steps, Z, signs, y, "landmarks", [0], own=own, accelerate=False) for steps in (1, 2)
-    )
-    assert found.weights[0] == pytest.approx([100 / 39], rel=1e-12)
-    assert found.intercept[0] == pytest.approx(-10 / 273, rel=1e-12)
-    f = np.array([1390, 690, -710]) / 273
-    np.testing.assert_allclose((Z @ found.coef + found.intercept)[:, 0], f, rtol=1e-12)
-    # The second step: h is the mean of a unit Gaussian about f on the side of the target.
-    targets = np.array([1, 1, -1])
-    h = f + targets * norm.pdf(f) / norm.cdf(targets * f)
-    squares = 2 * (100 / 39) ** 2, 2 * (10 / 273) ** 2
-    w = squares[0] * (K[0] @ (h + 10 / 273)) / (1 + squares[0] * 6)
-    b = squares[1] / (1 + squares[1] * 3) * (h.sum() - 2 * w)
-    assert again.weights[0] == pytest.approx([w], rel=1e-10)
-    assert abs(b) < THRESHOLD
-    assert again.intercept[0] == 0.0  # pruned
 
 
 def test_the_bias_of_classes_of_one_size_moves_from_zero():

@@ -68,21 +68,6 @@ def test_it_is_the_quadratic_discriminant_of_scikit_learn_on_the_rows(ridge):
     np.testing.assert_allclose(ours, theirs.decision_function(Z), rtol=1e-9)
 
 
-def test_axes_do_not_matter_without_ridge_and_rotations_never_do():
-    Z, _, y = problem()
-    rng = np.random.default_rng(2)
-    any_axes = rng.normal(size=(6, 6))
-    rotation = np.linalg.qr(any_axes)[0]
-
-    def differences(ridge, rows):
-        f = decision(ridge, rows, y).decide(rows)
-        return f - f[:, :1]
-
-    np.testing.assert_allclose(differences(0, Z), differences(0, Z @ any_axes), atol=1e-9)
-    np.testing.assert_allclose(differences(0.1, Z), differences(0.1, Z @ rotation), atol=1e-10)
-    assert np.abs(differences(0.1, Z) - differences(0.1, Z @ any_axes)).max() > 0.1
-
-
 def test_the_folded_decision_is_that_of_the_embedded_rows():
     Z, _, y = problem()
     rng = np.random.default_rng(3)

@@ -71,39 +71,9 @@ def test_each_fork_is_a_fit_of_its_own_records(settings):
     found = np.exp(fitted.decision.decide(Z))
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("settings", LINEAR, ids=name_of)
-def test_decisions_come_back_from_arrays_and_do_not_depend_on_other_rows(settings):
-    Z, signs, y = rows_of(settings)
-    machine = by_siblings(settings)
-    problem = problem_of(Z, signs, y, basis=np.arange(0, 200, 20))
-    (fitted,) = machine.fit(problem, machine.choices()[:1])
-    decision = fitted.decision
-    assert KINDS[decision.kind] is type(decision)
-    again = type(decision).from_parts({}, decision.to_parts()[1], {"m": Z.shape[1], "c": 6})
-    new = np.random.default_rng(9).normal(size=(4500, Z.shape[1]))
-    together = decision.decide(new)
-    for rows in (slice(0, 1), slice(77, 80), slice(4200, None)):
-        np.testing.assert_array_equal(again.decide(new[rows]), together[rows])
-    np.testing.assert_array_equal(
-        machine.decide(fitted, problem.on(np.arange(3))), decision.decide(Z[:3])
-    )
-
-
-def test_a_fork_does_not_see_the_records_that_do_not_come_by():
-    Z, signs, y = rows_of(POOLED)
-    other = Z.copy()
-    other[y >= 2] = np.random.default_rng(1).normal(size=(int((y >= 2).sum()), Z.shape[1]))
-    at_a = FORKS.branches[1]
-    weights = []
-    for rows in (Z, other):
-        machine = by_siblings(POOLED)
-        (fitted,) = machine.fit(problem_of(rows, signs, y), machine.choices())
-        weights.append(fitted.decision.weights)
-    np.testing.assert_array_equal(weights[0][:, at_a], weights[1][:, at_a])
-    assert not np.allclose(weights[0], weights[1])
+    arrays = fitted.decision.to_parts()[1]
+    again = KINDS[fitted.decision.kind].from_parts({}, arrays, {"m": Z.shape[1], "c": 6})
+    np.testing.assert_array_equal(np.exp(again.decide(Z[150:153])), found[150:153])
 
 
 @pytest.mark.parametrize("settings", BENT, ids=name_of)
@@ -140,15 +110,6 @@ def test_fits_stand_in_the_order_of_the_choices():
             np.testing.assert_array_equal(fit.decision.to_parts()[1][name], array)
     (leaf,) = learner.fit(problem, [{"ridge": 0.1}])
     np.testing.assert_array_equal(fits[1].decision.weights, leaf.decision.weights)
-
-
-@pytest.mark.parametrize("settings", [POOLED, FEATURES], ids=name_of)
-def test_a_class_without_records_is_refused(settings):
-    Z, signs, y = rows_of(settings)
-    y = np.where(y == 3, 2, y)
-    machine = by_siblings(settings)
-    with pytest.raises(InputError, match=r"classes \[3\] of 6 have no training rows"):
-        machine.fit(problem_of(Z, signs, y, n_classes=6), machine.choices())
 
 
 def test_a_fork_of_which_nothing_can_be_learned_gives_its_branches_the_same():
@@ -231,12 +192,3 @@ def test_siblings_are_told_apart_by_what_all_others_do_not_have():
         found = machine.decide(fitted, test).argmax(axis=1)
         accuracy[way] = np.mean((found == test.labels)[test.labels < 2])
     assert accuracy["siblings"] > accuracy["leaves"] + 0.1
-
-
-def test_describe_says_that_the_children_of_each_node_are_learned():
-    learner = make_learner({"method": "sf_lsm"})
-    for how, text in (
-        ("siblings", "for the children of each node"),
-        ("inner", "for the children of each node or the classes, as inner folds prefer"),
-    ):
-        assert learner_of(learner, FORKS, how).describe() == f"{learner.describe()}, {text}"

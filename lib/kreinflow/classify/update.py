@@ -13,10 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.backends import Backend, backend_named, checked
-from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import FloatArray, IntArray, tiles
+from kreinflow.base.numerics import IntArray, tiles
 from kreinflow.base.tiled_matrix import new_rows, release
 from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.learned_file import Learned
@@ -39,7 +38,7 @@ from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import own_groups
 from kreinflow.sequences.partition import ALL, NEVER_TESTED, Partition
 from kreinflow.sequences.payload import Compared
-from kreinflow.sequences.scores import KernelScores, Scores
+from kreinflow.sequences.scores import AlignedScores, KernelScores, Scores
 
 MOST_LANDMARKS = 3
 """Landmarks of a new class: as many as the others have on the mean, but no more than these."""
@@ -122,7 +121,9 @@ def update(
         scores = KernelScores(dataset.payload.objects, kernel, dataset.first_id)
     else:
         aligner = checked(backend or backend_named("auto"))
-        scores = _AlignedScores(model, learned, dataset.sequences, threads, aligner)
+        scheme, own = model.scheme, learned.self_scores
+        assert scheme is not None, "sequences, and nothing that scores them"
+        scores = AlignedScores(dataset.sequences, scheme, threads, aligner, own)
     known, old = len(learned.dataset.payload), learned.landmark_rows
     columns, added = _columns(model, learned, dataset, scores, new_classes)
     rows = np.concatenate([old, added])
@@ -146,41 +147,9 @@ def update(
         changes=_changes(learned, dataset, trained.held_out),
         new_classes=new_classes,
         landmarks=len(added),
-        alignments=scores.aligned if isinstance(scores, _AlignedScores) else 0,
+        alignments=scores.aligned if isinstance(scores, AlignedScores) else 0,
         far=_far(landmarks, len(old), known),
     )
-
-
-class _AlignedScores(Scores):
-    """Scores of sequences, aligned when they are asked for and counted."""
-
-    dtype = np.dtype(np.int32)
-
-    def __init__(
-        self,
-        model: Model,
-        learned: Learned,
-        sequences: Sequence[bytes],
-        threads: int,
-        backend: Backend,
-    ) -> None:
-        assert model.scheme is not None, "sequences, and nothing that scores them"
-        self._packed, self._scheme, self._threads = pack(sequences), model.scheme, threads
-        self._align, known = backend, learned.self_scores
-        rows = np.arange(len(known), len(sequences))
-        alone = self_scores(self._packed, rows, model.scheme, threads)
-        self._own = np.concatenate([known, alone.astype(np.float64)])
-        self.aligned = len(rows)
-
-    def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
-        """Align rows with columns, some rows at a time."""
-        for part in tiles(len(rows)):
-            out[part] = self._align(self._packed, rows[part], columns, self._scheme, self._threads)
-        self.aligned += len(rows) * len(columns)
-
-    def self_scores(self) -> FloatArray:
-        """Return those that were known, and those of the new rows."""
-        return self._own
 
 
 def _columns(

@@ -17,11 +17,10 @@ from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.config.cross_references import correction_fault, lift_of
-from kreinflow.config.schema import complete, complete_method, nearest, schema
-from kreinflow.estimators.alignment_kernel import AlignedScores
+from kreinflow.config.schema import complete, complete_method, schema
 from kreinflow.fitting.inner_folds import ChooseAgain
 from kreinflow.fitting.pipeline import LiftSource, Settings, training
-from kreinflow.krein.correction import CORRECTIONS, LANDMARK_COORDINATES, CorrectedFactor, embed
+from kreinflow.krein.correction import CorrectedFactor, embed
 from kreinflow.krein.eigen import Eigenpairs
 from kreinflow.krein.landmark_kernel import (
     LandmarkKernel,
@@ -34,11 +33,6 @@ from kreinflow.learners.binary_relevance import several_fault
 from kreinflow.learners.registry import LEARNERS, make_learner
 from kreinflow.sequences.matrix_files import DISSIMILARITIES, MATRIX_KINDS
 from kreinflow.sequences.partition import ALL
-from kreinflow.sequences.scores import evidence_of
-from kreinflow.views.objects import Viewed
-
-KINDS = tuple(kind for kind in MATRIX_KINDS if kind != "asymmetric")
-"""What the entries of a symmetric matrix can be."""
 
 REJECT_ERROR = 0.05
 """Errors tolerated among new objects above the reject threshold, as in the config."""
@@ -63,33 +57,39 @@ class LandmarkFactor(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
     def _wrong(self, message: str) -> InputError:
         return InputError(f"{type(self).__name__}: {message}")
 
-    def _checked_name(self, parameter: str, known: tuple[str, ...]) -> Any:
-        """Return the value of a parameter that must be one of some names."""
-        value = getattr(self, parameter)
-        if not isinstance(value, str) or value not in known:
-            hint = nearest(str(value), known) if isinstance(value, str) else "."
-            raise self._wrong(f"{parameter}: {value!r} is none of {', '.join(known)}{hint}")
-        return value
+    def _checked(self, *names: str, **others: Any) -> dict[str, Any]:
+        """Return parameters, checked and complete as what the config calls by the same names.
 
-    def _checked_number(self, parameter: str, least: int) -> int:
-        """Return the value of a parameter that must be a whole number."""
-        value = getattr(self, parameter)
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise self._wrong(f"{parameter}: {value!r} is not a whole number of at least {least}.")
-        return int(value)
+        ``others`` are parts of a recipe that are no parameters.
+        """
+        config = schema()
+        known = {
+            **config["$defs"]["recipe"]["properties"],
+            "kind": {"enum": list(self._kinds)},
+            "inner_folds": config["properties"]["inner_folds"],
+            "random_state": config["properties"]["seed"],
+        }
+        content = {name: getattr(self, name) for name in names} | others
+        part = {"properties": {name: known[name] for name in content}}
+        return complete(content, part, type(self).__name__)
 
-    def _rank(self) -> Any:
-        """Return the rank, a number of numpy's as one of Python's."""
-        return self.rank.item() if isinstance(self.rank, np.generic) else self.rank
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        return tuple(MATRIX_KINDS)
+
+    @property
+    def _transform(self) -> ScoreTransform:
+        """The transform of alignment scores; other scores are taken as they are."""
+        return make_transform("raw")
 
     def _fit_factor(
-        self, landmarks: Landmarks, part: TrainingPart, transform: ScoreTransform
+        self, landmarks: Landmarks, part: TrainingPart
     ) -> tuple[LandmarkKernel, Eigenpairs, CorrectedFactor]:
         """Return the kernel of the training part, the eigenpairs of its factor, the correction."""
-        correction = self._checked_name("correction", CORRECTIONS + LANDMARK_COORDINATES)
-        kernel = landmark_kernel(landmarks, part, transform)
-        factor, pairs = factor_of(kernel, self._rank())
-        return kernel, pairs, embed(factor, pairs, correction)
+        settings = self._checked("rank", "correction")
+        kernel = landmark_kernel(landmarks, part, self._transform)
+        factor, pairs = factor_of(kernel, settings["rank"])
+        return kernel, pairs, embed(factor, pairs, settings["correction"])
 
     def _squared(self, name: str, scores: FloatArray, columns: Sequence[int]) -> FloatArray:
         """Return the scores of some columns of an argument, dissimilarities squared."""
@@ -153,73 +153,43 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         content = {**(self.learner_params or {}), "method": self.learner}
         return complete_method(LEARNERS, content, "learner", type(self).__name__)
 
-    def _class_names(self) -> tuple[str, ...]:
-        return tuple(map(str, self.classes_))
+    def _recipe(
+        self,
+        views: Mapping[str, Any] | None = None,
+        cascade: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Return the recipe that the parameters are, checked and complete as one of the config."""
+        settings = self._learner_settings()
+        names = ("rank", "correction", "lift", "inner_folds", "random_state")
+        recipe = self._checked(*names, views=views or {}, cascade=cascade)
+        recipe["lift"] = lift_of(recipe["views"], recipe["lift"])
+        lifted = recipe["lift"] is not None
+        if fault := correction_fault(settings["method"], self.correction, lifted):
+            raise self._wrong(fault)
+        return recipe | {"name": type(self).__name__, "learner": settings}
 
     def _train(
         self,
+        recipe: dict[str, Any],
         landmarks: Landmarks,
         part: TrainingPart,
-        digests: Sequence[str],
+        source: LiftSource,
         choose_again: ChooseAgain | None = None,
-        aligned: AlignedScores | None = None,
-        cascade: Mapping[str, Any] | None = None,
+        **aligned: Any,
     ) -> None:
-        """Train the recipe that the parameters are, as the workflow trains a final model.
-
-        ``digests`` and ``aligned`` are the names and, of sequences, the scores of distinct rows.
-        """
-        settings = self._learner_settings()
-        views, lift = self._lifted()
-        if fault := correction_fault(settings["method"], self.correction, lift is not None):
-            raise self._wrong(fault)
-        folds = self._checked_number("inner_folds", 2)
-        seed = self._checked_number("random_state", 0)
-        transform = make_transform("raw") if aligned is None else aligned.kernel.transform
+        """Train a recipe as the workflow trains a final model; ``aligned``: of sequences."""
         embedding: CorrectedFactor | None = None
-        if lift is None:
-            kernel, _, embedding = self._fit_factor(landmarks, part, transform)
+        if recipe["lift"] is None:
+            kernel, _, embedding = self._fit_factor(landmarks, part)
         else:  # which has a factor of its own
-            kernel = landmark_kernel(landmarks, part, transform)
-        recipe = {
-            "name": type(self).__name__,
-            "transform": transform.name,
-            "correction": self.correction,
-            "rank": self._rank(),
-            "views": views,
-            "lift": lift,
-            "cascade": cascade,
-        }
-
-        source, cache, evidence = LiftSource(Viewed(), digests), None, None
-        if aligned is not None:
-            objects = Viewed(list(aligned.sequences))
-            scheme = aligned.kernel.scheme
-            source = LiftSource(objects, digests, scheme.matrix.alphabet)
-            cache = aligned.kernel.pair_scores(aligned.sequences)
-            evidence = evidence_of({}, scheme)
-        learning = training(
-            landmarks,
-            part,
-            Settings(ALL, seed, folds, RejectRule(REJECT_ERROR)),
-            source,
-            choose_again,
-            cache=cache,
-            evidence=evidence,
-        )
-        trained = learning.train(recipe, settings, embedding, kernel)
+            kernel = landmark_kernel(landmarks, part, self._transform)
+        reject = RejectRule(REJECT_ERROR)
+        settings = Settings(ALL, recipe["random_state"], recipe["inner_folds"], reject)
+        learning = training(landmarks, part, settings, source, choose_again, **aligned)
+        recipe["transform"] = self._transform.name
+        trained = learning.train(recipe, recipe["learner"], embedding, kernel)
         self.landmark_classifier_ = trained.classifier
         self.training_ = trained.figures
-
-    def _lifted(
-        self, views: Mapping[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-        """Return the views and the lift, checked and complete as those of the config's recipes."""
-        known = schema()["$defs"]["recipe"]["properties"]
-        content = {"views": views or {}, "lift": self.lift}
-        part = {"properties": {key: known[key] for key in content}}
-        whole = complete(content, part, type(self).__name__)
-        return whole["views"], lift_of(whole["views"], whole["lift"])
 
     def _decisions(self, X: Any) -> FloatArray:
         check_is_fitted(self)
@@ -244,8 +214,7 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
             return several.margins(decisions)
         if len(self.classes_) > 2:
             return decisions
-        difference: FloatArray = (decisions[:, 1] - decisions[:, 0]) / 2
-        return difference
+        return np.asarray((decisions[:, 1] - decisions[:, 0]) / 2)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return softmax(f / T), of shape (n, n_classes).
@@ -266,9 +235,7 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         check_is_fitted(self)
         if (several := self.landmark_classifier_.several) is not None:
             return several.chosen(self.predict_proba(X)).astype(np.int64)
-        winners = self._decisions(X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[winners]
-        return labels
+        return np.asarray(self.classes_[self._decisions(X).argmax(axis=1)])
 
     def predict_set(self, X: Any, confidence: float = 0.95) -> NDArray[np.bool_]:
         """Return the smallest set of classes that holds the true one with a probability.

@@ -13,18 +13,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from kreinflow.alignment.transforms import ScoreTransform, make_transform
+from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.query import Query
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, tiles
 from kreinflow.config.cross_references import asymmetry_fault
 from kreinflow.config.schema import complete_method, nearest
-from kreinflow.estimators.alignment_kernel import (
-    AlignedScores,
-    AlignmentKernel,
-    array_of,
-    lengths,
-)
+from kreinflow.estimators.alignment_kernel import AlignmentKernel
 from kreinflow.estimators.base import (
     SYMMETRY,
     LandmarkDecisions,
@@ -76,8 +71,7 @@ class LandmarkChoice(LandmarkFactor):
 
     @property
     def _transform(self) -> ScoreTransform:
-        """The transform of alignment scores; the values of other kernels are taken as they are."""
-        return make_transform("raw") if self._aligned_by is None else self._aligned_by.transform
+        return super()._transform if self._aligned_by is None else self._aligned_by.transform
 
     def _make_kernel(self) -> Kernel | None:
         """Return the kernel, None if its values are given."""
@@ -138,29 +132,28 @@ class LandmarkChoice(LandmarkFactor):
 
     def _choose(
         self, X: Any, codes: NDArray[np.int64], classes: tuple[str, ...]
-    ) -> tuple[Landmarks, TrainingPart, Dataset, ChooseAgain | None, AlignedScores | None]:
+    ) -> tuple[Landmarks, TrainingPart, Dataset, ChooseAgain | None]:
         """Choose the landmarks, and return them with the scores of all training objects.
 
-        The last but one is :meth:`kreinflow.fitting.run.Run.choose_again`. The last has the scores
-        of sequences.
+        The last is :meth:`kreinflow.fitting.run.Run.choose_again`.
         """
-        kernel = self._make_kernel()
+        seed, kernel = self._checked("random_state")["random_state"], self._make_kernel()
         if kernel is None:
-            kind = self._checked_name("kind", tuple(MATRIX_KINDS))
-            dataset = _matrix_dataset(X, kind, codes, classes)
+            self._checked("kind")
+            dataset = _matrix_dataset(X, self.kind, codes, classes)
         else:
             dataset = _objects_dataset(X, kernel, codes, classes)
         self._aligned_by = kernel if isinstance(kernel, AlignmentKernel) else None
-        aligned, transform = None, self._transform
-        if self._aligned_by is not None:
-            aligned = AlignedScores(self._aligned_by, array_of(dataset.sequences))
-        scores = open_scores(dataset) if aligned is None else aligned
+        transform = self._transform
         settings = self._selector_settings(transform.name)
         if dataset.kind == "asymmetric":
             learner = self.learner if isinstance(self, LandmarkDecisions) else None
             if fault := asymmetry_fault(settings["method"], learner, self.correction):
                 raise self._wrong(fault)
-        seed = self._checked_number("random_state", 0)
+        if self._aligned_by is None:
+            scores = open_scores(dataset)
+        else:
+            scores = self._aligned_by.aligned(dataset.sequences)
         stage = LandmarkStage(dataset, scores, {transform.name: transform}, seed)
         selector = CHOSEN[settings["method"]](settings)
         table = stage.select(selector)
@@ -169,21 +162,18 @@ class LandmarkChoice(LandmarkFactor):
         groups = dataset.first_identical[dataset.rows]
         partition = Partition(groups, np.empty((0, len(codes)), dtype=np.int64))
         run = Run(dataset, partition, columns, rows, scores.self_scores())
-        first = np.unique(dataset.rows, return_index=True)[1]
-        self.landmark_indices_ = first[rows]
+        self.landmark_indices_ = np.unique(dataset.rows, return_index=True)[1][rows]
         self._landmarks = dataset.payload.take(rows)
         again = run.choose_again(stage, selector, len(table))
-        return run.landmarks(table), run.training_part(ALL), dataset, again, aligned
+        return run.landmarks(table), run.training_part(ALL), dataset, again
 
     def _query(self, X: Any) -> Query:
         """See :meth:`LandmarkFactor._query`."""
         objects, _ = self._read(X, reset=False)
         landmarks, kernel = self._landmarks, self._aligned_by
         if kernel is not None and isinstance(landmarks, Sequences):
-            read, others = kernel.read(objects), array_of(landmarks.residues)
-            scores = [kernel.scores(read[part], others) for part in tiles(len(read))]
-            own = kernel.self_scores(read), lengths(read)
-            return Query(np.concatenate(scores), *own, Viewed(list(read)))
+            read = kernel.read(objects)
+            return Query(*kernel.scores(read, landmarks.residues), Viewed(list(read)))
         if not isinstance(landmarks, Compared):
             columns = np.ascontiguousarray(objects[:, self.landmark_indices_])
             return Query.measured(self._squared("X", columns, self.landmark_indices_.tolist()))

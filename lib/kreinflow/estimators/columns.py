@@ -5,15 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, validate_data
 
 from kreinflow.answering.query import Query
 from kreinflow.base.numerics import FloatArray
-from kreinflow.estimators.base import KINDS, SYMMETRY, LandmarkDecisions, has_columns
+from kreinflow.estimators.base import SYMMETRY, LandmarkDecisions, has_columns
+from kreinflow.fitting.pipeline import LiftSource
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix
 from kreinflow.sequences.payload import row_digests
+from kreinflow.views.objects import Viewed
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -119,7 +121,8 @@ class NystroemClassifier(LandmarkDecisions):
         InputError, ValueError
             If W does not fit, the records cannot be learned from, or scikit-learn refuses C or y.
         """
-        kind = self._checked_name("kind", KINDS)
+        self._checked("kind")
+        recipe = self._recipe()
         given, y = validate_data(
             self, C, y, dtype=np.float64, order="C", multi_output=has_columns(y)
         )
@@ -127,7 +130,11 @@ class NystroemClassifier(LandmarkDecisions):
         plain, W = self._landmark_matrix(given.shape[1])
         scores = self._squared("C", given, range(given.shape[1]))
         n, m = scores.shape
-        own = np.concatenate([self._self_similarities(self_similarities, W, n), np.diagonal(W)])
+        own = np.full(n, np.diagonal(W).mean())
+        if self_similarities is not None:
+            own = check_array(self_similarities, dtype=np.float64, ensure_2d=False)
+            if own.shape != (n,):
+                raise self._wrong(f"self_similarities: of shape {own.shape}, but C has {n} rows.")
         # Records, then landmarks, have numbers; what is alike has that of its first landmark, or
         # of its first record.
         landmark_of, record_of = _places(plain), _places(given)
@@ -145,11 +152,11 @@ class NystroemClassifier(LandmarkDecisions):
         landmark_classes = landmark_classes[landmark_rows]
         landmarks = Landmarks(
             scores=np.concatenate([scores, W]),
-            self_scores=own,
+            self_scores=np.concatenate([own, np.diagonal(W)]),
             lengths=np.zeros(n + m),
             rows=n + landmark_rows,
             classes=landmark_classes,
-            kind=MATRIX_KINDS[kind],
+            kind=MATRIX_KINDS[self.kind],
         )
         everything = np.concatenate([given, plain])[:, np.unique(landmark_rows)]
         digests = row_digests(everything, np.abs(given).max())
@@ -157,11 +164,15 @@ class NystroemClassifier(LandmarkDecisions):
             rows=rows,
             labels=codes,
             groups=np.array(digests[:n]),
-            classes=self._class_names(),
+            classes=tuple(map(str, self.classes_)),
             memberships=memberships,
         )
-        self._train(landmarks, part, digests)
+        self._train(recipe, landmarks, part, LiftSource(Viewed(), digests))
         return self
+
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        return tuple(kind for kind in MATRIX_KINDS if kind != "asymmetric")
 
     def _landmark_matrix(self, m: int) -> tuple[FloatArray, FloatArray]:
         """Return W as it was given, and symmetric with dissimilarities squared."""
@@ -179,14 +190,6 @@ class NystroemClassifier(LandmarkDecisions):
                 f"columns. Give the scores among these {m} landmarks, in the order of the columns."
             )
         return given, check_matrix(Path("landmark_matrix"), given, self.kind, SYMMETRY)[0]
-
-    def _self_similarities(self, given: ArrayLike | None, W: FloatArray, n: int) -> FloatArray:
-        if given is None:
-            return np.full(n, np.diagonal(W).mean())
-        own: NDArray[Any] = check_array(given, dtype=np.float64, ensure_2d=False)
-        if own.shape != (n,):
-            raise self._wrong(f"self_similarities: of shape {own.shape}, but C has {n} rows.")
-        return own
 
     def _query(self, X: Any) -> Query:
         given = validate_data(self, X, dtype=np.float64, order="C", reset=False)

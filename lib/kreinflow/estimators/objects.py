@@ -12,10 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from kreinflow.answering.answers import Answers
 from kreinflow.base.numerics import FloatArray
 from kreinflow.config.cross_references import cascade_fault, cascade_of
-from kreinflow.config.schema import complete, schema
 from kreinflow.estimators.alignment_kernel import AlignmentKernel
 from kreinflow.estimators.base import LandmarkDecisions
 from kreinflow.estimators.choice import LandmarkChoice
+from kreinflow.fitting.pipeline import LiftSource
+from kreinflow.sequences.scores import evidence_of
+from kreinflow.views.objects import Viewed
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -116,53 +118,51 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
             )
         objects, labels = self._read(X, y, reset=True)
         codes, memberships = self._encode(labels)
-        self._lifted()  # what is wrong is said before anything is aligned
-        cascade = self._checked_cascade()
-        if cascade is not None and memberships is not None:
+        recipe = self._recipe(self.views, self.cascade)  # faults are told before aligning
+        if recipe["cascade"] is not None and memberships is not None:
             raise self._wrong("cascade: it is for records of one label each. Leave it out.")
-        landmarks, part, dataset, again, aligned = self._choose(objects, codes, self._class_names())
+        names = tuple(map(str, self.classes_))
+        landmarks, part, dataset, again = self._choose(objects, codes, names)
+        source, kernel = LiftSource(Viewed(), dataset.digests), self._aligned_by
+        aligned: dict[str, Any] = {}
+        if kernel is not None:
+            sequences, scheme = list(dataset.sequences), kernel.scheme
+            source = LiftSource(Viewed(sequences), dataset.digests, scheme.matrix.alphabet)
+            aligned["cache"] = kernel.pair_scores(sequences)
+            aligned["evidence"] = evidence_of({}, scheme)
         part = replace(part, memberships=memberships)
-        self._train(landmarks, part, dataset.digests, again, aligned, cascade)
+        self._train(recipe, landmarks, part, source, again, **aligned)
         self.cascade_ = self.landmark_classifier_.cascade
         return self
 
-    def _lifted(
-        self, views: Mapping[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-        """See :meth:`LandmarkDecisions._lifted`; the views are those of the parameter."""
-        known, lift = super()._lifted(self.views)
-        if known["vectors"]:
+    def _recipe(
+        self,
+        views: Mapping[str, Any] | None = None,
+        cascade: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """See :meth:`LandmarkDecisions._recipe`; only sequences have words and cascades."""
+        recipe = super()._recipe(views, cascade)
+        if recipe["views"]["vectors"]:
             raise self._wrong(
                 "views: vectors beside other objects are for the workflow. X holds one kind of "
                 "objects."
             )
-        if known["words"] and self.kernel != AlignmentKernel.name:
+        cascade = recipe["cascade"] = cascade_of(recipe["cascade"])
+        if self.kernel != AlignmentKernel.name and (recipe["views"]["words"] or cascade):
             raise self._wrong(
-                f"views: only sequences have words, and the kernel {self.kernel!r} compares "
-                f"others. Leave them out, or use {AlignmentKernel.name!r}."
+                "views, cascade: only sequences have words and are aligned, and the kernel "
+                f"{self.kernel!r} compares others. Leave them out, or use {AlignmentKernel.name!r}."
             )
-        return known, lift
-
-    def _checked_cascade(self) -> dict[str, Any] | None:
-        """Return the cascade, checked and complete as that of a recipe of the config."""
-        part = {"properties": {"cascade": schema()["$defs"]["recipe"]["properties"]["cascade"]}}
-        content = {"cascade": self.cascade}
-        cascade = cascade_of(complete(content, part, type(self).__name__)["cascade"])
         if cascade is None:
-            return None
-        if self.kernel != AlignmentKernel.name:
-            raise self._wrong(
-                f"cascade: only sequences are aligned, and the kernel {self.kernel!r} compares "
-                f"others. Leave it out, or use {AlignmentKernel.name!r}."
-            )
+            return recipe
         if fault := cascade_fault(cascade):
             raise self._wrong(fault)
-        if cascade.pop("records") != "model":
+        if recipe["cascade"].pop("records") != "model":
             raise self._wrong(
                 "cascade: the training sequences are always kept with the estimator. Leave out "
                 "records."
             )
-        return cascade
+        return recipe
 
     def answer(self, X: Any) -> Answers:
         """Return what is said of objects, by which stage, and what it cost.
@@ -198,8 +198,7 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         check_is_fitted(self)
         if self.cascade_ is None:
             return super().predict(X)
-        labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
-        return labels
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -276,7 +275,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkC
             labels = np.zeros(len(objects), dtype=np.int64)
         classes, codes = np.unique(labels, return_inverse=True)
         landmarks, part, *_ = self._choose(objects, codes, tuple(map(str, classes)))
-        kernel, pairs, self._embedding = self._fit_factor(landmarks, part, self._transform)
+        kernel, pairs, self._embedding = self._fit_factor(landmarks, part)
         self._centring = kernel.centring
         self._own = (landmarks.self_scores[landmarks.rows], landmarks.lengths[landmarks.rows])
         self.eigenvalues_, self.signs_ = pairs.values, self._embedding.signs

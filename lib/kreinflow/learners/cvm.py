@@ -49,11 +49,9 @@ class CoreVectorLearner(SupportVectorLearner):
     The decisions are divided by :math:`\rho`, so that support vectors of all classes have a
     margin of 1: f minimises :math:`\|w\|^2 + b^2 + C \sum_i \max(0, 1 - y_i f(z_i))^2`.
 
-    Notes
-    -----
     R^2 is :math:`\eta` less the inverse of the minimum P of the loss above, so P comes out too
-    large by a share of up to about :math:`2 \epsilon \eta P`. The 1e-6 of the authors is too coarse
-    for a large penalty on many rows of classes that overlap. A smaller epsilon costs little.
+    large by a share of up to about :math:`2 \epsilon \eta P`: the 1e-6 of the authors is too
+    coarse for a large penalty on many rows of classes that overlap.
 
     Sources: tsang2005; Tsang, Kwok, Zurada (2006), Generalized core vector machines, IEEE TNN
     17 (the centre-constrained ball). gisbrecht2015 cites a later variant that approximates the
@@ -203,10 +201,7 @@ class _CoreVectorMachine:
 def core_vector_path(
     kernel: RowKernel, y: IntArray, n_classes: int, penalties: Sequence[float], epsilon: float
 ) -> list[CoreVectorSolution]:
-    """Fit core vector machines of all classes at each of several penalties.
-
-    Each penalty starts from the support vectors of the one before. ``y`` are class codes; a class
-    without a row is refused.
+    """Fit core vector machines of all classes at each penalty, from the one before.
 
     Warns
     -----
@@ -227,7 +222,15 @@ def core_vector_path(
                 )
                 for own, (members, betas) in zip(targets, starts, strict=True)
             ]
-            n_iter = _run(kernel, machines)
+            for machine in machines:
+                machine.solve(kernel)
+            running, n_iter = machines, 0
+            while running:
+                n_iter += 1
+                values = kernel.values([machine.expansion for machine in running]).T
+                running = [m for m, own in zip(running, values, strict=True) if m.grow(own)]
+                for machine in running:
+                    machine.solve(kernel)
             expansions = [machine.expansion for machine in machines]
             converged = np.array([machine.core.reached for machine in machines])
             solutions.append(CoreVectorSolution(expansions, n_iter, converged))
@@ -240,17 +243,3 @@ def core_vector_path(
         "cover all points, so decisions may be poor. Take a smaller penalty.",
     )
     return solutions
-
-
-def _run(kernel: RowKernel, machines: Sequence[_CoreVectorMachine]) -> int:
-    """Grow all core sets until they cover the rows; return the number of passes."""
-    for machine in machines:
-        machine.solve(kernel)
-    running, passes = list(machines), 0
-    while running:
-        passes += 1
-        values = kernel.values([machine.expansion for machine in running])
-        running = [m for m, column in zip(running, values.T, strict=True) if m.grow(column)]
-        for machine in running:
-            machine.solve(kernel)
-    return passes

@@ -68,9 +68,7 @@ class EPCVMLearner(BasisFunctionLearner):
 
     Nothing is approximated beyond the factor and Laplace's step: with :math:`Z = QR` and
     :math:`G = Z_B diag(s) R'` the columns are :math:`Q g_j`, so :math:`\rho_j = |g_j|` and
-    :math:`\psi_j'B\psi_j = g_j'(Q'BQ)g_j/\rho_j^2`. With n functions in the model and b to choose
-    from, an action costs O(N n^2) to try, and one that is kept O(N b n) where all columns are held
-    (b up to 4 r), else O(N (n + r) r + b r^2). The paper's further factor lambda of f is no
+    :math:`\psi_j'B\psi_j = g_j'(Q'BQ)g_j/\rho_j^2`. The paper's further factor lambda of f is no
     parameter: (lambda, beta, alpha) and (1, beta/lambda, alpha/lambda^2) are one model.
 
     Sources: schleif2015epcvm, sections II-B, II-C and II-F (which approximates rho and s by a
@@ -137,9 +135,9 @@ class _Basis:
     def column(self, j: int) -> FloatArray:
         if j == 0:
             return np.ones(len(self.left))
-        column: FloatArray
-        column = self.left[:, j - 1] if self.right is None else self.left @ self.right[j - 1]
-        return column
+        if self.right is None:
+            return self.left[:, j - 1]
+        return np.asarray(self.left @ self.right[j - 1])
 
     def project(self, X: FloatArray) -> FloatArray:
         """Return the products (n_functions, k) of all functions and the columns of X."""
@@ -194,18 +192,9 @@ class _Point:
             raise _unsolved()
         evidence = scipy.special.log_expit(y * f).sum() - 0.5 * (alpha @ w**2 - np.log(alpha).sum())
         evidence -= np.log(np.diagonal(triangle)).sum()
-        return cls(
-            psi,
-            alpha,
-            w,
-            residual,
-            curvature,
-            slope,
-            bend,
-            psi.T @ residual - alpha * w + slope,
-            triangle,
-            float(evidence),
-        )
+        gradient = psi.T @ residual - alpha * w + slope
+        derivatives = residual, curvature, slope, bend, gradient, triangle
+        return cls(psi, alpha, w, *derivatives, float(evidence))
 
     @classmethod
     def mode(cls, psi: FloatArray, y: FloatArray, alpha: FloatArray, start: FloatArray) -> "_Point":
@@ -249,10 +238,9 @@ class _SparseModel:
 
     @classmethod
     def start(cls, basis: _Basis, y: FloatArray) -> "_SparseModel":
-        """Return the model of the bias and the function of largest psi_j'y.
+        """Return the model of the bias and the function of largest psi_j'y, if it is wanted.
 
-        Its precision is the best at w = 0, where s = 1/4 and q = psi_j'y/2 for all functions. If
-        that is infinite, the bias is alone.
+        Its precision is the best at w = 0, where s = 1/4 and q = psi_j'y/2 for all functions.
         """
         targets = np.append(1.0, y[basis.rows])
         members, alpha, psi = np.array([0]), np.array([_BIAS_PRECISION]), basis.column(0)[:, None]
@@ -334,11 +322,9 @@ class _SparseModel:
 
 def _marginal(alpha: FloatArray, s: FloatArray, q: FloatArray) -> FloatArray:
     """Return l(alpha), the part of the log marginal likelihood that depends on one precision."""
-    out = np.zeros(len(alpha))
-    inside = np.isfinite(alpha)
-    a, total = alpha[inside], alpha[inside] + s[inside]
-    out[inside] = 0.5 * (np.log(a) - np.log(total) + q[inside] ** 2 / total)
-    return out
+    with np.errstate(invalid="ignore"):
+        own = 0.5 * (np.log(alpha) - np.log(alpha + s) + q**2 / (alpha + s))
+    return np.where(np.isfinite(alpha), own, 0.0)
 
 
 def _grow(basis: _Basis, y: FloatArray, max_iter: int) -> tuple[_SparseModel, int, bool]:

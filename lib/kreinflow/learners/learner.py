@@ -64,25 +64,18 @@ class Problem:
         """The map from landmark scores to the rows z of the (corrected) factor."""
         return self.embed()
 
-    @property
-    def _embedded(self) -> MatrixLike:
-        """The rows of the factor of all records, computed once for all problems on them."""
-        if not self._shared:
-            self._shared.append(self.embedding.rows(self.everything.C))
-        return self._shared[0]
-
     def _rows(self, array: NDArray[Any]) -> NDArray[Any]:
-        whole = len(self.chosen) == len(array)
-        return array if whole else array[self.chosen]
+        return array if len(self.chosen) == len(array) else array[self.chosen]
 
     def _tiled(self, matrix: MatrixLike) -> MatrixLike:
-        whole = len(self.chosen) == len(matrix)
-        return matrix if whole else select(matrix, self.chosen)
+        return matrix if len(self.chosen) == len(matrix) else select(matrix, self.chosen)
 
     @cached_property
     def Z(self) -> MatrixLike:
         """Rows of the factor, of shape (N, rank); ``np.asarray`` holds all of them in memory."""
-        return self._tiled(self._embedded)
+        if not self._shared:  # computed once for all problems on these records
+            self._shared.append(self.embedding.rows(self.everything.C))
+        return self._tiled(self._shared[0])
 
     @property
     def signs(self) -> FloatArray:
@@ -140,8 +133,7 @@ class Problem:
 
     def itself(self, tile: slice) -> NDArray[np.bool_]:
         """Return where a record of a tile is the landmark, a row each, a column a landmark."""
-        found: NDArray[np.bool_] = self._rows(self.part.rows)[tile, None] == self.landmarks.rows
-        return found
+        return np.asarray(self._rows(self.part.rows)[tile, None] == self.landmarks.rows)
 
 
 NOTES: Mapping[str, str] = {

@@ -1,6 +1,6 @@
 """The probabilistic classification vector machine on a Krein factor (Ny-PCVM), exactly."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -57,8 +57,7 @@ class PCVMLearner(BasisFunctionLearner):
     nor the bias, b is the probit of the share of the positive targets.
 
     Nothing is approximated beyond the factor: with :math:`Z = QR` the F'F of n functions has rank
-    r at most, so a step costs O(N r + n^2 min(n, r)) or O(N r + n r^2), whichever is smaller. All
-    classes share the two passes over the rows.
+    r at most, so a step costs O(N r + n min(n, r)^2) or so.
 
     The mean of the :math:`|k_{ii}|` is that of the true ones where they are known, else of the
     factor's own. Where all are zero, as for a difference of two Gaussians, :math:`\kappa` is the
@@ -113,8 +112,7 @@ class PCVMLearner(BasisFunctionLearner):
     def _run(self, space: "_Space", y: IntArray, machines: list["_ProbitMachine"]) -> None:
         running = machines
         for step in range(self.settings["max_iter"]):
-            expectations = space.first(y, running) if step == 0 else space.expect(y, running)
-            pairs = zip(running, expectations, strict=True)
+            pairs = zip(running, space.expect(y, running, step == 0), strict=True)
             for _ in ordered_map(lambda pair: pair[0].advance(space, pair[1]), pairs):
                 pass
             running = [machine for machine in running if not machine.converged]
@@ -132,34 +130,20 @@ class _Expectation(NamedTuple):
     total: float  # 1'h
 
 
-_Latent = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
-"""From rows and targets to latent values h and logarithms of the likelihood."""
-
-
 def kernel_scale(problem: Problem, basis: NDArray[np.intp]) -> float:
-    """Return kappa.
-
-    Raises
-    ------
-    InputError
-        If it is zero, or not finite.
-    """
+    """Return kappa; InputError if it is zero, or not finite."""
     Z, signs, own = problem.Z, problem.signs, problem.self_similarities
     if own is None:
         own = np.concatenate([*tile_map(lambda rows: (Z[rows] ** 2) @ signs, len(Z))])
     scale = float(np.abs(own).mean())
-    if scale == 0:
-        scale = _root_mean_square(Z, problem.functions(basis))
+    if scale == 0:  # the root mean square of the entries of Z Y', in O(N r^2)
+        Y = problem.functions(basis)
+        with single_threaded():
+            squares = np.sum(gram_matrix(Z) * (Y.T @ Y))
+        scale = float(np.sqrt(max(0.0, squares) / (len(Z) * len(Y))))
     if not (np.isfinite(scale) and scale > 0):
         raise InputError("kernel: all similarities are zero (or not finite).")
     return scale
-
-
-def _root_mean_square(Z: MatrixLike, Y: FloatArray) -> float:
-    """Return that of the entries of Z Y', in O(N r^2)."""
-    with single_threaded():
-        squares = np.sum(gram_matrix(Z) * (Y.T @ Y))
-    return float(np.sqrt(max(0.0, squares) / (len(Z) * len(Y))))
 
 
 @dataclass(frozen=True)
@@ -188,47 +172,36 @@ class _Space:
         gram = functions @ functions.T if len(functions) <= functions.shape[1] else None
         return cls(Z, T, ones @ T, functions, gram)
 
-    def first(self, y: IntArray, machines: list["_ProbitMachine"]) -> list[_Expectation]:
-        """Latent values that agree with the labels, h = 5 y."""
-
-        def latent(block: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
-            return _START * targets, np.full(targets.shape, np.nan)
-
-        return self._sums(y, machines, latent)
-
-    def expect(self, y: IntArray, machines: list["_ProbitMachine"]) -> list[_Expectation]:
+    def expect(
+        self, y: IntArray, machines: list["_ProbitMachine"], first: bool
+    ) -> list[_Expectation]:
         """E-step of all classes in one pass: h = f + y phi(f)/Phi(y f) and sum log Phi(y f).
 
-        phi(u)/Phi(u) = sqrt(2/pi)/erfcx(-u/sqrt 2) is exact to rounding for every u.
+        phi(u)/Phi(u) = sqrt(2/pi)/erfcx(-u/sqrt 2) is exact to rounding for every u. At the first
+        step the latent values agree with the labels, h = 5 y.
         """
+        classes = np.array([machine.code for machine in machines])
         V = self.map @ np.column_stack([machine.direction(self) for machine in machines])
         b = np.array([machine.b for machine in machines])
 
-        def latent(block: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
-            f = block @ V + b
-            u = targets * f
-            mills = scipy.special.erfcx(u * -np.sqrt(0.5))
-            # Beyond 30, Phi is 1 and erfcx soon overflows to infinity.
-            near = np.minimum(u, 30.0)
-            logs = np.log(0.5 * np.minimum(mills, 1e300)) - 0.5 * near * near
-            return f + targets * (np.sqrt(2.0 / np.pi) / mills), np.where(u < 30.0, logs, 0.0)
-
-        return self._sums(y, machines, latent)
-
-    def _sums(
-        self, y: IntArray, machines: list["_ProbitMachine"], latent: _Latent
-    ) -> list[_Expectation]:
-        """Return what latent values, and the logarithms that come with them, sum up to."""
-        classes = np.array([machine.code for machine in machines])
-
         def sums(rows: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
             block = self.Z[rows]
-            h, logs = latent(block, np.where(y[rows, None] == classes, 1.0, -1.0))
+            targets = np.where(y[rows, None] == classes, 1.0, -1.0)
+            if first:
+                h, logs = _START * targets, np.full(targets.shape, np.nan)
+            else:
+                f = block @ V + b
+                u = targets * f
+                mills = scipy.special.erfcx(u * -np.sqrt(0.5))
+                h = f + targets * (np.sqrt(2.0 / np.pi) / mills)
+                # Beyond 30, Phi is 1 and erfcx soon overflows to infinity.
+                near = np.minimum(u, 30.0)
+                logs = np.log(0.5 * np.minimum(mills, 1e300)) - 0.5 * near * near
+                logs = np.where(u < 30.0, logs, 0.0)
             return block.T @ h, h.sum(axis=0), logs.sum(axis=0)
 
         projected = np.zeros((self.Z.shape[1], len(machines)))
-        totals = np.zeros(len(machines))
-        log_likelihoods = np.zeros(len(machines))
+        totals, log_likelihoods = np.zeros(len(machines)), np.zeros(len(machines))
         for part, total, log_likelihood in tile_map(sums, len(y)):
             projected += part
             totals += total
@@ -282,8 +255,7 @@ class _ProbitMachine:
 
     def direction(self, space: _Space) -> FloatArray:
         """Return v with f = Q v + b."""
-        v: FloatArray = space.functions[self.active].T @ (self.targets * self.w)
-        return v
+        return np.asarray(space.functions[self.active].T @ (self.targets * self.w))
 
     def objective(self, log_likelihood: float) -> float:
         bias = np.log(abs(self.b)) if self.b else 0.0
@@ -379,19 +351,14 @@ class _ProbitMachine:
         n, r = rows.shape
         m = np.sqrt(2.0) * self.w
         signed = m * self.targets
-        new: FloatArray
         if n > r:
             scaled = rows * signed[:, None]
-            new = m * (scaled @ _solve(scaled.T @ scaled, q))
-            return new
+            return np.asarray(m * (scaled @ _solve(scaled.T @ scaled, q)))
         if space.gram is not None:
             gram = space.gram[np.ix_(self.active, self.active)]
         else:
-            if self.gram is None:
-                self.gram = rows @ rows.T
-            gram = self.gram
-        new = m * _solve(gram * signed[:, None] * signed, signed * (rows @ q))
-        return new
+            self.gram = gram = rows @ rows.T if self.gram is None else self.gram
+        return np.asarray(m * _solve(gram * signed[:, None] * signed, signed * (rows @ q)))
 
 
 def _solve(A: FloatArray, b: FloatArray) -> FloatArray:

@@ -1,6 +1,5 @@
 """The squared hinge loss on a core set, solved exactly by Newton's method."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,27 +12,18 @@ _MAX_STEPS = 200  # of Newton's method on one core set
 _TOLERANCE = 1e-18  # of the squared Newton decrement against the objective, before a last step
 
 
-class Core(ABC):
-    """The rows of a core set with their targets: the kernel :math:`Q = y y' (K + 1)` on them."""
-
-    @abstractmethod
-    def margins(self, betas: FloatArray) -> FloatArray:
-        """Return Q betas: y f at the rows."""
-
-    @abstractmethod
-    def solve(self, active: NDArray[np.intp], penalty: float) -> FloatArray:
-        """Return the betas of (Q + I/C) betas = 1 over some of the rows."""
-
-
 @dataclass(frozen=True, eq=False)
-class LinearCore(Core):
-    """Q = X X', of rows X with their targets."""
+class LinearCore:
+    """A core set: the kernel Q = y y' (K + 1) on its rows, here X X', of rows with their targets.
+
+    ``margins`` are Q betas, y f at the rows; ``solve`` finds the betas of (Q + I/C) betas = 1 over
+    some of the rows.
+    """
 
     X: FloatArray
 
     def margins(self, betas: FloatArray) -> FloatArray:
-        margins: FloatArray = self.X @ (betas @ self.X)
-        return margins
+        return np.asarray(self.X @ (betas @ self.X))
 
     def solve(self, active: NDArray[np.intp], penalty: float) -> FloatArray:
         X = self.X if len(active) == len(self.X) else self.X[active]
@@ -44,22 +34,23 @@ class LinearCore(Core):
         for rows in tiles(n):
             gram += X[rows].T @ X[rows]
         v = _solve(gram, X.sum(axis=0), penalty)
-        betas: FloatArray = penalty * (1.0 - X @ v)
-        return betas
+        return np.asarray(penalty * (1.0 - X @ v))
 
 
 @dataclass(frozen=True, eq=False)
-class GramCore(Core):
-    """Q as a matrix."""
+class GramCore:
+    """The same of Q as a matrix."""
 
     Q: FloatArray
 
     def margins(self, betas: FloatArray) -> FloatArray:
-        margins: FloatArray = self.Q @ betas
-        return margins
+        return np.asarray(self.Q @ betas)
 
     def solve(self, active: NDArray[np.intp], penalty: float) -> FloatArray:
         return _solve(self.Q[np.ix_(active, active)], np.ones(len(active)), penalty)
+
+
+Core = LinearCore | GramCore
 
 
 def _solve(A: FloatArray, b: FloatArray, penalty: float) -> FloatArray:

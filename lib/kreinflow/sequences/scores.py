@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.alignment.backends import Backend
+from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
@@ -107,6 +109,40 @@ class StoredScores(Scores):
     def self_scores(self) -> FloatArray:
         """Return the score of each distinct row with itself."""
         return self._store.self_scores(np.arange(len(self.digests))).astype(np.float64)
+
+
+class AlignedScores(Scores):
+    """Scores of sequences in memory, which no store keeps: aligned when asked for, and counted.
+
+    ``own`` are the scores with themselves of the first sequences, where they are known.
+    """
+
+    dtype = np.dtype(np.int32)
+
+    def __init__(
+        self,
+        sequences: Sequence[bytes],
+        scheme: ScoringScheme,
+        threads: int,
+        backend: Backend,
+        own: FloatArray | tuple[()] = (),
+    ) -> None:
+        self._packed, self._scheme, self._threads = pack(sequences), scheme, threads
+        self._align = backend
+        rows = np.arange(len(own), len(sequences))
+        alone = self_scores(self._packed, rows, scheme, threads)
+        self._own: FloatArray = np.append(own, alone.astype(np.float64))
+        self.aligned = len(rows)
+
+    def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
+        """Align rows with columns, some rows at a time."""
+        for part in tiles(len(rows)):
+            out[part] = self._align(self._packed, rows[part], columns, self._scheme, self._threads)
+        self.aligned += len(rows) * len(columns)
+
+    def self_scores(self) -> FloatArray:
+        """Return the score of each sequence with itself."""
+        return self._own
 
 
 @dataclass(frozen=True, eq=False)
