@@ -78,15 +78,8 @@ class BasisFunctionLearner(Learner):
     def solve(self, problem: Problem) -> BasisFunctions:
         """Find the weights.
 
-        Raises
-        ------
-        InputError
-            If a class has no row, no landmark is among the rows, or the kernel is zero.
-
-        Warns
-        -----
-        sklearn.exceptions.ConvergenceWarning
-            Once, if a class has not converged after ``max_iter`` steps.
+        InputError if a class has no row, no landmark is among the rows, or the kernel is zero. One
+        ConvergenceWarning if a class has not converged after ``max_iter`` steps.
         """
         y, n_classes = problem.labels, problem.n_classes
         class_counts(y, n_classes)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.learners.decisions import LinearDecision
@@ -67,7 +66,11 @@ class BinaryRelevance(Learner):
         assert memberships is not None, "records with one label each"
         with warned_once():
             for label, own in zip(problem.part.classes, memberships.T, strict=True):
-                _refuse_constant(label, own[problem.chosen])
+                if len(set(own[problem.chosen].tolist())) < 2:
+                    raise InputError(
+                        f"no training record has the label {label!r}, or all have it, so nothing "
+                        "can be learned of it. Leave the label out."
+                    )
                 part = replace(
                     problem.part,
                     labels=own.astype(np.int64),
@@ -83,14 +86,6 @@ class BinaryRelevance(Learner):
                 "Raise max_iter, or give larger penalties."
             )
         return fits
-
-
-def _refuse_constant(label: str, own: NDArray[np.bool_]) -> None:
-    if own.all() or not own.any():
-        what = "all training records have" if own.any() else "no training record has"
-        raise InputError(
-            f"{what} the label {label!r}, so nothing can be learned of it. Leave the label out."
-        )
 
 
 def _side_by_side(fits: Sequence[Fitted]) -> Fitted:

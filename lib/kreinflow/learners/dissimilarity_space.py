@@ -29,11 +29,6 @@ class DissimilaritySpaceLearner(SupportVectorLearner):
     scaled to a mean diagonal of 1, or ``elm``:
     :class:`~kreinflow.kernels.products.ELMKernel`, free of parameters for unit variance only.
 
-    Notes
-    -----
-    gisbrecht2015 (section 6, table 7) takes all points as landmarks and does not say whether the
-    features were scaled.
-
     Sources: pekalska2005, frenay2011.
     """
 

@@ -17,7 +17,7 @@ from kreinflow.base.numerics import (
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.base.tiled_matrix import MatrixLike, select
 from kreinflow.krein.eigen import triangular_factor
-from kreinflow.learners.hyper_parameters import RIDGE_GRID, number_or_inner
+from kreinflow.learners.hyper_parameters import RIDGE_GRID, in_words, number_or_inner
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem, folded
 from kreinflow.learners.moments import class_counts, class_means, covariance_about
 from kreinflow.learners.one_against_rest import fitted_classes, with_mirror
@@ -72,13 +72,10 @@ class FisherLearner(Learner):
     whatever the signs, because they cancel. The ridge is a multiple of the mean diagonal of the
     *total* covariance, the same number for all classes and both scatters.
 
-    Notes
-    -----
-    Without ridge, :math:`C` is singular if r > N - 2, or if the factor has dependent columns. It
-    counts as singular when the reciprocal condition number of :math:`C`, scaled to a unit
-    diagonal, is below :data:`kreinflow.base.numerics.RANK_TOLERANCE`. A pseudo-inverse depends on
-    the coordinates; the paper's is the one in :math:`u = R\,diag(s)\,z` with :math:`Z = QR`, with
-    eigenvalues below the same fraction of the largest dropped.
+    Without ridge, :math:`C` is singular if r > N - 2, or if the factor has dependent columns: when
+    the reciprocal condition number of :math:`C`, scaled to a unit diagonal, is below
+    :data:`kreinflow.base.numerics.RANK_TOLERANCE`. Then the pseudo-inverse is the paper's, in
+    :math:`u = R\,diag(s)\,z` with :math:`Z = QR`.
 
     Source: schleif2018, eq. 3 and section 5.2.
     """
@@ -107,9 +104,7 @@ class FisherLearner(Learner):
 
     def describe(self) -> str:
         ridge = self.settings["ridge"]
-        how = f"a ridge of {ridge:g}" if ridge != "inner" and ridge > 0 else "no ridge"
-        if ridge == "inner":
-            how = "a ridge chosen on inner folds"
+        how = "no ridge" if ridge == 0 else f"a ridge {in_words(ridge, 'of {:g}')}"
         scatter, bias = self.settings["scatter"], self.settings["bias"]
         return (
             "Ny-iKFD, one class against the rest, with "
@@ -163,9 +158,8 @@ def fisher_path(
 ) -> list[FisherFunctions]:
     """Fit the discriminants of :class:`FisherLearner` for each of several ridges.
 
-    It takes two passes over the rows, O(N r^2 + K r^3). The pooled scatter needs one pass and
-    O(N r^2 + r^3 + K r^2), by ``C = T - p_+ p_- d d'`` with the total covariance T. Only the
-    pseudo-inverse sees the signs. A class without rows is refused.
+    It takes two passes over the rows, O(N r^2 + K r^3); the pooled scatter one, O(N r^2 + K r^2),
+    by ``C = T - p_+ p_- d d'`` with the total covariance T.
     """
     y = np.asarray(y)
     counts = class_counts(y, n_classes)
@@ -264,8 +258,7 @@ def _pseudo_solve(A: FloatArray, covariance: FloatArray, difference: FloatArray)
     values, vectors = np.linalg.eigh(A @ covariance @ A.T)
     kept = values > RANK_TOLERANCE * values[-1]
     vectors = vectors[:, kept]
-    solved: FloatArray = A.T @ (vectors @ ((vectors.T @ (A @ difference)) / values[kept]))
-    return solved
+    return np.asarray(A.T @ (vectors @ ((vectors.T @ (A @ difference)) / values[kept])))
 
 
 def _functions(

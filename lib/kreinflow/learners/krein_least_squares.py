@@ -78,12 +78,8 @@ class KreinLeastSquaresLearner(KreinLearner):
 
     All classes share T and its factorisation.
 
-    Notes
-    -----
-    The paper has no intercept. On the factor :math:`C_e |a|^{1/2}` of the eigenpairs of K~ this is
-    its :math:`\alpha = (H + N \Lambda)^{-1} P y`, and lambda+ = lambda- is ridge regression on the
-    flipped K~. In the paper's low-rank form (``correction: landmark_basis``) the parts are those of
-    the landmark matrix, on which the result then depends even where K~ is exact.
+    The paper has no intercept. In its low-rank form (``correction: landmark_basis``) the parts are
+    those of the landmark matrix, on which the result then depends even where K~ is exact.
 
     Source: oglic2019, section 2.4.
     """
@@ -102,47 +98,6 @@ class KreinLeastSquaresLearner(KreinLearner):
         moments = Moments.of(problem.Z, problem.labels, problem.n_classes)
         penalties = [penalties_by_sign(problem.signs, choice) for choice in choices]
         return [Fitted(folded(problem, *moments.least_squares(each))) for each in penalties]
-
-
-class _Span:
-    """T = B S^2 B' without its zero eigenvalues, and S^-1 B' q: the same for all penalties."""
-
-    def __init__(self, moments: Moments) -> None:
-        with single_threaded():
-            values, B = scipy.linalg.eigh(moments.covariance, driver="evd")
-            kept = values > RANK_TOLERANCE * values[-1]
-            self.moments = moments
-            self.S, self.B = np.sqrt(values[kept]), B[:, kept]
-            self.projected = (self.B.T @ moments.cross) / self.S[:, None]
-
-
-class _Spectrum:
-    """E of all problems with the same lambda-/lambda+, up to the factor t lambda+.
-
-    With D = Lambda/lambda+, the singular values sigma of D^(-1/2) B S = U diag(sigma) X' give
-    e = t lambda+ / sigma^2 with all digits of the smallest e, and w = D^(-1/2) U (gamma/sigma).
-    """
-
-    def __init__(self, span: _Span, signs: FloatArray, ratio: float) -> None:
-        roots = np.sqrt(np.where(signs > 0, 1.0, ratio))[:, None]  # D^(1/2)
-        with single_threaded():
-            U, sigma, right = scipy.linalg.svd(span.B * span.S / roots, full_matrices=False)
-            self.c = right @ span.projected
-        self.moments = span.moments
-        self.back = U / roots / sigma
-        self.inverse_squares = sigma**-2.0  # rising, as sigma falls
-
-    def solve(self, lambda_plus: float, variance: float) -> tuple[FloatArray, FloatArray]:
-        """Return w and b of the classes."""
-        moments = self.moments
-        e = moments.scale * lambda_plus * self.inverse_squares
-        radii = np.sqrt(variance * (1.0 - moments.target_means**2))
-        gammas = np.empty_like(self.c)
-        for k, radius in enumerate(radii.tolist()):
-            gammas[:, k], _ = on_sphere(e - e[0], self.c[:, k], radius)
-        with single_threaded():
-            coef = self.back @ gammas
-            return coef, moments.target_means - moments.mean @ coef
 
 
 def on_sphere(gaps: FloatArray, c: FloatArray, radius: float) -> tuple[FloatArray, float]:
@@ -202,11 +157,8 @@ class KreinVarianceConstrainedLearner(KreinLearner):
     optimum satisfies :math:`(t\Lambda + \mu T) w = q`: with :math:`\mu = 1` it is the least
     squares solution.
 
-    Notes
-    -----
     The paper has two classes and a centred kernel. Here the mean of the targets is added back, and
-    each class against the rest has its own :math:`\rho`, the same share of the variance of its
-    targets: one for all would let the rarest class win. With zero singular values E is not the
+    each class against the rest has its own :math:`\rho`. With zero singular values E is not the
     paper's :math:`S^{-1} B' t\Lambda B S^{-1}`, which confines w to the span of the centred rows.
 
     Sources: oglic2019, section 2.4; Gander, Golub, von Matt (1989), A constrained eigenvalue
@@ -241,15 +193,31 @@ class KreinVarianceConstrainedLearner(KreinLearner):
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; one pass over the rows for all choices."""
-        span = _Span(Moments.of(problem.Z, problem.labels, problem.n_classes))
+        moments = Moments.of(problem.Z, problem.labels, problem.n_classes)
         definite = bool((problem.signs > 0).all())  # lambda- plays no part
-        spectra: dict[float, _Spectrum] = {}
+        spectra: dict[float, tuple[FloatArray, FloatArray, FloatArray]] = {}
         fitted = []
-        for choice in choices:
-            ratio = 1.0 if definite else choice["lambda_minus"] / choice["lambda_plus"]
-            ratio = float(f"{ratio:.12g}")  # pairs of a grid share their ratios but for rounding
-            if ratio not in spectra:
-                spectra[ratio] = _Spectrum(span, problem.signs, ratio)
-            coef, intercept = spectra[ratio].solve(choice["lambda_plus"], choice["variance"])
-            fitted.append(Fitted(folded(problem, coef, intercept)))
+        with single_threaded():
+            values, B = scipy.linalg.eigh(moments.covariance, driver="evd")
+            kept = values > RANK_TOLERANCE * values[-1]
+            S, B = np.sqrt(values[kept]), B[:, kept]
+            projected = (B.T @ moments.cross) / S[:, None]
+            for choice in choices:
+                ratio = 1.0 if definite else choice["lambda_minus"] / choice["lambda_plus"]
+                ratio = float(
+                    f"{ratio:.12g}"
+                )  # pairs of a grid share their ratios but for rounding
+                if ratio not in spectra:
+                    # With D = Lambda/lambda+, the singular values sigma of D^(-1/2) B S give
+                    # e = t lambda+ / sigma^2 with all digits of the smallest e.
+                    roots = np.sqrt(np.where(problem.signs > 0, 1.0, ratio))[:, None]  # D^(1/2)
+                    U, sigma, right = scipy.linalg.svd(B * S / roots, full_matrices=False)
+                    spectra[ratio] = U / roots / sigma, right @ projected, sigma**-2.0
+                back, c, inverse_squares = spectra[ratio]
+                e = moments.scale * choice["lambda_plus"] * inverse_squares
+                radii = np.sqrt(choice["variance"] * (1.0 - moments.target_means**2)).tolist()
+                gammas = [on_sphere(e - e[0], own, r)[0] for own, r in zip(c.T, radii, strict=True)]
+                coef = back @ np.column_stack(gammas)
+                intercept = moments.target_means - moments.mean @ coef
+                fitted.append(Fitted(folded(problem, coef, intercept)))
         return fitted

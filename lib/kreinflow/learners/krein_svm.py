@@ -39,12 +39,9 @@ class KreinSquaredHingeLearner(KreinLearner):
     where X has the rows (z, 1), u = (w, b) and the penalty of b is zero. A full step that leaves I
     as it was ends at the optimum.
 
-    Notes
-    -----
-    The paper has no intercept; here it is free. The matrix of a step follows from the last one by
-    the rows that entered or left I. With small penalties and separable classes Newton's method
-    alone takes hundreds of steps: so penalties fall by a decade at a time, from 1 or from the
-    nearest choice that is solved.
+    The paper has no intercept; here it is free. With small penalties and separable classes Newton's
+    method alone takes hundreds of steps: so penalties fall by a decade at a time, from 1 or from
+    the nearest choice that is solved.
 
     Sources: oglic2019, section 2.5; Keerthi, DeCoste (2005), A modified finite Newton method
     for fast solution of large scale linear SVMs, JMLR 6, 341-361.
@@ -84,7 +81,13 @@ class KreinSquaredHingeLearner(KreinLearner):
                 )
                 for code in fitted_classes(n_classes)
             ]
-            fits = [_fitted(problem, moments, ends) for ends in zip(*paths, strict=True)]
+            fits = []
+            for ends in zip(*paths, strict=True):
+                u = np.array([end.u for end in ends])
+                coef = np.ascontiguousarray(u[:, :-1].T)
+                decision = folded(problem, coef, u[:, -1] - moments.mean @ coef)
+                steps, reached = max(e.steps for e in ends), all(e.converged for e in ends)
+                fits.append(Fitted(decision, iterations=steps, converged=reached))
         converged = np.array([all(end.converged for end in ends) for ends in paths])
         advice = f"had not converged after {_MAX_ITER} steps. Give larger penalties."
         warn_missed(converged, n_classes, f"Krein SH-SVM: {{}} {advice}")
@@ -99,16 +102,6 @@ class _End(NamedTuple):
     converged: bool
 
 
-def _fitted(problem: Problem, moments: Moments, ends: Sequence[_End]) -> Fitted:
-    u = np.array([end.u for end in ends])
-    coef = np.ascontiguousarray(u[:, :-1].T)
-    return Fitted(
-        folded(problem, coef, u[:, -1] - moments.mean @ coef),
-        iterations=max(end.steps for end in ends),
-        converged=all(end.converged for end in ends),
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class _Rows:
     """The matrix X = [Z - mean, 1] as a map; centred, it is well conditioned."""
@@ -121,9 +114,7 @@ class _Rows:
 
     def times(self, u: FloatArray) -> FloatArray:
         """Return X u, of shape (N,)."""
-        w = u[:-1]
-        product: FloatArray = self.Z @ w + (u[-1] - self.mean @ w)
-        return product
+        return np.asarray(self.Z @ u[:-1] + (u[-1] - self.mean @ u[:-1]))
 
     def transposed_times(self, values: FloatArray) -> FloatArray:
         """Return X' values, of shape (r + 1,)."""
@@ -212,11 +203,11 @@ class _NewtonPath:
         matrix = self.gram / N
         if not self.active.any():
             matrix[-1, -1] = 1.0  # no row is active, so nothing moves b
-        failure = (
+        failure = InputError(
             "lambda_plus or lambda_minus is too small to solve the support vector machine. "
             "Give larger ones."
         )
-        direction = solve_positive(matrix, descent, penalties, InputError(failure))
+        direction = solve_positive(matrix, descent, penalties, failure)
         return direction, float(descent @ direction)
 
     def _objective(self, f: FloatArray, u: FloatArray, penalties: FloatArray) -> float:

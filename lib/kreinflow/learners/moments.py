@@ -18,13 +18,7 @@ _NO_VARIANCE = 1e-24  # of rows, against the square of their mean: rounding alon
 
 
 def class_counts(y: IntArray, n_classes: int) -> NDArray[np.intp]:
-    """Return the number of rows of each class, of codes 0 to ``n_classes - 1``.
-
-    Raises
-    ------
-    InputError
-        If a class has no row, or there is one class only.
-    """
+    """Return the number of rows of each class; InputError if one has none, or is the only one."""
     counts = np.bincount(y, minlength=n_classes)
     if n_classes < 2 or len(counts) != n_classes or not counts.all():
         empty = np.flatnonzero(counts == 0).tolist()
@@ -69,10 +63,10 @@ def covariance_about(
             upper = scipy.linalg.blas.dsyrk(1.0, block.T, beta=1.0, c=upper, overwrite_c=1)
         return upper
 
-    scatter: FloatArray | None = None
-    for block in tile_map(part, len(Z)):
-        scatter = block if scatter is None else np.add(scatter, block, out=scatter)
-    assert scatter is not None, "no rows"
+    blocks = iter(tile_map(part, len(Z)))
+    scatter: FloatArray = next(blocks)
+    for block in blocks:
+        scatter += block
     scatter /= len(Z)
     for start in range(0, len(scatter), _CENTRED):  # the lower triangle
         stop = min(start + _CENTRED, len(scatter))
@@ -137,18 +131,15 @@ class Moments:
         return float(np.trace(self.covariance)) / len(self.covariance)
 
     def least_squares(self, penalties: FloatArray) -> tuple[FloatArray, FloatArray]:
-        r"""Return w = (T + t diag(penalties))^-1 q and b = ybar - w'zbar of the classes, t = scale.
+        """Return w = (T + t diag(penalties))^-1 q and b = ybar - w'zbar of the classes, t = scale.
 
-        Raises
-        ------
-        InputError
-            If the matrix is not positive definite in the precision of the machine.
+        InputError if the matrix is not positive definite in the precision of the machine.
         """
         with single_threaded():
-            failure = (
+            failure = InputError(
                 f"a penalty of {penalties.min():g} is too small to solve the least squares "
                 "problem. Give a larger one."
             )
             shift = self.scale * penalties
-            coef = solve_positive(self.covariance.copy(), self.cross, shift, InputError(failure))
+            coef = solve_positive(self.covariance.copy(), self.cross, shift, failure)
             return coef, self.target_means - self.mean @ coef

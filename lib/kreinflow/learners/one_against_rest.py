@@ -25,12 +25,7 @@ def with_mirror(
 
 
 def warn_unconverged(message: str) -> None:
-    """Warn that some classes are not at their optimum.
-
-    Warns
-    -----
-    sklearn.exceptions.ConvergenceWarning
-    """
+    """Warn, with scikit-learn's ConvergenceWarning, that some classes are not at their optimum."""
     from sklearn.exceptions import ConvergenceWarning  # a slow import, seldom needed
 
     warnings.warn(message, ConvergenceWarning, stacklevel=3)

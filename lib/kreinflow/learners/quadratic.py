@@ -35,10 +35,8 @@ class QuadraticLearner(Learner):
 
     .. math:: \langle z - m_c, (C_c J)^{-1} (z - m_c) \rangle = (z - m_c)' C_c^{-1} (z - m_c):
 
-    the signs cancel, as they do in iKFD. The ridge is Euclidean in the coordinates of the factor
-    (:math:`\lambda J` in the pseudo-Euclidean space), so that the regularised covariance is
-    positive definite; it is a multiple of the mean diagonal of the *total* covariance. The
-    decisions are the logarithms of Gaussian posteriors but for a constant.
+    the signs cancel, as they do in iKFD. The ridge is Euclidean in the coordinates of the factor,
+    a multiple of the mean diagonal of the *total* covariance.
 
     Source: pekalska2009.
     """

@@ -125,11 +125,10 @@ class SiblingsLearner(Learner):
         assert isinstance(some, LinearDecision), "decisions that are not linear"
         n_branches = len(self.forks.above)
         weights, intercept = np.zeros((len(some.weights), n_branches)), np.zeros(n_branches)
-        names = {"unlearned"} | {note for fit in learned for note in fit.notes}
-        notes = {note: np.zeros(problem.n_classes, dtype=bool) for note in sorted(names)}
+        names = sorted({"unlearned"}.union(*(fit.notes for fit in learned)))
+        notes = {note: np.zeros(problem.n_classes, dtype=bool) for note in names}
         used: list[float] = []
-        ways = zip(fits, self.forks.branches, self.forks.codes, strict=True)
-        for fit, branches, codes in ways:
+        for fit, branches, codes in zip(fits, self.forks.branches, self.forks.codes, strict=True):
             inside = codes >= 0
             if fit is None:
                 notes["unlearned"] |= inside

@@ -41,13 +41,7 @@ class SupportVectorLearner(Learner):
 
 
 def mean_square(Z: FloatArray, signs: FloatArray) -> float:
-    """Return the mean diagonal of the kernel Z Z' of a factor without negative signs.
-
-    Raises
-    ------
-    InputError
-        If a sign is negative, so that the dual is not concave, or all rows are zero.
-    """
+    """Return the mean diagonal of the kernel Z Z'; InputError if a sign is negative, or Z zero."""
     negative = int(np.count_nonzero(np.asarray(signs) < 0))
     if negative:
         raise InputError(
