@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -344,16 +342,6 @@ def test_sets_hold_the_own_class_as_often_as_asked():
     assert np.mean(sizes) < 1.2
 
 
-def test_paired_records_with_random_labels_are_not_passed_over_in_silence():
-    rng = np.random.default_rng(0)
-    X = np.repeat(rng.normal(size=(30, 10)), 2, axis=0) + 1e-3 * rng.normal(size=(60, 10))
-    model = KreinClassifier("gaussian", selector="all", rank=1.0, learner="ny_ikfd")
-    with pytest.warns(UserWarning, match=r"2 of 2 classes \('0', '1'\): the covariance is singul"):
-        figures = model.fit(X, np.arange(60) % 2).training_
-    assert figures["inner_accuracy"] < 0.3  # partners have other labels
-    assert figures["singular_classes"] == 2
-
-
 def test_new_rows_do_not_change_others():
     K, labels, _ = scores()
     model = KreinClassifier(n_landmarks=9).fit(K, labels)
@@ -485,9 +473,7 @@ def test_what_is_refused_after_the_fit():
 # Where they can be had, and what the pages say of them.
 
 
-def test_the_package_does_not_import_scikit_learn_before_it_is_asked():
-    code = "import sys, kreinflow; assert 'sklearn' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
+def test_the_package_hands_them_out():
     assert kreinflow.NystroemClassifier is NystroemClassifier
     with pytest.raises(AttributeError, match="has no attribute 'KreinClasifier'"):
         kreinflow.KreinClasifier  # noqa: B018

@@ -105,10 +105,6 @@ def test_noise_gives_chance():
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        (
-            {"learner": "ikqd"},
-            "KreinClassifier: the learner ikqd cannot learn records with several",
-        ),
         ({"learner": "nearest_landmark"}, "the learner nearest_landmark cannot learn records"),
         (
             {"learner": "dissimilarity_space", "learner_params": {"kernel": "elm"}},

@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.query import Query
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import FloatArray, tiles
+from kreinflow.base.numerics import tiles
 from kreinflow.config.cross_references import asymmetry_fault
 from kreinflow.config.schema import complete_method, nearest
 from kreinflow.estimators.alignment_kernel import AlignmentKernel
@@ -92,12 +92,11 @@ class LandmarkChoice(LandmarkFactor):
     def _selector_settings(self, transform: str) -> dict[str, Any]:
         """Return the settings of the selector, checked and complete."""
         params = dict(self.selector_params or {})
-        for key, why in (
-            ("budget", "give n_landmarks"),
-            ("transform", "the kernel is what it is; of alignments give it in kernel_params"),
-        ):
-            if key in params:
-                raise self._wrong(f"selector_params: {key!r} is none of them: {why}.")
+        if wrong := {"budget", "transform"} & params.keys():
+            raise self._wrong(
+                f"selector_params: {sorted(wrong)[0]!r} is none of them: give n_landmarks, and of "
+                "alignments the transform in kernel_params."
+            )
         known = CHOSEN[self.selector].settings_schema if self.selector in CHOSEN else {}
         content = {**params, "method": self.selector}
         if "transform" in known:
@@ -140,9 +139,7 @@ class LandmarkChoice(LandmarkFactor):
         seed, kernel = self._checked("random_state")["random_state"], self._make_kernel()
         if kernel is None:
             self._checked("kind")
-            dataset = _matrix_dataset(X, self.kind, codes, classes)
-        else:
-            dataset = _objects_dataset(X, kernel, codes, classes)
+        dataset = _dataset(X, kernel, self.kind, codes, classes)
         self._aligned_by = kernel if isinstance(kernel, AlignmentKernel) else None
         transform = self._transform
         settings = self._selector_settings(transform.name)
@@ -212,48 +209,30 @@ def _compared(X: Any, kernel: Kernel) -> Objects:
     return objects
 
 
-def _matrix_dataset(
-    X: FloatArray, kind: str, codes: NDArray[np.int64], classes: tuple[str, ...]
+def _dataset(
+    X: Any, kernel: Kernel | None, kind: str, codes: NDArray[np.int64], classes: tuple[str, ...]
 ) -> Dataset:
-    """Return the data set that the workflow makes of a matrix without ids."""
-    payload = Matrix(
-        check_matrix(Path("X"), X, kind, SYMMETRY)[0],
-        kind=MATRIX_KINDS[kind],
-        numbered=True,
-    )
-    ids = [str(row) for row in range(1, len(X) + 1)]
-    return Dataset(
-        ids=tuple(ids),
-        labels=codes,
-        classes=classes,
-        rows=np.arange(len(X), dtype=np.int64),
-        digests=payload.digests(payload.contents(ids)),
-        payload=payload,
-    )
+    """Return the data set that the workflow makes of a matrix without ids, or of objects.
 
-
-def _objects_dataset(
-    X: Any, kernel: Kernel, codes: NDArray[np.int64], classes: tuple[str, ...]
-) -> Dataset:
-    """Return the data set of vectors or strings, identical ones of a class once.
-
-    Those of different classes stay apart, but share their random numbers and inner folds.
+    Identical objects of a class stand there once. Those of different classes stay apart, but share
+    their random numbers and inner folds.
     """
-    objects = _compared(X, kernel)
-    contents = [x.encode() if isinstance(x, str) else bytes(x) for x in objects]
-    row_of: dict[tuple[bytes, int], int] = {}
-    rows = [
-        row_of.setdefault(key, len(row_of)) for key in zip(contents, codes.tolist(), strict=True)
-    ]
-    first = np.unique(rows, return_index=True)[1]
-    payload: Payload = Compared(objects[first], kernel, kind=kernel.kind)
-    if isinstance(kernel, AlignmentKernel):
-        payload = Sequences(tuple(objects[first]))
+    ids = tuple(str(number) for number in range(1, len(codes) + 1))
+    if kernel is None:
+        matrix = check_matrix(Path("X"), X, kind, SYMMETRY)[0]
+        payload: Payload = Matrix(matrix, kind=MATRIX_KINDS[kind], numbered=True)
+        rows, digests = np.arange(len(codes)), payload.digests(payload.contents(ids))
+    else:
+        objects = _compared(X, kernel)
+        contents = [x.encode() if isinstance(x, str) else bytes(x) for x in objects]
+        row_of: dict[tuple[bytes, int], int] = {}
+        keys = zip(contents, codes.tolist(), strict=True)
+        rows = np.array([row_of.setdefault(key, len(row_of)) for key in keys], dtype=np.int64)
+        digests = tuple(digest(content) for content, _ in row_of)
+        first = np.unique(rows, return_index=True)[1]
+        payload = Compared(objects[first], kernel, kind=kernel.kind)
+        if isinstance(kernel, AlignmentKernel):
+            payload = Sequences(tuple(objects[first]))
     return Dataset(
-        ids=tuple(str(i) for i in range(1, len(objects) + 1)),
-        labels=codes,
-        classes=classes,
-        rows=np.array(rows, dtype=np.int64),
-        digests=tuple(digest(content) for content, _ in row_of),
-        payload=payload,
+        ids=ids, labels=codes, classes=classes, rows=rows, digests=digests, payload=payload
     )
