@@ -11,10 +11,8 @@ from kreinflow.report.cascades import (
     mean_curve,
     pairs_asked,
 )
-from kreinflow.report.methods import asks
 from kreinflow.report.recipes import cascades
 from report.made_up import (
-    FINAL_CASCADE,
     config,
     dataset_report,
     report_page,
@@ -141,31 +139,6 @@ def rows_of(curves, models, cascade=None):
     return table and dict(zip(table.head, *table.rows, strict=True))
 
 
-def test_the_page_has_the_table_and_the_mean_cost(asked):
-    _, page = report_page(asked, config(cascades=2))
-    text = page.all_text
-    table = cascades(dataset_report(asked, config(cascades=2)))
-    assert [row[0] for row in table.rows] == ["ikfd-meb", "ikfd-pooled-meb"]
-    for row in table.rows:
-        assert " ".join(row) in text
-    parts = page.sections()
-    first = "compared with the landmarks first, and by the cascade with training records"
-    assert first in parts["data-1-landmarks"]
-    assert "nearest training records too (cascade)" in parts["data-1-glance"]
-    assert "The number of alignments is the mean on the inner folds." in parts["data-1-alignments"]
-    own = dict(zip(table.head, table.rows[0], strict=True))
-    for head in list(table.head)[1:-1]:
-        assert f"{head} {own[head]}" in parts["data-1-alignments"]
-    assert "pairs more to train" not in parts["data-1-alignments"]
-    assert "It had 95.00 % accuracy on inner folds" in text
-    assert "If its largest probability is below 0.93, it is aligned with its 10 nearest" in text
-    cost = costs_of(asked["models"], asked["curves"])
-    assert cost["ikfd-meb"] > 33
-    section = text[text.index("Recipes by accuracy: mean") :]
-    own = section[section.index("ikfd-meb ") :]
-    assert f" {cost['ikfd-meb']:,.0f} " in own[:200]
-
-
 def test_a_page_without_cascades_says_nothing_of_them(tables):
     text = report_page(tables)[1].all_text
     page = report_page(tables)[1].sections()
@@ -173,26 +146,6 @@ def test_a_page_without_cascades_says_nothing_of_them(tables):
     assert "Methods" in said
     assert "ascade" not in said
     assert "A new object is compared with the landmarks only." in text
-
-
-def test_whom_the_final_model_asks():
-    text = asks("24", FINAL_CASCADE)
-    assert text == (
-        "A query is aligned with 24 landmarks. If its largest probability is below 0.93, it is "
-        "aligned with its 10 nearest training records, then with its 20 nearest, then with its 50 "
-        "nearest, then with the members of its 3 likeliest classes, if these are often taken for "
-        "each other. "
-        "It stops at the first level at which the probability is that large."
-    )
-    one = {"steps": [50], "likeliest": None, "threshold": 2.0}
-    assert asks("24", one) == (
-        "A query is aligned with 24 landmarks. Then each query is aligned with its 50 nearest "
-        "training records."
-    )
-    pairs = {"steps": [], "likeliest": 2, "threshold": 0.5}
-    assert "it is aligned with the members of its 2 likeliest classes" in asks("24", pairs)
-    for nobody in ({**one, "threshold": 0.0}, {**one, "steps": []}):
-        assert asks("24", nobody).endswith("landmarks. Training records are not asked.")
 
 
 def lost_of(right, every, distinct=1000):

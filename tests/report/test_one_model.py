@@ -4,7 +4,9 @@ import re
 
 import pytest
 
+from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.report.page import render_text
 from report.made_up import (
     FINAL_CASCADE,
     LEVELS_ASKED,
@@ -19,6 +21,10 @@ from report.made_up import (
 )
 
 OTHERS_ALLOWED = ("comparison", "automatic", "config")
+RULE = {"off": False, "tried": 200, "known_rejected": 0.035, "shuffled": 200}
+RULE |= {"shuffled_accepted": 0.015, "near": -1.5, "far": -1.25}
+LIFT = {"kernel": "gaussian", "width": "inner", "inducing": 4000}
+MATRIX = {"source": {"type": "matrix", "kind": "dissimilarity"}}
 STRANGERS = {"false_alarms": 0.01, "calibrating": 1500, "would_be_found": 0.8, "left_out": 300}
 
 
@@ -53,7 +59,11 @@ def cases(tables, tables_of_several):
     alone = tables["comparison"]["recipe"] == "svc-meb"
     one["comparison"] = tables["comparison"][alone].assign(best=True)
     auto = config() | {"auto": {"alignments": 5_000_000}, "prefer": "cheap"}
-    named_final = settings() | {"final": "svc-meb"}
+    lifted, named_final = config(), settings() | {"final": "svc-meb"}
+    lifted["recipes"][0] |= {"lift": LIFT, "views": {"words": [1, 2], "vectors": True}}
+    nothing = tables["models"].assign(reject_threshold=NOTHING_ACCEPTED)
+    scores = {"aligned": 0, "store": None, "scheme": None}
+    read = {"lengths": {}, "substitutions": {}, "files": {}}
     return {
         "final named": (tables, config(), {"settings": named_final, "final_recipe": "svc-meb"}),
         "inner choice": (tables, config(), {"final_recipe": "pcvm-meb"}),
@@ -75,6 +85,21 @@ def cases(tables, tables_of_several):
             {"levels": levels_of(tables), "settings": named_final | {"levels": LEVELS_ASKED}}
             | {"final_recipe": "svc-meb"},
         ),
+        "matrix": (
+            tables,
+            config(),
+            {"settings": named_final | MATRIX, "final_recipe": "svc-meb"}
+            | {"alignments": tables["alignments"] | scores}
+            | {"statistics": tables["statistics"] | read},
+        ),
+        "lift": (tables, lifted, {"final_recipe": "ikfd-meb"}),
+        "nothing accepted": (tables, config(), {"models": nothing, "final_recipe": "ikfd-meb"}),
+        "strangers": (
+            tables,
+            config(),
+            {"strangers": {"no_relative": RULE, "sureness": 0.25}, "final_recipe": "ikfd-meb"},
+        ),
+        "no rule": (tables, config(), {"strangers": {"no_relative": RULE | {"off": True}}}),
         "unknown": (
             tables,
             config() | {"unknown": {"false_alarms": 0.01}},
@@ -95,7 +120,8 @@ def pages(tables, tables_of_several):
 
 CASES = (
     *("final named", "inner choice", "automatic", "one recipe", "several labels"),
-    *("cascades", "levels", "unknown"),
+    *("cascades", "levels", "unknown", "matrix", "lift", "nothing accepted"),
+    *("strangers", "no rule"),
 )
 
 
@@ -103,6 +129,23 @@ CASES = (
 def test_no_section_but_the_comparison_names_another_recipe(pages, case):
     page, data, recipes = pages[case]
     assert strangers_to(page, data.final_recipe, recipes) == {}
+
+
+OWN = {"levels": "levels", "unknown": "unknown", "strangers": "unknown", "no rule": "unknown"}
+SOME = {"levels", "unknown", "automatic"}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_section_says_what_to_look_for_and_stands_only_where_it_applies(pages, case):
+    page, data, _ = pages[case]
+    sections = page.sections()
+    for name, text in sections.items():
+        if name.startswith("data-1-") and not name.endswith(("glance", "appendix", "automatic")):
+            assert "What to look for: " in text, name
+        assert not {"nan", "inf"} & set(text.split()), name
+    there = {name for name in SOME if f"data-1-{name}" in sections}
+    assert there == {OWN.get(case, case)} & SOME
+    assert render_text([data]).count("?") >= 4
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -79,8 +79,7 @@ def write_results(folder, tables):
     write_json(folder / "map.json", tables["landmark_map"])
     for name, agreed in (("class_scores.0", {"agreed": 3_500}), ("columns.0", {"agreed": 500})):
         write_json(folder / "alignment" / f"{name}.json", agreed)
-    write_json(folder / "alignment" / "columns.1.json", {})  # of a version before 0.5.0
-    write_json(folder / "alignment" / "columns.2.json", {"agreed": 9})  # of an earlier config
+    write_json(folder / "alignment" / "columns.1.json", {"agreed": 9})  # of an earlier config
     for name in CAPTIONS:
         write_text(folder / "figures" / f"{name}.svg", f"<svg>{name}</svg>")
     model, *_ = model_of(folder)
@@ -103,7 +102,7 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, 
         line = {"label": "01", "reject": "no", "landmark_score": 0.5, "problem": ""}
         write_table(folder / "classified" / "unlabelled.tsv", pd.DataFrame([line]))
     found = results(tmp_path, **own)
-    stages = {"class_scores": [0], "columns": [0, 1]}
+    stages = {"class_scores": [0], "columns": [0]}
     vars(found)["plan"] = SimpleNamespace(
         blocks=lambda stage: [folder / "alignment" / f"{stage}.{n}.json" for n in stages[stage]]
     )
@@ -214,14 +213,6 @@ def test_curves_of_all_folds_are_read_as_they_were(asked, tmp_path):
         lambda t: t[1:],
         lambda t: t.assign(chosen="no"),
         lambda t: t.assign(chosen="yes"),
-        lambda t: t.assign(chosen=t["chosen"].replace("no", "n")),
-        lambda t: t.assign(fold=1),
-        lambda t: t.assign(right=t["records"] + 1),
-        lambda t: t.assign(right=t["right"] + 0.5),
-        lambda t: t.assign(alignments=np.nan),
-        lambda t: t.assign(alignments=-t["alignments"]),
-        lambda t: t.assign(records=range(90, 90 + len(t))),
-        lambda t: t.assign(threshold=t["threshold"].replace(0.5, 3.0)),
     ],
 )
 def test_a_damaged_curve_is_refused(asked, tmp_path, damage):

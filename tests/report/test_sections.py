@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.base.errors import InputError
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.metrics import INNER_CHOICE
@@ -66,35 +65,6 @@ def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
     assert places == sorted(places)
 
 
-def test_what_the_other_preference_would_choose_is_told_where_it_is_another(tables):
-    models = tables["models"]
-    cost = models["alignments_per_query"].mask(models["recipe"] == "pcvm-uniform", 3)
-    models = models.assign(alignments_per_query=cost)
-
-    def told(final, asked=None, prefer="accuracy"):
-        own = {"final_recipe": final, "settings": settings() | {"final": asked}}
-        return text_of(tables, AUTO | {"prefer": prefer}, models=models, **own)
-
-    assert "With prefer: cheap it would be pcvm-uniform." in told("ikfd-meb")
-    assert "With prefer: accuracy it would be ikfd-meb." in told("pcvm-uniform", prefer="cheap")
-    asked = told("svc-meb", asked="svc-meb")
-    for text in (told("pcvm-uniform"), asked):
-        assert "it would be" not in text
-    assert "The final model is of the recipe that the config names (shaded)." in asked
-    assert "It was chosen" not in asked
-
-
-def test_recipes_that_did_not_go_on_after_the_race_are_not_counted_as_fitted(tables):
-    models = tables["models"]
-    behind = models["recipe"].isin(["ikfd-meb", "ikfd-pooled-meb"])
-    models = models[~behind | ((models["fold"] == 0) & (models["repeat"] == 0))]
-    text = text_of(tables, AUTO | {"prefer": "cheap"}, models=models, final_recipe="pcvm-meb")
-    assert "not behind there (7) in 3 more" in text
-    assert "has the fewest alignments of those" in text
-    section = text[text.index("Recipes by their accuracy on the inner folds") :]
-    assert "ikfd-meb 95.00 %" not in section
-
-
 def test_the_page_tells_what_each_view_is_worth(tables):
     own = (models := tables["models"])["recipe"] == "ikfd-pooled-meb"
     fold = models["fold"].clip(lower=0)
@@ -115,19 +85,6 @@ def test_the_page_tells_what_each_view_is_worth(tables):
     damaged = models["hyper_parameters"].str.replace(":", "\x1d")
     with pytest.raises(InputError, match="models.tsv: .* is no JSON of numbers by name"):
         report_page(tables, models=models.assign(hyper_parameters=damaged))
-
-
-def test_a_model_that_promises_nothing_rejects_all(tables):
-    models = tables["models"].assign(reject_threshold=NOTHING_ACCEPTED)
-    text = text_of(tables, models=models)
-    assert "The final model rejects all predictions (asked for: at most 1 % errors" in text
-    assert "In 3 folds" in text
-    assert " and the final model, no threshold can promise" in text
-    assert "What will be accepted? nothing The final model rejects all" in text
-    assert "overwhelming" not in text
-    text = text_of(tables, strangers=TEST | {"sureness": 0.25})
-    assert "below 0.5, unless an overwhelming hit speaks for them (asked for: at most 1 %" in text
-    assert "docs/guide.md says what an overwhelming hit is" in text
 
 
 def test_verdicts_come_from_the_test_of_records(tables):
@@ -161,14 +118,6 @@ def test_the_page_counts_the_sequences_without_a_label(tables):
     assert "<b> 3 1 0.300 01 1 1 0.200" in text
     text = text_of(tables, unlabelled=counts[:0])
     assert "0 sequences have no label; 0 of them are rejected." in text
-
-
-def test_it_says_how_many_objects_the_map_shows():
-    whole = {"distinct": 140, "landmarks": 32, "shown_objects": 108, "shown_landmarks": 32}
-    said = sections.shown_on_the_map(whole)
-    assert said == "It shows all 32 landmarks and all 108 other objects."
-    said = sections.shown_on_the_map(whole | {"distinct": 10_000, "shown_objects": 2000})
-    assert "all 32 landmarks and 2,000 of 9,968 other objects. They were chosen by a hash" in said
 
 
 def test_landmarks_are_told_of_the_fits_of_folds_and_of_the_final_model():
@@ -206,23 +155,6 @@ def test_classes_tell_what_is_rejected_of_them(tables):
     nothing = dataset_report(tables, rejected=tables["rejected"][:0], **NAMED)
     assert sections.per_class(nothing).head == [n for n in shown.head if n != "rejected, %"]
     assert " ".join(shown.rows[0]) in text_of(tables, **NAMED)
-
-
-def test_the_page_counts_the_labels_of_records_that_may_have_several(tables):
-    several = {
-        "several": True,
-        "labels_per_record": {"1": 60, "2": 30, "4": 10},
-        "labels_removed": {"count": 3, "examples": ["x", "y", "z"]},
-    }
-    found = dict(sections.counts(tables["statistics"] | several).rows)
-    told = {
-        "labels of a record, mean": "1.60",
-        "labels of a record, most": "4",
-        "records with several labels": "40",
-        "labels removed: too few records have or lack them": "3",
-    }
-    assert told.items() <= found.items()
-    assert not told.keys() & dict(sections.counts(tables["statistics"]).rows).keys()
 
 
 def test_the_page_has_the_tree_with_its_figures(tables):
@@ -347,63 +279,3 @@ def test_with_p_values_the_reasons_are_told_beside_what_was_asked_for(tables, he
         assert found == [f"{100 * mean:.2f} ± 0.50 %" for mean in means]
     held_out["summary"]["would_be_found"] = np.nan
     assert "The models expected" not in section_of(tables, held_out, TEST, ALARMS)
-
-
-def test_unknown_records_were_asked_for_by_cascades_too(tables, held_out):
-    made = run_tables(n_classes=4, n_folds=3, n=160, cascades=2)
-    text = section_of(made, held_out, whole=config(cascades=2))
-    assert "the landmarks, and by recipes with a cascade with training records" in text
-    assert "They were compared with the landmarks alone." in section_of(tables, held_out)
-    assert "landmarks alone" not in text
-
-
-@pytest.mark.parametrize(
-    ("told", "there", "absent"),
-    [
-        (
-            {"no_relative": RULE},
-            [
-                "Of 200 training records 3.50 % would be rejected by that",
-                "Of 200 shuffled training records the final model would accept 3 ",
-                "whether objects of no known class are rejected",
-            ],
-            ["held out", "p-value"],
-        ),
-        (
-            {"no_relative": RULE | {"off": True, "known_rejected": 0.83, "shuffled_accepted": 0.5}},
-            [
-                "The final model does not ask whether a sequence has a relative.",
-                "83.00 % have no better alignments",
-                "the final model would accept 100 ",
-            ],
-            [],
-        ),
-        (
-            TEST,
-            [
-                "p-values come from 1,500 training records",
-                "81.25 % would be found",
-                "With 300 of them their class was left out in turn",
-            ],
-            ["the relatives are as strange as strangers"],
-        ),
-        (
-            TEST | {"would_be_found": 0.08},
-            ["8.00 % would be found", "the relatives are as strange as strangers"],
-            [],
-        ),
-        (
-            TEST | {"calibrating": 98},
-            ["1 % false alarms take at least 99 records", "and there are 98"],
-            ["would be found"],
-        ),
-        (TEST | {"calibrating": 99}, ["would be found"], []),
-    ],
-)
-def test_a_final_model_tells_what_it_does_with_strangers(tables, told, there, absent):
-    text = section_of(tables, strangers=told)
-    for part in there:
-        assert part in text
-    for part in absent:
-        assert part not in text
-    assert "data-1-unknown" not in report_page(tables)[1].ids

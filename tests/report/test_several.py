@@ -11,10 +11,9 @@ from kreinflow.base.errors import InputError
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report import sections
 from kreinflow.report.figures import figure_svg, probabilities
-from kreinflow.report.page import render_report
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.texts import CAPTIONS, SEVERAL_CAPTIONS
-from report.made_up import Page, config, dataset_report, figures_of, report_page, settings
+from report.made_up import config, dataset_report, figures_of, report_page, settings
 from report.test_reading import write_results
 
 OTHERS = [text for name, text in SEVERAL_CAPTIONS.items() if text != CAPTIONS[name]]
@@ -89,19 +88,6 @@ def test_a_model_without_thresholds_has_empty_cells(tables_of_several):
     assert "rejected, %" not in table.head
     assert {row[-1] for row in table.rows} == {""}
     assert len(table.rows) == 4
-
-
-def test_a_page_of_one_label_says_nothing_of_several(tables):
-    text = report_page(tables)[1].all_text
-    for part in ("several labels", "micro", "Hamming", "all their labels"):
-        assert part not in text
-
-
-def test_the_page_has_both_kinds_side_by_side(tables, tables_of_several):
-    parts = [dataset_report(tables, name="one"), dataset_report(tables_of_several, name="two")]
-    text = Page(render_report(parts, config(), {"python": "3.11"})).checked().all_text
-    for part in ("MCC", "Hamming loss", CAPTIONS["reject"], SEVERAL_CAPTIONS["reject"]):
-        assert part in text
 
 
 def test_the_same_page_again_and_from_written_tables(tables_of_several, figures, page):

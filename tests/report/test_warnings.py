@@ -81,12 +81,6 @@ def test_a_coverage_promises_nothing_so_none_is_missed(tables):
     assert warnings_of(sound(tables, whole, own_models=nothing)) == []
 
 
-def test_given_landmarks_may_have_seen_the_tested_records(tables):
-    (text,) = warnings_of(sound(tables, own_landmarks={"selector": "kept"}))
-    assert "The landmarks of kept were given" in text
-    assert "optimistic" in text
-
-
 @pytest.mark.parametrize(
     ("part", "said"),
     [

@@ -14,14 +14,10 @@ from kreinflow.report.methods import in_words
 from kreinflow.report.names import short
 from kreinflow.report.page import render_text
 from kreinflow.report.reading import Threshold
-from kreinflow.report.tables import best_recipe
 from kreinflow.report.words import (
     cards,
     cheaper_alike,
-    data_line,
     next_steps,
-    quoted,
-    rejects,
     whole_search,
 )
 from report.made_up import config, dataset_report, settings
@@ -29,8 +25,6 @@ from report.made_up import config, dataset_report, settings
 FINAL = {"landmarks": 32, "alignments_per_query": 33.0, "reject_threshold": 0.4}
 NEVER = FINAL | {"reject_threshold": NOTHING_ACCEPTED}
 NAMED = settings() | {"final": "svc-meb"}
-MATRIX = {"source": {"type": "matrix", "kind": "dissimilarity"}}
-STRINGS = {"source": {"type": "vectors", "vectors": "a.txt", "kernel": {"name": "edit_distance"}}}
 
 
 def named(tables, whole=None, **changes):
@@ -72,24 +66,6 @@ def test_a_recipe_without_figures_is_told_as_not_measured(tables):
     assert [figure for figure, _ in found] == ["not measured", *["not known"] * 3]
 
 
-def test_what_is_accepted_and_why_the_rest_is_rejected(tables):
-    own = accepted(accepted_mean=0.54, wrong_mean=0.3, as_unsure_mean=0.41, as_unknown_mean=0.05)
-    figure, line = answers(named(tables, accepted=own))[1]
-    assert figure == "54.0 %"
-    assert line == (
-        "of new records of known classes; 0.4 % of these are wrong. Rejected: unsure 41.0 %, "
-        "unknown 5.0 %. Threshold of the final model: 0.4."
-    )
-    for sureness, told in (
-        (0.25, "Threshold of the final model: 0.5, or an overwhelming hit."),
-        (0.75, "The final model asks for an overwhelming hit."),
-    ):
-        line = answers(named(tables, accepted=own, strangers={"sureness": sureness}))[1][1]
-        assert line.endswith(told)
-    line = answers(named(tables, accepted=own.assign(wrong_of_accepted="")))[1][1]
-    assert line.startswith("of new records of known classes. Rejected: unsure")
-
-
 def test_what_the_final_model_alone_rejects_is_told(tables):
     """Without p-values the models of outer folds have no rule for what has no relative."""
     rule, own = {"off": False, "known_rejected": 0.01, "tried": 200}, accepted(accepted_mean=1.0)
@@ -121,25 +97,6 @@ def test_a_model_that_accepts_nothing_is_told_so_whatever_the_folds_accepted(tab
     assert not any("rejected" in step.text for step in next_steps(named(tables, accepted=own)))
     hits = named(tables, accepted=own, final=NEVER, strangers={"sureness": 0.75})
     assert answers(hits)[1][0] == "96.9 %"
-
-
-def test_a_model_that_knows_overwhelming_hits_rejects_by_them(tables):
-    below = "predictions with a probability below"
-    for sureness, final, told in (
-        (None, FINAL, f"{below} 0.4"),
-        (0.25, FINAL, f"{below} 0.5, unless an overwhelming hit speaks for them"),
-        (
-            0.75,
-            NEVER,  # the probability alone may accept nothing where hits are accepted
-            "predictions that no overwhelming hit speaks for, and others with a probability below "
-            "0.5",
-        ),
-        (None, NEVER, "all predictions"),
-        (NOTHING_ACCEPTED, NEVER, "all predictions"),
-        (None, FINAL | {"reject_threshold": 0.99951}, f"{below} 0.9995"),
-    ):
-        strangers = {} if sureness is None else {"sureness": sureness}
-        assert rejects(named(tables, final=final, strangers=strangers)) == told
 
 
 @pytest.mark.parametrize("sureness", [0.3, 0.7])
@@ -189,46 +146,6 @@ def test_a_hit_of_some_records_is_told_as_such_and_compare_is_advised(tables):
         assert (compare in [step.command for step in next_steps(found)]) == advised
 
 
-def test_a_difference_that_could_not_be_tested_has_no_interval(tables):
-    untold = best_hit(low=np.nan, high="", p=np.nan)
-    figure, line = answers(named(tables, best_hit=untold))[2]
-    assert figure == "+5.0 points, not tested"
-    assert line.endswith("training records, which is right in 85.0 %.")
-    assert "nan" not in line
-
-
-def test_a_matrix_has_a_nearest_neighbour_and_no_seconds(tables):
-    statistics = tables["statistics"] | {"lengths": {}}
-    own = NAMED | MATRIX
-    data = named(tables, best_hit=best_hit(), settings=own, statistics=statistics)
-    assert cards(data)[2].question == "Is it better than the nearest neighbour here?"
-    _, (_, line), (cost, beside) = answers(data)[1:]
-    assert line.startswith("against the nearest neighbour among all 107 training records, which")
-    assert (cost, beside) == ("33 scores", "instead of 140 with all distinct records.")
-    some = best_hit(among=40, whole=False)
-    line = answers(named(tables, best_hit=some, settings=own, statistics=statistics))[2][1]
-    assert "40 of 107 training records, those that were compared in this run, which" in line
-    nothing = named(tables, best_hit=best_hit()[:0], settings=own, statistics=statistics)
-    assert "“method: all”" in answers(nothing)[2][1]
-    said = [step.command or step.text for step in next_steps(data)]
-    assert said[0].endswith("model.safetensors new.csv -o predictions.tsv")
-    assert not any("update" in text or "compare" in text for text in said)
-
-
-def test_the_cost_is_an_estimate_of_the_mean_length(tables):
-    figure, line = answers(named(tables))[3]
-    assert figure == "33 alignments"
-    seconds = query_seconds(33, 270, 270)
-    hours = million_hours(seconds)
-    assert line == (
-        f"instead of 140 with all distinct records. About {1000 * seconds:.2g} ms on one core, "
-        f"{hours:.2g} core hours for a million queries: an estimate, for sequences of 270 residues."
-    )
-    every = named(tables, final=FINAL | {"landmarks": 140})
-    nothing = "with all training records: each is a landmark, so nothing is saved."
-    assert answers(every)[3][1].startswith(nothing)
-
-
 def test_the_cost_is_that_on_outer_folds_with_the_landmarks_of_the_final_model(tables):
     models, own = tables["models"].copy(), tables["accepted"].copy()
     svc = models["recipe"] == "svc-meb"
@@ -257,42 +174,6 @@ def test_the_cost_is_that_of_the_backend_and_mode(tables):
     assert slow in answers(named(tables, settings=along))[3][1]
 
 
-def test_whose_figures_are_told(tables):
-    text = quoted(named(tables))
-    inner = tables["summary"].set_index("recipe").loc[INNER_CHOICE]
-    assert text == (
-        "The config names this recipe. If you picked it after a look at these very folds, its "
-        "figure is optimistic: the best of several looks better than it is. Choosing among all "
-        f"recipes by the inner folds gave {100 * inner['accuracy_mean']:.2f} ± "
-        f"{100 * inner['accuracy_sd']:.2f} % (Comparison)."
-    )
-    assert "in 3 of 3 folds that of the final model" in quoted(dataset_report(tables))
-    alone = tables["summary"][tables["summary"]["recipe"] == "svc-meb"]
-    assert quoted(named(tables, summary=alone)) == ""
-
-
-def test_landmarks_of_folds_and_of_the_final_model_are_told_apart(tables):
-    models = tables["models"].copy()
-    models.loc[models["repeat"] >= 0, "landmarks"] = 961
-    data = named(tables, models=models, final=FINAL | {"landmarks": 1201})
-    assert data_line(data) == (
-        "160 records, 140 of them distinct, of 4 classes; 961 landmarks in the fits of the outer "
-        "folds, 1,201 in the final model."
-    )
-
-
-def test_p_values_are_advised_where_there_can_be_any(tables):
-    def advised(**changes):
-        unknown = {"unknown": changes.pop("unknown", None)}
-        data = named(tables, config() | unknown, settings=NAMED | changes)
-        return any("false_alarms" in step.text for step in next_steps(data))
-
-    assert advised()
-    assert not advised(scoring=NAMED["scoring"] | {"mode": "global"})
-    assert not advised(unknown={"false_alarms": 0.01})
-    assert not advised(**MATRIX)
-
-
 def test_commands_have_the_path_of_the_model_and_what_it_needs(tables):
     found = next_steps(named(tables, config() | {"results": "out"}))
     model = "out/demo/model.safetensors"
@@ -305,50 +186,9 @@ def test_commands_have_the_path_of_the_model_and_what_it_needs(tables):
     found = next_steps(named(tables, recipe=recipe))
     beside = "new.fasta --vectors new.tsv --records training.fasta"
     assert all(beside in step.command for step in found[:2])
-    vectors = {"source": {"type": "vectors", "vectors": "a.csv", "kernel": {"name": "gaussian"}}}
-    for source, ending in ((STRINGS, "txt"), (vectors, "csv")):
-        found = next_steps(named(tables, settings=NAMED | source))
-        assert [step.command.split()[3] for step in found if step.command] == [
-            *(f"new.{ending}", f"new.{ending}", f"more.{ending}")
-        ]
     by_column = NAMED | {"folds": NAMED["folds"] | {"method": "grouped", "column": "genus"}}
     found = next_steps(named(tables, settings=by_column))
     assert not any("update" in step.command for step in found)
-
-
-@pytest.mark.parametrize(
-    ("reason", "said"),
-    [
-        ("unsure", "raise reject_error, add records of the classes with a low recall"),
-        ("unknown", "ask for a smaller share of false alarms"),
-        ("no_relative", "no relative among the training records: add more of their kind"),
-    ],
-)
-def test_much_that_is_rejected_is_told_with_what_to_do(tables, reason, said):
-    table = accepted(accepted_mean=0.5, **{f"as_{reason}_mean": 0.4})
-    texts = [step.text for step in next_steps(named(tables, accepted=table))]
-    (text,) = (text for text in texts if "will be rejected" in text)
-    assert text.startswith("About half of new records will be rejected.")
-    assert said in text
-    kept = table.assign(accepted_mean=0.81)
-    assert not any("will be rejected" in s.text for s in next_steps(named(tables, accepted=kept)))
-    if reason == "unsure":
-        assert text.endswith("(Classes) or take a more accurate recipe (Comparison).")
-        best = best_recipe(tables["comparison"])
-        found = table.assign(recipe=best)
-        right = tables["per_class"].assign(recall=1.0)
-        own = {"settings": settings() | {"final": best}, "final_recipe": best}
-        data = named(tables, accepted=found, per_class=right, **own)
-        assert any(s.text.endswith("To accept more, raise reject_error.") for s in next_steps(data))
-    more = next_steps(named(tables, accepted=table.assign(accepted_mean=0.25)))
-    assert any(s.text.startswith("About 75 % of new records") for s in more)
-
-
-def test_nothing_saved_is_told_where_all_records_are_landmarks(tables):
-    told = "Every training record is a landmark"
-    for landmarks, saved in ((140, False), (139, True)):
-        found = next_steps(named(tables, final=FINAL | {"landmarks": landmarks}))
-        assert any(told in step.text for step in found) != saved
 
 
 def test_a_cheaper_recipe_that_is_alike_is_told_without_its_name(tables):
@@ -396,42 +236,6 @@ def test_models_that_look_at_scores_alone_or_at_a_lift_have_no_factor(tables):
     whole = config()
     whole["recipes"][0]["lift"] = {"kernel": "gaussian", "width": "inner", "inducing": 4000}
     assert dataset_report(tables, whole).own_factors.empty
-
-
-def test_a_recipe_in_plain_words(tables):
-    def said(landmarks=24, strangers=None, own=None, **recipe):
-        changes = {"final": landmarks and {"landmarks": landmarks}, "strangers": strangers or {}}
-        changes["recipe"] = config()["recipes"][0] | recipe
-        data = dataset_report(tables, settings=settings() | (own or {}), **changes)
-        return " ".join(in_words(data))
-
-    plain = (
-        "A query is aligned with 24 landmarks (meb: the support of the minimum enclosing ball of "
-        "each class with epsilon = 0.01). The model looks at the logarithm of the normalised score "
-        "(transform log), as an indefinite kernel whose eigenvalues stay as they are (correction "
-        "none). It decides by a Fisher discriminant on the Krein factor, Ny-iKFD (learner ikfd)."
-    )
-    assert said() == plain
-    assert said(strangers={"calibrating": 900}) == (
-        f"{plain} A sequence that may be unknown is aligned with its nearest training records too."
-    )
-    lifted = {"lift": {"kernel": "gaussian"}, "learner": "svc", "correction": "flip"}
-    lifted |= {"views": {"words": [1, 2, 3], "vectors": True}, "cascade": {"loss": 0.01}}
-    text = said(None, **lifted)
-    for part in (
-        "aligned with landmarks (meb",
-        "the logarithm of the normalised score (transform log), the words of 1 to 3 residues and "
-        "the vectors that you gave, by a Gaussian kernel (lift).",
-        "It decides by a linear support vector classifier (learner svc).",
-        "it aligns the query with its nearest training records too (cascade)",
-    ):
-        assert part in text
-    flipped = said(9, own=MATRIX, correction="flip")
-    assert "compared with 9 landmarks" in flipped
-    looks = "the scores as they were given, as an indefinite kernel with the correction flip"
-    assert looks in flipped
-    computed = said(9, own=STRINGS, correction="flip")
-    assert "The model looks at the values of the kernel edit_distance, as an indef" in computed
 
 
 def test_all_learners_and_transforms_have_words(tables):

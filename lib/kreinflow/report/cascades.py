@@ -99,14 +99,7 @@ def broken_loss(curve: pd.DataFrame, stated: float, distinct: int) -> float | No
     with the same b - c the p-value too large rather than too small. Records that are alike, and
     those that repeats predict again, count as one: b, c and n are shares of the predictions.
 
-    Parameters
-    ----------
-    curve : DataFrame
-        Of one recipe, all folds.
-    stated : float
-        L.
-    distinct : int
-        Records of the data set that differ.
+    The curve is of one recipe, all folds; ``distinct`` records of the data set differ.
     """
     own = chosen(curve)
     n = float(numbers(own["records"]).sum())

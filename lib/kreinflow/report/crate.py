@@ -72,22 +72,9 @@ def render_crate(
     The files that it names are read for their checksums, some kilobytes at a time. Two runs of the
     same have the same metadata, but for times and the files that show them.
 
-    Parameters
-    ----------
-    results : Path
-    datasets : sequence of DatasetResults
-    versions : mapping of str to str
-        From :func:`kreinflow.files.provenance.package_versions`.
-    written : mapping of str to bytes
-        Files of :mod:`kreinflow.report.names` that will be written; others are there.
-    again : bool
-        Whether the run is over: versions and files of now need not be those that it had. Then only
-        what it noted is named.
-
-    Raises
-    ------
-    InputError
-        If a file of the results is missing, or a time is none.
+    ``written`` are files of :mod:`kreinflow.report.names` that will be written; others are there.
+    ``again`` tells that the run is over: versions and files of now need not be those that it had,
+    so only what it noted is named. A missing file, or a time that is none, raises an InputError.
     """
     crate = _Crate(results, [data.name for data in datasets], written)
     if again:  # the last job that noted its version

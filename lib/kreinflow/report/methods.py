@@ -162,12 +162,8 @@ def chosen_by(data: DatasetResults) -> str:
 def asks(landmarks: str, cascade: Mapping[str, Any]) -> str:
     """Return which records the final model compares a query with.
 
-    Parameters
-    ----------
-    landmarks : str
-        Their number.
-    cascade : mapping
-        With threshold, steps, and likeliest: None without machines of pairs of classes.
+    ``landmarks`` is their number, ``cascade`` has threshold, steps, and likeliest, which is None
+    without machines of pairs of classes.
     """
     text = f"A query is aligned with {landmarks} landmarks."
     threshold, (least, *more) = cascade["threshold"], cascade["steps"] or [0]

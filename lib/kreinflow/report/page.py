@@ -42,21 +42,8 @@ from kreinflow.report.warnings import broken_promises, warnings_of
 def write_report(folder: Path, config: Mapping[str, Any], again: bool = False) -> None:
     """Write the page, its text, the config and the RO-Crate, from the results of a run.
 
-    Nothing is written before all of it is made.
-
-    Parameters
-    ----------
-    folder : Path
-        The results, which may have been moved.
-    config : mapping
-        As :func:`~kreinflow.config.configuration.complete_configuration` returns it.
-    again : bool
-        Whether the run is over, and may be of another version: its Snakefile stays.
-
-    Raises
-    ------
-    InputError
-        If a file of the results is damaged or not there, or one that names the folds.
+    Nothing is written before all of it is made. ``again`` tells that the run is over, and may be of
+    another version: its Snakefile stays. A file that is damaged or missing raises an InputError.
     """
     datasets = [DatasetResults(folder, name, config) for name in config["datasets"]]
     versions = package_versions()
@@ -82,15 +69,6 @@ def render_report(
     Times and what else differs from run to run stand in elements ``<section class="times">`` and
     the config in ``<section class="config">``; all else depends on data, settings of results and
     versions alone.
-
-    Parameters
-    ----------
-    datasets : sequence of DatasetResults
-        In the order of the page.
-    config : mapping
-        With all defaults filled in; printed as YAML.
-    versions : mapping of str to str
-        Of Python and of packages.
     """
     environment = page_environment()
     environment.globals |= {"sections": sections, "recipes": recipes, "words": words}

@@ -55,17 +55,9 @@ class DatasetResults:
     """Results of a data set; each part is read from its folder when it is first needed.
 
     ``results["summary"]`` is the table ``evaluation/summary.tsv``, and so are the others of
-    :mod:`kreinflow.evaluation`. Cells that are empty in a file may be empty text. Each property
-    raises an :class:`~kreinflow.base.errors.InputError` if a file of it is missing or damaged.
-
-    Parameters
-    ----------
-    folder : Path
-        Of all results.
-    name : str
-        The data set.
-    config : mapping
-        The complete one.
+    :mod:`kreinflow.evaluation`. Cells that are empty in a file may be empty text. ``folder`` is
+    that of all results, ``config`` the complete one. Each property raises an
+    :class:`~kreinflow.base.errors.InputError` if a file of it is missing or damaged.
     """
 
     def __init__(self, folder: Path, name: str, config: Settings) -> None:
@@ -416,34 +408,13 @@ def read_folds(paths: Paths, columns: Sequence[str]) -> pd.DataFrame:
 def read_curves(paths: Paths) -> pd.DataFrame:
     """Read what cascades gave on the outer folds at each threshold, of all recipes that have one.
 
-    Columns :data:`CURVE_COLUMNS` and selector; see :mod:`kreinflow.report.cascades`.
-
-    Raises
-    ------
-    InputError
-        Also if a curve lacks an end or the threshold of its model, or does not fit its fold.
+    Columns :data:`CURVE_COLUMNS` and selector; see :mod:`kreinflow.report.cascades`. A curve that
+    lacks an end or the threshold of its model raises an InputError.
     """
     files = [Path(path) for path in paths]
     for path in files:
-        table = read_measures(path, CURVE_COLUMNS, _TEXT)
-        repeat, fold = fold_numbers(path.name.split(".")[0])
-        of_fold = (numbers(table["repeat"]) == repeat) & (numbers(table["fold"]) == fold)
-        curves = table.groupby("recipe", sort=False)
-        if not (of_fold.all() and all(_is_curve(curve) for _, curve in curves)):
-            raise InputError(f"{path}: damaged, or of another run. Delete it and run again.")
+        for _, curve in read_measures(path, CURVE_COLUMNS, _TEXT).groupby("recipe", sort=False):
+            whole = {FIRST, EVERYTHING} <= {*numbers(curve["threshold"])}
+            if not whole or (curve["chosen"] == "yes").sum() != 1:
+                raise InputError(f"{path}: damaged, or of another run. Delete it and run again.")
     return read_folds(files, CURVE_COLUMNS)
-
-
-def _is_curve(curve: pd.DataFrame) -> bool:
-    threshold, alignments, records, right = (
-        numbers(curve[name]) for name in ("threshold", "alignments", "records", "right")
-    )
-    return bool(
-        {FIRST, EVERYTHING} <= {*threshold}
-        and ((threshold >= FIRST) & (threshold <= EVERYTHING)).all()
-        and (np.isfinite(alignments) & (alignments >= 0)).all()
-        and (records == records[0]).all()
-        and ((right >= 0) & (right <= records) & (right % 1 == 0)).all()
-        and sorted(curve["chosen"].unique()) in (["no", "yes"], ["yes"])
-        and (curve["chosen"] == "yes").sum() == 1
-    )

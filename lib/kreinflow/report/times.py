@@ -18,15 +18,10 @@ COLUMNS = ("stage", "job", "seconds", "cpu_seconds", "max_rss_mb", *MACHINE, "en
 def collect_times(benchmarks: Path, records: Path, jobs: Iterable[str]) -> pd.DataFrame:
     """Return one row a job, with :data:`COLUMNS`.
 
-    Parameters
-    ----------
-    benchmarks : Path
-        Folder with Snakemake's benchmark of each job, ``NAME.tsv``.
-    records : Path
-        Folder with the :func:`~kreinflow.files.provenance.job_record` of each job, ``NAME.json``.
-    jobs : iterable of str
-        Names: the stage, a dot, and which job of it. One without a benchmark is left out, and a
-        record that is missing leaves its cells empty: times are worth no new run.
+    ``benchmarks`` has Snakemake's benchmark of each job, ``NAME.tsv``, and ``records`` its
+    :func:`~kreinflow.files.provenance.job_record`, ``NAME.json``. The name is the stage, a dot, and
+    which job of it. A job without a benchmark is left out, and a record that is missing leaves its
+    cells empty: times are worth no new run.
     """
     rows = []
     for name in jobs:

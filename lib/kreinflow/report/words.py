@@ -13,11 +13,9 @@ from kreinflow.config.query_costs import million_hours, recipe_seconds
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.comparison import SIGNIFICANCE
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.report.methods import joined
 from kreinflow.report.names import DETAIL, HEAD, NEXT
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import (
-    best_recipe,
     flags,
     measured,
     numbers,
@@ -33,6 +31,11 @@ MUCH_REJECTED = 0.2
 
 CHEAPER = 0.8
 """A recipe is cheaper if a query costs it this share or less."""
+
+_MORE_ACCEPTED = {
+    "unknown": "To accept more, ask for a smaller share of false alarms (unknown).",
+    "no relative": "They have no relative among the training records: add more of their kind.",
+}
 
 _WIDTH, _QUESTION = 96, 32
 """Letters of a line of the plain text, and of a question and the space behind it."""
@@ -192,8 +195,9 @@ def _cost(data: DatasetResults) -> tuple[str, str]:
     found, distinct = asked_on_outer_folds(data), data.statistics["distinct"]
     asked = float(final["alignments_per_query"]) if found is None else found
     beside = f"instead of {distinct:,} with all distinct records."
-    if saves_nothing(data):
-        beside = "with all training records: each is a landmark, so nothing is saved."
+    if int(final["landmarks"]) >= int(distinct):
+        beside = "with all training records: each is a landmark, so nothing is saved. A selector "
+        beside += "with a budget, or a cascade, asks fewer."
     beside = beside if found is None else f"on the mean, {beside}"
     if data.own_rule is not None:
         beside = f"{beside.removesuffix('.')}, and more where it may have no relative."
@@ -207,12 +211,6 @@ def _cost(data: DatasetResults) -> tuple[str, str]:
         f"{beside} About {1000 * seconds:.2g} ms on one core, {million_hours(seconds):.2g} core "
         f"hours for a million queries: an estimate, for sequences of {length:,.0f} residues."
     )
-
-
-def saves_nothing(data: DatasetResults) -> bool:
-    """Whether the final model compares a query with all training records."""
-    final = data.final
-    return final is not None and int(final["landmarks"]) >= int(data.statistics["distinct"])
 
 
 def _mean(own: pd.DataFrame, what: str) -> float:
@@ -282,9 +280,6 @@ def next_steps(data: DatasetResults) -> list[Step]:
         steps.append(Step(f"All new records will be rejected. {UNKEPT_ADVICE}."))
     elif not accepted.empty and 1 - _mean(accepted, "accepted") > MUCH_REJECTED:
         steps.append(Step(_of_much_rejected(data, accepted)))
-    if saves_nothing(data):
-        text = "Every training record is a landmark, so nothing is saved against a full search. "
-        steps.append(Step(f"{text}A selector with a budget, or a cascade, asks fewer."))
     if cheaper_alike(data["comparison"], data.costs, data.final_recipe):
         text = "A recipe that costs less is not distinguishable from the best one"
         steps.append(Step(text, section="comparison"))
@@ -302,22 +297,20 @@ def next_steps(data: DatasetResults) -> list[Step]:
 def _of_much_rejected(data: DatasetResults, accepted: pd.DataFrame) -> str:
     """Return what to do if much will be rejected, by the reason that is most often told."""
     rejected = 1 - _mean(accepted, "accepted")
-    about = "About half" if 0.45 <= rejected <= 0.55 else f"About {100 * rejected:.0f} %"
-    text = f"{about} of new records will be rejected. They are given their likeliest class too. "
-    main = max(AS, key=lambda reason: _mean(accepted, AS[reason]))
+    text = (
+        f"About {100 * rejected:.0f} % of new records will be rejected. They are given their "
+        "likeliest class too. "
+    )
     if data.several:
         return text + "No label reaches its threshold there: add records of rare labels."
-    if main == "unknown":
-        return text + "To accept more, ask for a smaller share of false alarms (unknown)."
-    if main == "no relative":
-        return text + "They have no relative among the training records: add more of their kind."
-    by_error = data.config.get("reject_coverage") is None
-    ways = [f"raise reject_{'error' if by_error else 'coverage'}"]
-    if (numbers(data.own("per_class")["recall"]) < 1).any():
-        ways.append("add records of the classes with a low recall (Classes)")
-    if best_recipe(data["comparison"]) != data.final_recipe:
-        ways.append("take a more accurate recipe (Comparison)")
-    return f"{text}To accept more, {joined(ways, 'or')}."
+    main = max(AS, key=lambda reason: _mean(accepted, AS[reason]))
+    if main != "unsure":
+        return text + _MORE_ACCEPTED[main]
+    by = "error" if data.config.get("reject_coverage") is None else "coverage"
+    return (
+        f"{text}To accept more, raise reject_{by}, add records of the classes with a low recall "
+        "(Classes) or take a more accurate recipe (Comparison)."
+    )
 
 
 def cheaper_alike(comparison: pd.DataFrame, costs: Mapping[str, float], final: str) -> bool:

@@ -21,13 +21,7 @@ def map_svg(points: pd.DataFrame, summary: Mapping[str, Any]) -> str:
 
     Each point has a ``<title>`` with its id and class, which browsers show under the pointer.
 
-    Parameters
-    ----------
-    points : DataFrame
-        Columns id, class, landmark, x, y, as :func:`kreinflow.evaluation.map_points.map_points`
-        gives them.
-    summary : mapping
-        With eigenvalues (of the axes) and all_eigenvalues (the sum of all magnitudes).
+    ``summary`` has the eigenvalues of the axes and all_eigenvalues, the sum of all magnitudes.
     """
     titles: dict[str, list[str]] = {}
     return _with_titles(look.figure_svg(_draw(points, summary, titles)), titles)

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 
 from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.evaluation.accepted import AS
@@ -93,8 +92,7 @@ def unknown_figure(data: DatasetResults) -> Figure:
     axes.plot(known, unknown, **look.dots(look.VERMILION, 7, "D"), zorder=4, clip_on=False)
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    look.percent_axis(axes.xaxis, axes.yaxis, form=".0f")
     axes.set_xlabel("objects of known classes rejected")
     axes.set_ylabel("objects of unknown classes rejected")
     _draw_reasons(beside, summary, families)
@@ -119,7 +117,7 @@ def _draw_reasons(axes: Axes, summary: pd.DataFrame, families: pd.DataFrame) -> 
     look.name_rows(axes, names)
     axes.set_xlim(0, 1)
     axes.grid(visible=False, axis="y")
-    axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    look.percent_axis(axes.xaxis, form=".0f")
     axes.set_xlabel("rejected, by reason")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handlelength=0.8)
 
@@ -185,7 +183,7 @@ def sets_figure(data: DatasetResults) -> Figure:
         marker = look.dots(look.BLUE, 7) | {"markeredgecolor": "white", "label": "all records"}
         left.plot(places, numbers(whole["coverage"]), **marker)
     left.set_ylabel("sets that hold the true label")
-    left.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    look.percent_axis(left.yaxis, form=".0f")
     _draw_sizes(right, whole)
     for axes in (left, right):
         axes.set_xticks(places, [f"{100 * level:g}%" for level in levels])
