@@ -4,7 +4,6 @@ from pathlib import Path
 
 from kreinflow.files.console import logged
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.selector import describe_landmarks
 from kreinflow.landmarks.stage import LandmarkStage, given_landmarks
 from kreinflow.sequences.dataset import read_dataset, write_rows
 from kreinflow.sequences.partition import read_partition
@@ -36,6 +35,6 @@ with logged(snakemake.log[0]) as console:
             matched=len(chosen[budgets[name]]) if isinstance(budgets[name], str) else None,
             given=given_landmarks(dataset, selector.settings, params.data),
         )
-        console.say(f"{name}: {describe_landmarks(chosen[name])}")
+        console.say(f"{name}: {len(chosen[name])} landmarks")
     for name, table in chosen.items():
         write_rows(paths[name], table, dataset)

@@ -136,17 +136,6 @@ def test_profiles_are_the_same_each_time(tmp_path):
     assert len(files) == 1
 
 
-def test_a_class_of_one_sequence_has_a_profile(tmp_path, families):
-    train, _, _ = families
-    first = train.labels.index(train.labels[-1])
-    other = [i for i, label in enumerate(train.labels) if label != train.labels[-1]]
-    few = [first, *other]
-    records = LabelledSequences([train.sequences[i] for i in few], [train.labels[i] for i in few])
-    competitor = made("profile_hmm", tmp_path, (records,))
-    assert competitor.predict([train.sequences[first]]) == [train.labels[-1]]
-    assert competitor.alignments_per_query() == len(set(train.labels))
-
-
 def put_program(folder, name, text):
     path = folder / name
     path.write_text(f"#!{sys.executable}\n{text}")

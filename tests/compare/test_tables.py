@@ -191,22 +191,6 @@ def test_folds_that_test_nothing_change_no_mean_and_no_test():
     pd.testing.assert_frame_equal(made_up_budgets(models=more), made_up_budgets())
 
 
-def test_a_kind_that_tests_nothing_is_on_the_page_with_its_reason():
-    random = [*rows(OURS, [0.9, 1.0]), *rows("blast", [0.5, 0.7])]
-    nothing = [
-        part.assign(records=0, accuracy="", reason=TESTS_NOTHING, version="") for part in random
-    ]
-    table = compared({"random": random, "homology-aware": nothing})
-    assert table["tested_folds"].tolist() == [2, 2, 0, 0]
-    assert table["reason"].tolist() == ["", "", TESTS_NOTHING, TESTS_NOTHING]
-    nothing = made_up_budgets("homology-aware", metrics=made_up_choices()[1].iloc[:0])
-    assert nothing.empty
-    budgets = pd.concat([made_up_budgets(), nothing], ignore_index=True)
-    page = render_page({"x": table}, {"x": budgets}, {"x": {}}, 1)
-    assert page.count(f"not run: {TESTS_NOTHING}") == 2
-    assert "95.00 ± 7.07" in page
-
-
 def test_the_figure_has_a_point_for_each_method_that_ran():
     summary = compared(made_up())
     random = summary[summary["folds"] == "random"].copy()

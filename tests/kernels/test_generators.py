@@ -52,16 +52,6 @@ def test_negative_eigenfraction_of_balls(objects):
     assert 0 < np.sum(D[np.triu_indices(objects, 1)] == 0) < 0.0005 * objects**2 / 2
 
 
-def test_the_checkerboard_alternates():
-    data = generate({"name": "checkerboard"}, 1)
-    square = np.floor(data.vectors + 1.5).astype(int)
-    assert (square.min(), square.max()) == (0, 2)
-    black = square.sum(axis=1) % 2 == 0
-    assert data.labels == tuple(np.where(black, "black", "white").tolist())
-    counts = np.unique(square @ [3, 1], return_counts=True)[1]
-    assert counts.tolist() == [100] * 9
-
-
 def test_a_gap_moves_the_points_of_a_square_towards_its_middle():
     touching = generate({"name": "checkerboard"}, 1)
     data = generate({"name": "checkerboard", "gap": 0.1}, 1)

@@ -43,17 +43,6 @@ def test_badly_conditioned_landmark_matrix_does_not_blow_up():
     assert np.abs(approximation(factor, Z) - K).max() < 1e-7 * np.abs(K).max()
 
 
-def test_duplicated_landmarks_change_nothing():
-    rng = np.random.default_rng(9)
-    K = kernel_of(1 / np.arange(1, 41) * rng.choice([-1, 1], 40, p=[0.2, 0.8]), rng)
-    once, Z_once = fit(K, np.arange(10), rank=1.0)
-    twice, Z_twice = fit(K, np.repeat(np.arange(10), 2), rank=1.0)
-    assert twice.rank == once.rank == 10
-    np.testing.assert_allclose(
-        approximation(twice, Z_twice), approximation(once, Z_once), atol=1e-9
-    )
-
-
 def test_rank_as_number_and_fraction():
     K = indefinite_kernel(50, 8, 4, seed=10)
     assert fit(K, np.arange(20), rank=5)[0].rank == 5

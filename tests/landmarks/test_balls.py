@@ -5,7 +5,7 @@ from kreinflow.landmarks import meb
 from kreinflow.landmarks.balls import EnclosingBalls, fit_budget
 from kreinflow.landmarks.meb import minimum_enclosing_ball
 from kreinflow.landmarks.sampled_scores import ClassScores
-from kreinflow.landmarks.selector import SelectionProblem, describe_landmarks
+from kreinflow.landmarks.selector import SelectionProblem
 from landmarks.made_up import digests_of, indefinite_kernel, problem_of
 
 N = 90
@@ -51,19 +51,6 @@ def test_the_natural_number_is_kept_by_its_own_budget_and_below_a_limit():
     assert "shrunk, where they are more, to 9 of" in EnclosingBalls(
         {"budget": 9, "grow": False}
     ).describe("scores")
-
-
-def test_the_log_says_what_the_balls_need_and_what_a_budget_added():
-    natural = select()
-    n, of_classes = len(natural), "landmarks of 4 classes"
-    need = "that enclosing balls need"
-    assert describe_landmarks(natural) == f"{n} {of_classes}: {n} {need}, 0 added to fill a budget"
-    assert (
-        describe_landmarks(select(80))
-        == f"80 {of_classes}: {n} {need}, {80 - n} added to fill a budget"
-    )
-    drawn = natural.assign(weight=np.nan, radius=np.nan)
-    assert describe_landmarks(drawn) == f"{n} {of_classes}"
 
 
 def test_each_class_has_two_points_at_least_though_others_need_them_more():

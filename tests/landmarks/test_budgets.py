@@ -20,6 +20,7 @@ def test_alignments_pay_for_the_most_landmarks_that_they_suffice_for(objects, pa
 
 def test_a_budget_in_ranks_is_k_log_n():
     assert landmarks_wanted({"rank": 25}, 1000) == int(np.ceil(25 * np.log(1000)))
+    assert paid_landmarks(100_000, 1000, 6) == 17
     assert landmarks_wanted(7, 1000) == 7
     assert landmarks_wanted("meb", 1000, 31) == 31
     assert landmarks_wanted(None, 1000) is None

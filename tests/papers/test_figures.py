@@ -77,29 +77,12 @@ def test_the_full_kernel_of_dissimilarities_is_doubly_centred():
     np.testing.assert_allclose(data_set.kernel, -J @ data_set.matrix @ J / 2, atol=1e-9)
 
 
-def test_all_landmarks_leave_no_error():
-    data_set = balls(1, 60)
-    assert data_set.approximate(np.arange(60)).error < 1e-9
-    K = data_set.kernel
-    assert data_sets.relative_error(K, 0 * K) == pytest.approx(1)
-
-
 def test_the_error_of_a_rank_is_near_the_best_where_landmarks_abound():
     data_set = costs.two_gaussian_kernels("diabetes")
     best = costs.best_errors(data_set.kernel)
     for rank in (5, 10):
         error, _ = costs.one_try(data_set, "uniform", 150, rank, seed=1)
         assert best[rank] <= error < 1.1 * best[rank]
-
-
-def test_scores_of_families_have_a_unit_diagonal_and_are_symmetric():
-    dataset = data_sets.families(30, 1, 3).dataset
-    assert dataset.kind == "similarity"
-    np.testing.assert_array_equal(dataset.matrix, dataset.matrix.T)
-    np.testing.assert_allclose(np.diagonal(dataset.matrix), 1)
-    same = dataset.labels[:, None] == dataset.labels
-    off = ~np.eye(len(same), dtype=bool)
-    assert dataset.matrix[same & off].mean() > 1.5 * dataset.matrix[~same].mean()
 
 
 def test_spectra_sum_to_the_trace(tables):
@@ -120,12 +103,6 @@ def test_the_eigenmap_parts_two_blocks():
     assert (points[:20, 0] * points[20:, 0] < 0).all()
 
 
-def test_a_turned_map_lies_on_its_pattern():
-    pattern = np.random.default_rng(0).normal(size=(30, 2))
-    mirrored = pattern @ np.array([[0.6, 0.8], [0.8, -0.6]])
-    np.testing.assert_allclose(approximations.turned(mirrored, pattern), pattern, atol=1e-12)
-
-
 def test_decisions_on_the_grid_extend_those_of_the_points(tables):
     """Of the nearest grid point to each record: a smooth function is nearly the same there."""
     table = tables["decision_regions"]
@@ -144,22 +121,6 @@ def test_the_small_block_is_lost_without_landmarks_in_it(tables):
     np.testing.assert_allclose(lost["error_small"], 1)
     assert table.loc["meb", "of_small"] > 0
     assert table.loc["meb", "error_small"] < 1e-6
-
-
-def test_more_landmarks_leave_a_smaller_error(tables):
-    table = tables["landmark_numbers"]
-    errors = table[table["budget"] > 0].pivot(index="selector", columns="budget", values="error")
-    assert set(errors.index) == set(style.SELECTOR_LOOKS)
-    assert (errors[9] < errors[2]).all()
-    full = table[table["selector"] == accuracies.FULL]
-    assert float(full["error"].iloc[0]) < 1e-6
-
-
-def test_bananas_of_little_overlap_are_parted(tables):
-    table = tables["bananas"]
-    meb = table[table["selector"] == "meb"].set_index("overlap")["accuracy"]
-    assert meb[0.1] > 0.97 > meb[0.3]
-    assert set(table.loc[table["selector"] == "uniform 2", "landmarks"]) == {2}
 
 
 def test_ranks_are_kept_by_all_landmarks():
@@ -193,13 +154,6 @@ def test_both_ways_give_the_same_flipped_kernel(monkeypatch):
     np.testing.assert_allclose(Z @ Z.T, S, atol=1e-6 * np.abs(S).max())
 
 
-def test_the_slope_is_the_exponent():
-    least = costs.FITTED["full"]
-    n = least * np.array([0.5, 1, 2, 4])
-    table = pd.DataFrame({"way": "full", "objects": n, "seconds": np.where(n < least, 9, n**2.5)})
-    assert costs.slope(table, "full") == pytest.approx(2.5)
-
-
 def test_nothing_is_better_than_the_best_of_a_rank(tables):
     table = tables["samplers"]
     best = table[table["landmarks"] == costs.BEST].set_index("rank")["error"]
@@ -211,13 +165,6 @@ def test_nothing_is_better_than_the_best_of_a_rank(tables):
     truncated = (U[:, :rank] * s[:rank]) @ Vt[:rank]
     expected = np.linalg.norm(A + A.T - truncated) / np.linalg.norm(A + A.T)
     assert costs.best_errors(A + A.T)[rank] == pytest.approx(expected)
-
-
-def test_the_kernel_of_the_samplers_is_as_indefinite_as_the_papers():
-    """Eigenvalues that sum to 0 have a negative part of one half, the paper's figure."""
-    data_set = costs.two_gaussian_kernels("diabetes")
-    assert not np.diagonal(data_set.matrix).any()
-    assert data_set.matrix.any()
 
 
 def test_the_same_table_gives_the_same_bytes(tables, tmp_path):

@@ -20,15 +20,6 @@ def records(seed=0, twice=30):
     return rows, labels, hash_keys(1, "inducing points", [f"row {row}" for row in rows])
 
 
-@pytest.mark.parametrize("count", [4, 5, 20, 100, 259])
-def test_so_many_distinct_rows_and_some_of_each_class(count):
-    rows, labels, keys = records()
-    places = inducing_places(rows, labels, count, keys)
-    assert len(places) == count == len(set(rows[places]))
-    assert (np.diff(places) > 0).all()
-    assert set(labels[places]) == {0, 1, 2, 3}
-
-
 def test_all_distinct_rows_if_they_are_no_more():
     rows, labels, keys = records()
     for count in (260, 1000):

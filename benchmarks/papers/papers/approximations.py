@@ -43,7 +43,7 @@ LIMIT = 50.0
 """The end of the scale of colours; the entries of the small Gaussians are smaller."""
 
 
-def measure_eigenmaps(seed: int, data: Path) -> pd.DataFrame:
+def measure_eigenmap(seed: int, data: Path) -> pd.DataFrame:
     """Return the coordinates of the objects of each data set, whole and approximated.
 
     Columns: data, kernel (one of :data:`KERNELS`), landmarks, error (relative, in the Frobenius
@@ -97,7 +97,7 @@ def turned(points: FloatArray, pattern: FloatArray) -> FloatArray:
     return turned
 
 
-def draw_eigenmaps(table: pd.DataFrame) -> Figure:
+def draw_eigenmap(table: pd.DataFrame) -> Figure:
     """Draw the map of each data set above those of its approximations."""
     groups = table.groupby("data", sort=False)
     figure, grid = panels(7.4, len(KERNELS), len(groups))
@@ -202,7 +202,7 @@ def _both_ends(eigenvalues: FloatArray) -> FloatArray:
     return shown
 
 
-def measure_reconstructed_kernels(seed: int, data: Path) -> pd.DataFrame:
+def measure_reconstructed_kernel(seed: int, data: Path) -> pd.DataFrame:
     """Return entries of the kernel of three Gaussians and of its approximations.
 
     Columns: selector (:data:`WHOLE` for the kernel itself), landmarks, of_small (landmarks in the
@@ -238,7 +238,7 @@ def measure_reconstructed_kernels(seed: int, data: Path) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def draw_reconstructed_kernels(table: pd.DataFrame) -> Figure:
+def draw_reconstructed_kernel(table: pd.DataFrame) -> Figure:
     """Draw the entries of each kernel in one scale."""
     figure, grid = panels(6.6, 2, 3, sharex=True, sharey=True)
     for axes, (_, part) in zip(grid.flat, table.groupby("selector", sort=False), strict=True):

@@ -8,37 +8,22 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from papers import accuracies, approximations, costs, regions
+from papers.experiments import FIGURES
 from papers.style import paper_style
+
+_MODULES = (accuracies, approximations, costs, regions)
 
 
 class Plot(NamedTuple):
-    """Both steps of a figure."""
+    """Both steps of a figure; the first is from a seed and the data folder."""
 
     measure: Callable[[int, Path], pd.DataFrame]
-    """From a seed and the data folder."""
     draw: Callable[[pd.DataFrame], Figure]
 
 
-_STEPS = {
-    "eigenmap": (approximations.measure_eigenmaps, approximations.draw_eigenmaps),
-    "decision_regions": (regions.measure_board, regions.draw_board),
-    "spectra": (approximations.measure_spectra, approximations.draw_spectra),
-    "reconstructed_kernel": (
-        approximations.measure_reconstructed_kernels,
-        approximations.draw_reconstructed_kernels,
-    ),
-    "bananas": (accuracies.measure_bananas, accuracies.draw_bananas),
-    "landmark_numbers": (accuracies.measure_landmark_numbers, accuracies.draw_landmark_numbers),
-    "pseudo_euclidean_plane": (regions.measure_plane, regions.draw_plane),
-    "rank_preservation": (costs.measure_rank_preservation, costs.draw_rank_preservation),
-    "runtime": (costs.measure_runtime, costs.draw_runtime),
-    "samplers": (costs.measure_samplers, costs.draw_samplers),
-    "classification_ranks": (
-        accuracies.measure_classification_ranks,
-        accuracies.draw_classification_ranks,
-    ),
-}
+def _plot(name: str) -> Plot:
+    (module,) = (m for m in _MODULES if hasattr(m, f"draw_{name}"))
+    return Plot(getattr(module, f"measure_{name}"), paper_style()(getattr(module, f"draw_{name}")))
 
-PLOTS: Mapping[str, Plot] = {
-    name: Plot(measure, paper_style()(draw)) for name, (measure, draw) in _STEPS.items()
-}
+
+PLOTS: Mapping[str, Plot] = {name: _plot(name) for name in FIGURES}

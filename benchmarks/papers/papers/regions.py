@@ -34,7 +34,7 @@ METHODS = {
 }
 
 
-def measure_board(seed: int, data: Path) -> pd.DataFrame:
+def measure_decision_regions(seed: int, data: Path) -> pd.DataFrame:
     """Return the decisions of one fold of ten, with as many landmarks as the balls find.
 
     Columns: selector, and those of :func:`_decisions`.
@@ -45,13 +45,13 @@ def measure_board(seed: int, data: Path) -> pd.DataFrame:
     return _decisions(board, landmarks, training, 1.5).rename(columns={"panel": "selector"})
 
 
-def draw_board(table: pd.DataFrame) -> Figure:
+def draw_decision_regions(table: pd.DataFrame) -> Figure:
     """Draw a board for each selector."""
     titles = {method: f"{looks['label']}, " for method, looks in SELECTOR_LOOKS.items()}
     return _draw_regions(table, titles, (3, 3), 9.6, ("x", "y"))
 
 
-def measure_plane(seed: int, data: Path) -> pd.DataFrame:
+def measure_pseudo_euclidean_plane(seed: int, data: Path) -> pd.DataFrame:
     """Return the decisions of one fold of ten. Columns: panel, and those of :func:`_decisions`."""
     kernel = {"name": "pseudo_euclidean", "positive": 1}
     plane = generated({"name": "pseudo_euclidean_gaussians"}, seed, kernel)
@@ -61,7 +61,7 @@ def measure_plane(seed: int, data: Path) -> pd.DataFrame:
     return _decisions(plane, landmarks, training, reach)
 
 
-def draw_plane(table: pd.DataFrame) -> Figure:
+def draw_pseudo_euclidean_plane(table: pd.DataFrame) -> Figure:
     """Draw a plane for each method."""
     titles = {method: f"{method}: " for method in METHODS}
     labels = ("positive coordinate", "negative coordinate")

@@ -24,20 +24,10 @@ _NUMBERS = ["accuracy", "accuracy_sd", "seconds", "seconds_sd", "complexity", "c
 def read_published() -> pd.DataFrame:
     """Return the figures of the papers' tables, each with the experiment and recipe of ours.
 
-    Returns
-    -------
-    DataFrame
-        One line a figure, in the order of the papers, with the columns
-
-        * ``source``: a key of :data:`kreinflow.base.references.REFERENCES`; ``table``, ``dataset``,
-          ``n``, ``classes``, ``landmarks`` and ``method``, as in the paper;
-        * ``accuracy`` and ``accuracy_sd``, in percent; ``seconds``, ``seconds_sd`` and
-          ``seconds_of``: "all folds" of a cross-validation, or "one fold"; ``complexity`` and
-          ``complexity_sd``, basis functions in percent of the training points; NaN if not given;
-        * ``experiment`` and ``recipe``: ours, or empty, and then ``reason`` says why there is none.
-          Where the paper leaves a setting of the data open, ``experiment`` names several, separated
-          by spaces;
-        * ``note``.
+    ``source`` is a key of :data:`kreinflow.base.references.REFERENCES`; accuracies are in percent,
+    and so is ``complexity``, basis functions of the training points; ``seconds_of`` is "all folds"
+    of a cross-validation, or "one fold". Without ``experiment`` ``reason`` says why there is none;
+    where the paper leaves a setting of the data open, it names several, separated by spaces.
     """
     table = read_table(DATA / "published.tsv", [*_TEXT, *_NUMBERS], text=_TEXT)
     table[_NUMBERS] = table[_NUMBERS].apply(pd.to_numeric, errors="coerce")
@@ -47,8 +37,7 @@ def read_published() -> pd.DataFrame:
 def summarise(lines: pd.DataFrame) -> pd.DataFrame:
     """Return means over folds of :func:`~kreinflow.evaluation.cross_validation.cross_validate`.
 
-    There is one line a recipe, by name. Accuracies and the complexity are in percent, standard
-    deviations over folds; ``seconds_a_repeat`` are those of all folds of a cross-validation,
+    Of each recipe: accuracies and the complexity in percent, standard deviations over folds;
     ``limit_reached`` counts folds whose learner did not converge, ``hyper_parameters`` are the most
     frequent, ``failure`` is that of the first fold that has one.
     """
@@ -82,13 +71,10 @@ def compare(
     .. math:: \text{difference\_in\_sd} = \frac{a - p}{\sqrt{(s_a^2 + s_p^2) / 2}}
 
     for our mean accuracy a, the published p and their standard deviations over folds; where the
-    paper gives none, ours stands for both. It is empty where both are 0.
-
-    Columns are those of the published figures, :data:`OURS`, ``setting`` and ``why``;
-    ``difference`` is in points of percent. A published figure has a row for each of its
-    experiments; ``setting`` says what sets them apart. ``reason`` says why there is no figure of
-    ours, ``why`` where we think that we fall short. At the end stand recipes that no paper has,
-    without ``source``.
+    paper gives none, ours stands for both. A published figure has a row for each of its
+    experiments; ``setting`` says what sets them apart, ``reason`` why there is no figure of ours,
+    ``why`` where we think that we fall short. Recipes that no paper has are last, without
+    ``source``.
     """
     ours = {name: summarise(lines) for name, lines in results.items()}
     beside = [

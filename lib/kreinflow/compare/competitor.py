@@ -16,15 +16,10 @@ from kreinflow.compare.methods import UnavailableError, version_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition, fold_numbers
 
-LARGEST_E_VALUE = 10
-"""Hits of a larger E-value are none, for all tools that have one: the default of BLAST."""
+LARGEST_E_VALUE = 10  # hits of a larger one are none, for all tools: the default of BLAST
 
-TESTS_NOTHING = "the fold tests nothing"
-"""Why the rows of a fold without test records are empty: see
-:func:`kreinflow.compare.homology.homology_folds`."""
-
-UNASSIGNED = ""
-"""The prediction of a record without a hit."""
+TESTS_NOTHING = "the fold tests nothing"  # see homology_folds
+UNASSIGNED = ""  # the prediction of a record without a hit
 
 FIGURES = (
     *("accuracy", "macro_f1", "unassigned"),
@@ -144,9 +139,8 @@ def run_competitor(
     dataset, (repeat, number) = fold.dataset, fold_numbers(fold.name)
     tested = np.flatnonzero(fold.partition.testing(fold.name))
     rows, place = np.unique(dataset.rows[tested], return_inverse=True)
-    figures: dict[str, Any] = dict.fromkeys(FOLD_COLUMNS, float("nan"))
-    figures |= {"method": competitor.name, "repeat": repeat, "fold": number}
-    figures |= {"records": len(tested), "version": "", "reason": ""}
+    about = {"method": competitor.name, "repeat": repeat, "fold": number, "records": len(tested)}
+    figures = dict.fromkeys(FOLD_COLUMNS, float("nan")) | about | {"version": "", "reason": ""}
     try:
         if not len(tested):
             raise UnavailableError(TESTS_NOTHING)
@@ -162,13 +156,13 @@ def run_competitor(
         done = clock()
     except UnavailableError as reason:
         return figures | {"reason": str(reason)}, pd.DataFrame(columns=list(PREDICTION_COLUMNS))
+    ids = [dataset.ids[record] for record in tested]
     true = [dataset.classes[label] for label in dataset.labels[tested]]
     predicted = [found[i] or UNASSIGNED for i in place]
-    columns = ([dataset.ids[record] for record in tested], true, predicted)
     return figures | {
         **quality(true, predicted),
         "train_seconds": trained - start,
         "query_seconds": 1000 * (done - trained) / len(rows),
         "alignments_per_query": competitor.alignments_per_query(),
         "model_bytes": competitor.model_bytes(),
-    }, pd.DataFrame(dict(zip(PREDICTION_COLUMNS, columns, strict=True)))
+    }, pd.DataFrame(zip(ids, true, predicted, strict=True), columns=list(PREDICTION_COLUMNS))

@@ -13,15 +13,12 @@ from kreinflow.sequences.partition import NEVER_TESTED
 
 
 def homology_folds(dataset: Dataset, k: int, repeats: int, seed: int) -> pd.DataFrame:
-    """Return folds of clusters of alike sequences, where classes may have fewer than k clusters.
+    """Return folds of clusters of alike sequences, in the columns of other folds.
 
     Sequences are alike if the best local alignment has at least 40 % of its columns identical and
     covers at least 80 % of the shorter one. Clusters are the connected components: all pairs of
-    one class are compared, and of two classes those that share a word.
-
-    Unlike :func:`kreinflow.sequences.folds.assign_folds` nothing is refused: a class of one
-    cluster, or of which all clusters came into one fold, is trained on in all folds and never
-    tested. The columns are the same: id, group, repeat and fold.
+    one class are compared, and of two classes those that share a word. A class of one cluster, or
+    all of whose clusters came into one fold, is trained on in all folds and never tested.
     """
     clusters = identity_clusters(dataset.sequences, IDENTITY, COVERAGE, dataset.row_labels)
     groups = clusters[dataset.rows]

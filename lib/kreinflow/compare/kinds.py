@@ -9,9 +9,7 @@ from kreinflow.sequences.sources.registry import make_source
 RANDOM = "random"
 HOMOLOGY = "homology-aware"
 OWN_TABLE = "own table"
-IDENTITY, COVERAGE = 0.4, 0.8
-"""Sequences share a homology-aware fold where so many of the columns of their alignment are
-identical, and it covers so much of the shorter one."""
+IDENTITY, COVERAGE = 0.4, 0.8  # of alike sequences, see homology_folds
 
 
 def kind_of_folds(folds: Mapping[str, Any]) -> str:

@@ -21,7 +21,6 @@ class KmerSvm(Competitor):
     name = "kmer_svm"
 
     def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
-        """Count the words of the training sequences, and fit one class against the rest."""
         k = 3 if self.molecule == "protein" else 6
         self._words = CountVectorizer(
             analyzer="char", ngram_range=(k, k), lowercase=False, dtype=np.float64
@@ -36,13 +35,11 @@ class KmerSvm(Competitor):
         return np.asarray(self._classifier.decision_function(normalize(counts)))
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
-        """Return the class of the largest decision value: each query has one."""
         values = self.decisions(queries)
         best = values.argmax(axis=1) if values.ndim == 2 else (values > 0).astype(np.intp)
         return [str(label) for label in self._classifier.classes_[best]]
 
     def model_bytes(self) -> int:
-        """Return the size of the weights and the words."""
         words = sum(len(word) for word in self._words.vocabulary_)
         return int(self._classifier.coef_.nbytes + self._classifier.intercept_.nbytes) + words
 

@@ -33,8 +33,7 @@ COMPETITORS = tuple(name for name in METHODS if name != OURS)
 
 LIFT: Mapping[str, Any] = {"kernel": "gaussian", "width": "inner", "inducing": 4000}
 LEARNER: Mapping[str, Any] = {"method": "sf_lsm", "ridge": "inner", "weights": "classes"}
-INNER_FOLDS = 5
-"""The recipe of :class:`~kreinflow.compare.words.WordsAlone`, whose costs rules ask for."""
+INNER_FOLDS = 5  # with both above the recipe of WordsAlone, whose costs rules ask for
 
 
 class UnavailableError(Exception):
@@ -52,8 +51,8 @@ def version_of(name: str) -> str:
         return f"mmseqs {program_version('mmseqs', 'version')}"
     if name in (OURS, WORDS):
         return __version__
-    packages = {"profile_hmm": ("pyhmmer", "pyfamsa"), "kmer_svm": ("scikit-learn",)}
-    return ", ".join(map(package_version, packages.get(name, ("parasail",))))
+    packages = {"profile_hmm": ["pyhmmer", "pyfamsa"], "kmer_svm": ["scikit-learn"]}
+    return ", ".join(map(package_version, packages.get(name, ["parasail"])))
 
 
 def version_or_reason(name: str) -> str:

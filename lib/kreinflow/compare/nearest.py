@@ -23,17 +23,14 @@ class SmithWaterman(Competitor):
     name = "smith_waterman"
 
     def load(self) -> None:
-        """Load the compiled engine."""
         some = np.zeros(64, dtype=np.int64)  # fewer would not need all of it
         scheme = replace(self.scheme, mode="local")
         backend_named("auto")(pack([b"A" * 200]), some, some, scheme, 1)
 
     def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
-        """Keep the training sequences: there is nothing to learn."""
         self._train, self._threads = train, threads
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
-        """Align each query with all training sequences."""
         align = checked(backend_named("auto"), share=0.02)
         scheme = replace(self.scheme, mode="local")
         n = len(self._train.sequences)
@@ -48,9 +45,7 @@ class SmithWaterman(Competitor):
         return found
 
     def model_bytes(self) -> int:
-        """Return the number of residues."""
         return sum(len(sequence) for sequence in self._train.sequences)
 
     def alignments_per_query(self) -> float:
-        """Return the number of training sequences."""
         return float(len(self._train.sequences))

@@ -37,14 +37,12 @@ class Ours(Competitor):
         self.vectors = vectors or {}
 
     def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
-        """Write the model file, and load the engine, which a first query would be charged for."""
         self._folder, self._threads = folder, threads
         self._path = folder / "model.safetensors"
         self.model.save(self._path)
         self.predict(train.sequences[:1])
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
-        """Classify the queries with the model file."""
         path = self._folder / "query.fasta"
         write_fasta(path, queries)
         vectors = self._write_vectors(queries) if self.model.classifier.looks_at_vectors else None
@@ -63,11 +61,9 @@ class Ours(Competitor):
         return path
 
     def model_bytes(self) -> int:
-        """Return the size of the model file, with the records that a cascade asks."""
         return self._path.stat().st_size
 
     def alignments_per_query(self) -> float:
-        """Return the mean number that the queries took, those with landmarks among them."""
         return self.alignments
 
 

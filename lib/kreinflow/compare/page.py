@@ -23,21 +23,10 @@ from kreinflow.report.figures import (
     percent,
 )
 from kreinflow.report.html import image, page_environment
-from kreinflow.report.tables import (
-    Table,
-    cells,
-    intervals,
-    numbers,
-    p_values,
-    pairs,
-    table_of,
-)
+from kreinflow.report.tables import Table, cells, intervals, numbers, p_values, pairs, table_of
 
-_LEAST_ERROR = 1e-4
-"""The share of errors of a method without any, where it is drawn."""
-
+_LEAST_ERROR = 1e-4  # where a method without any errors is drawn
 TEMPLATES = Path(__file__).parent / "data"
-"""A folder of its own: what lies beside a module counts as part of all that import it."""
 
 
 def render_page(
@@ -46,12 +35,7 @@ def render_page(
     left_out: Mapping[str, Mapping[str, str]],
     threads: int,
 ) -> str:
-    """Return the page as HTML.
-
-    Tables of each data set are those of :func:`~kreinflow.compare.tables.compare_table` and
-    :func:`~kreinflow.compare.tables.budget_table`; ``left_out`` has the kinds of folds that were
-    not run, and the kind that stands for each.
-    """
+    """Return the page as HTML: of each data set both tables, and what stands for kinds not run."""
     environment = page_environment(TEMPLATES)
     return environment.get_template("page.html.j2").render(
         threads=threads,
@@ -114,9 +98,7 @@ def _table(summary: pd.DataFrame) -> Table:
 def cost_figure(summary: pd.DataFrame, budgets: pd.DataFrame) -> Figure:
     """Draw the accuracy of each method against the alignments that a query takes.
 
-    The axis of accuracy is logarithmic in the share of errors, so that 99 and 99.9 % are as far
-    apart as 90 and 99 %. Methods whose alignments are not counted stand beside it. Both tables are
-    those of one kind of folds.
+    Accuracy is logarithmic in the share of errors; methods without a count stand beside.
     """
     figure = canvas(4.4)
     counted, beside = figure.subplots(1, 2, sharey=True, width_ratios=[5, 1])
@@ -125,34 +107,30 @@ def cost_figure(summary: pd.DataFrame, budgets: pd.DataFrame) -> Figure:
     line: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 5, "linewidth": 1.4}
     counted.plot(ours["x"], _errors(ours), **line, label=label)
     colours = [colour for colour in PALETTE if colour not in (BLUE, BLACK)]
-    places, told = [], []
+    unknown, told = 0, []
     for row in summary.to_dict("records"):
         rank = list(METHODS).index(row["method"])  # the same look in each figure
         error = _errors(pd.DataFrame([row]))
         if not np.isfinite(error).all():
             continue
-        style: dict[str, Any] = {
-            "color": BLACK if row["method"] == OURS else colours[rank % len(colours)],
-            "marker": "*" if row["method"] == OURS else MARKERS[1 + rank % (len(MARKERS) - 2)],
-            "markersize": 11 if row["method"] == OURS else 7,
-            "linestyle": "none",
-            "label": METHODS[row["method"]],
-            "zorder": 3,
-        }
+        look = colours[rank % len(colours)], MARKERS[1 + rank % (len(MARKERS) - 2)], 7
+        colour, marker, size = (BLACK, "*", 11) if row["method"] == OURS else look
+        style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": size}
+        style |= {"linestyle": "none", "label": METHODS[row["method"]], "zorder": 3}
         alignments = numbers(pd.Series([row["alignments_per_query_mean"]]))
         told.append(f"{METHODS[row['method']]} {percent(float(row['accuracy_mean']))}")
         if alignments[0] > 0:
             counted.plot(alignments, error, **style)
         else:
-            places.append(row["method"])
-            beside.plot([len(places)], error, **style)
+            unknown += 1
+            beside.plot([unknown], error, **style)
     counted.set_xscale("log")
     counted.set_xlabel("alignments per query")
     counted.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     counted.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     counted.xaxis.set_minor_formatter(NullFormatter())
     counted.set_ylabel("accuracy, %")
-    beside.set_xlim(0, len(places) + 1)
+    beside.set_xlim(0, unknown + 1)
     beside.set_xticks([])
     beside.set_xlabel("no count")
     _scale_of_accuracy(counted)

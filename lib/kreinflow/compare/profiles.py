@@ -19,12 +19,10 @@ class ProfileHmm(Competitor):
     proteins_only = True  # so is FAMSA
 
     def load(self) -> None:
-        """Import both packages: they are no part of any environment of the workflow."""
         names = ("pyfamsa", "pyhmmer.easel", "pyhmmer.hmmer", "pyhmmer.plan7")
         self._famsa, self._easel, self._hmmer, self._plan7 = map(import_module, names)
 
     def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
-        """Align the sequences of each class, and make its profile."""
         self._threads = threads
         self._alphabet = self._easel.Alphabet.amino()
         background = self._plan7.Background(self._alphabet)
@@ -53,7 +51,6 @@ class ProfileHmm(Competitor):
         ]
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
-        """Search the queries with each profile."""
         block = self._easel.TextSequenceBlock(self._texts(queries)).digitize(self._alphabet)
         options = {"cpus": self._threads, "E": LARGEST_E_VALUE, "Z": len(self._profiles)}
         best: list[tuple[float, int] | None] = [None] * len(queries)
@@ -67,9 +64,7 @@ class ProfileHmm(Competitor):
         return [None if hit is None else self._classes[hit[1]] for hit in best]
 
     def model_bytes(self) -> int:
-        """Return the size of the file of profiles."""
         return self._path.stat().st_size
 
     def alignments_per_query(self) -> float:
-        """Return the number of profiles; HMMER's filters spare most of these alignments."""
         return float(len(self._profiles))

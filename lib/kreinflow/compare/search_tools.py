@@ -21,21 +21,18 @@ class BestHit(Competitor):
     """
 
     def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
-        """Make the database."""
         self._labels = list(train.labels)
         self._folder, self._threads = folder, str(threads)
         write_fasta(folder / "train.fasta", train.sequences)
         run_program(folder, *self.commands()[0])
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
-        """Search the database with all queries at once."""
         write_fasta(self._folder / "query.fasta", queries)
         run_program(self._folder, *self.commands()[1])
         hits = best_hits(self._folder / "hits.tsv", len(queries), len(self._labels))
         return [None if hit is None else self._labels[hit] for hit in hits]
 
     def model_bytes(self) -> int:
-        """Return the size of the database."""
         return sum(path.stat().st_size for path in self._folder.glob("db*") if path.is_file())
 
     @abstractmethod

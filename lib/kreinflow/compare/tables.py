@@ -15,9 +15,8 @@ AGAINST_OURS = (
     *("difference_records", "low", "high", "p_records_holm"),
 )
 """How a method stands to ours on the same folds; see
-:data:`~kreinflow.evaluation.comparison.COMPARISON_COLUMNS`, with ours in place of the best. Holm's
-adjustment is over the other methods of one kind of folds. All are empty in our own row and where a
-method did not run on all folds; ``p_folds_holm`` is empty for a single fold."""
+:data:`~kreinflow.evaluation.comparison.COMPARISON_COLUMNS`, with ours in place of the best. Empty
+in our own row and where a method did not run on all folds."""
 
 COMPARE_COLUMNS = (
     *("folds", "method", "tested_folds", "records"),
@@ -35,11 +34,7 @@ BUDGET_COLUMNS = (
 
 
 def fold_table(parts: Mapping[str, Sequence[pd.DataFrame]]) -> pd.DataFrame:
-    """Return the rows of all folds: by kind of folds, method, repeat and fold.
-
-    For each kind ``parts`` has tables with the columns
-    :data:`~kreinflow.compare.competitor.FOLD_COLUMNS`.
-    """
+    """Return the rows of all folds: by kind of folds, method, repeat and fold."""
     tables = []
     for kind, some in parts.items():
         table = pd.concat(some, ignore_index=True)[list(FOLD_COLUMNS)]
@@ -72,11 +67,8 @@ def compare_table(
     rows = []
     for (kind, method), part in folds.groupby(["folds", "method"], sort=False):
         ran = part[part["reason"].astype(str) == ""]
-        values: list[object] = []
-        for figure in FIGURES:
-            numbers = ran[figure].to_numpy(np.float64)
-            values.append(numbers.mean() if len(numbers) else np.nan)
-            values.append(numbers.std(ddof=1) if len(numbers) > 1 else np.nan)
+        numbers = ran[list(FIGURES)].astype(np.float64)
+        values = np.stack([numbers.mean(), numbers.std()], axis=1).ravel()
         versions = sorted({str(v) for v in ran["version"]} - {""})
         reasons = sorted({str(v) for v in part["reason"]} - {""})
         row = [kind, method, len(ran), int(ran["records"].sum()), *values]
@@ -107,11 +99,9 @@ def _against_ours(
 def budget_table(
     kind: str, models: pd.DataFrame, metrics: pd.DataFrame, order: Sequence[str]
 ) -> pd.DataFrame:
-    """Return what each selector alone would have given: accuracy against alignments.
+    """Return :data:`BUDGET_COLUMNS` of each selector with a recipe in all folds that test anything.
 
-    ``models`` and ``metrics`` are the evaluation's tables, ``order`` the recipes as the config
-    lists them. Columns are :data:`BUDGET_COLUMNS`, a row for each selector that has a recipe in all
-    folds that test anything.
+    ``models`` and ``metrics`` are the evaluation's, ``order`` the recipes as the config lists them.
     """
     place = ["recipe", "repeat", "fold"]
     accuracies = metrics.set_index(place)["accuracy"].astype(np.float64)
@@ -125,9 +115,8 @@ def budget_table(
         if len(chosen) < n_folds:
             continue
         keys = [(recipe, *numbers) for numbers, recipe in chosen.items()]
-        accuracy = accuracies.loc[keys].to_numpy()
-        alignments = part.set_index(place)["alignments_per_query"].loc[keys].to_numpy(np.float64)
-        spread = accuracy.std(ddof=1) if len(accuracy) > 1 else np.nan
+        accuracy = accuracies.loc[keys]
+        alignments = part.set_index(place)["alignments_per_query"].loc[keys].astype(np.float64)
         names = ", ".join(name for name in order if name in chosen.values())
-        rows.append([kind, selector, alignments.mean(), accuracy.mean(), spread, names])
+        rows.append([kind, selector, alignments.mean(), accuracy.mean(), accuracy.std(), names])
     return pd.DataFrame(rows, columns=list(BUDGET_COLUMNS))

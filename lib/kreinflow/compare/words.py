@@ -17,7 +17,6 @@ from kreinflow.sequences.payload import digest
 from kreinflow.views.objects import Viewed
 
 LENGTHS = {"protein": (1, 2, 3), "nucleotide": (1, 2, 3, 4)}
-"""Lengths of the words."""
 
 SEED = 1
 
@@ -33,7 +32,6 @@ class WordsAlone(Competitor):
     name = WORDS
 
     def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
-        """Train the recipe by the code of all recipes."""
         classes, codes = np.unique(train.labels, return_inverse=True)
         n, none = len(codes), np.empty(0, dtype=np.int64)
         digests = [digest(sequence) for sequence in train.sequences]
@@ -54,12 +52,10 @@ class WordsAlone(Competitor):
         return self._classifier.predict_proba(query)
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
-        """Return the class of the highest probability: each query has one."""
         most = self.probabilities(queries).argmax(axis=1)
         return [self._classifier.classes[code] for code in most.tolist()]
 
     def model_bytes(self) -> int:
-        """Return the size of the inducing points and the weights."""
         return sum(array.nbytes for array in self._classifier.to_parts()[1].values())
 
     def alignments_per_query(self) -> float:

@@ -52,13 +52,11 @@ class RandomBalls(Generator):
     Centres are uniform in the box :math:`[0, 100]^3`; balls of the class ``small`` have the
     radius 1, those of ``large`` 2. The classes alternate, and each ball has its own draw.
 
-    Duin & Pekalska (2010) proposed the data; schleif2018 (4.3) and gisbrecht2015 (5.4, 7) give 2 x
-    100, 2 x 300 and 30,000 balls "of two classes having a slightly different radius", but neither
-    dimension, box nor radii; oglic2019 uses 200 balls in 3 dimensions. Box and radii are the
-    defaults of ``genballd`` of the toolbox DisTools, which moves balls until none overlap. That has
-    no solution for 30,000 such balls, so here balls may overlap and are then at distance 0: of 200,
-    two or three pairs of 19,900 do. The negative eigen-fraction is about 3.5 % at every size;
-    oglic2019 gives 0.07 %, so theirs were smaller in relation to the box.
+    Duin & Pekalska (2010) proposed the data; schleif2018 (4.3) and gisbrecht2015 (5.4, 7) give
+    neither dimension, box nor radii; oglic2019 has 3 dimensions. Box and radii are the defaults of
+    ``genballd`` of the toolbox DisTools, which moves balls until none overlap. That has no solution
+    for 30,000, so here balls may overlap and are then at distance 0: of 200, two or three pairs of
+    19,900 do. The negative eigen-fraction is about 3.5 % at every size; oglic2019 gives 0.07 %.
     """
 
     name = "ball"
@@ -77,12 +75,10 @@ class RandomBalls(Generator):
 class Checkerboard(Generator):
     """A 3 x 3 board of squares around the origin; with the kernel ``elm``.
 
-    Vector i is uniform in the square i modulo 9; the middle and the corners are ``black``, the
-    other four squares ``white``. The middles of neighbouring squares are 1 apart. ``gap`` is the
-    width of the empty stripe between them: at 0 the squares touch, and no classifier can be sure at
-    their common edges. The points of a board with a gap are those without, moved towards the middle
-    of their square. schleif2018 (4.3) gives the squares, the labels and the kernel. All its
-    accuracies are multiples of 1/900, so there were 900 points.
+    Vector i is uniform in the square i modulo 9; the middle and the corners are ``black``. The
+    middles of neighbouring squares are 1 apart; ``gap`` is the width of the empty stripe between
+    squares, by which the same points are moved towards the middle of their square. schleif2018
+    (4.3) gives squares, labels and kernel; all its accuracies are multiples of 1/900.
     """
 
     name = "checkerboard"
@@ -165,19 +161,14 @@ class ThreeGaussians(Generator):
     the origin, moved by ``centre`` standard deviations in each of the first two dimensions.
 
     Without landmarks in the small Gaussians the approximated kernel puts all their points at the
-    origin. Fisher's discriminant between them and a large one at distance c, in standard deviations
-    in each of its two wide dimensions, is then right in a share of
+    origin. Fisher's discriminant is then right in a share of
+    :math:`(40 + 500 \, \Phi(c / \sqrt 2)) / 540` of all points for the ``centre`` c.
 
-    .. math:: \frac{40 + 500 \, \Phi(c / \sqrt 2)}{540}
-
-    of all points: 53.7 % for c = 0, and 78.0 % for c = 1.
-
-    schleif2018 (4.3) gives the numbers of points, the dimensions of each Gaussian, the classes and
-    that all are perfectly separated. Its figure 4 shows the block of the small Gaussians almost
-    gone from the kernel of k-means landmarks: so they have hardly any similarity with the large
-    one, and are no large part of the spread. This is the second choice of parameters: with the
-    first (the kernel ``elm``, a smaller large Gaussian) k-means and entropy found the small
-    classes, against the paper.
+    schleif2018 (4.3) gives the numbers of points, the dimensions, the classes and that all are
+    perfectly separated. Its figure 4 shows the block of the small Gaussians almost gone from the
+    kernel of k-means landmarks: they have hardly any similarity with the large one. This is the
+    second choice of parameters: with the first (the kernel ``elm``, a smaller large Gaussian)
+    k-means and entropy found the small classes, against the paper.
     """
 
     name = "three_gaussians"

@@ -24,10 +24,7 @@ def row_blocks(n: int, m: int) -> Iterator[slice]:
 
 
 def feature_sums(X: FloatArray, Y: FloatArray, term: Term) -> FloatArray:
-    """Return the sum over features f of term(x_f, y_f) for each pair of rows, of shape (n, m).
-
-    ``term`` is elementwise, of arrays of shape (rows, 1) and (m,).
-    """
+    """Return the sum over features f of term(x_f, y_f) for each pair of rows, of shape (n, m)."""
     out = np.zeros((len(X), len(Y)))
     transposed = np.ascontiguousarray(Y.T)
     for rows in row_blocks(*out.shape):

@@ -39,10 +39,6 @@ def correct(values: FloatArray, method: str) -> FloatArray:
     The shift leaves the N - rank eigenvalues zero that the factor does not see: to raise these too
     would add d I to the kernel, which has no factor of low rank and adds nothing for a new object.
 
-    Examples
-    --------
-    >>> correct(np.array([3.0, -1.0]), "shift").tolist()
-    [4.0, 0.0]
     """
     if method == "none":
         return values.copy()

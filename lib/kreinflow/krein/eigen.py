@@ -73,9 +73,8 @@ def singular_triplets(Z: MatrixLike, Y: MatrixLike) -> Eigenpairs:
               \tilde K = (Q V) \, diag(a) \, (Q_2 V_2)'
 
     with Q V = Z T and Q_2 V_2 = Y T_2, T = R_2' V_2 diag(1/a) and T_2 = R' V diag(1/a), or as in
-    :func:`eigenpairs`. This is the exact decomposition of K~. Schleif, Chen & Tino (IJCNN 2015,
-    section II-E) take the eigenvectors of K~ K~' and K~' K~, each approximated by the same
-    landmarks; if W is regular these are the same but for the digits that squares cost.
+    :func:`eigenpairs`. Schleif, Chen & Tino (IJCNN 2015, section II-E) take the eigenvectors of
+    K~ K~' and K~' K~, each approximated by the same landmarks, which costs digits.
     """
     with single_threaded():
         R, R2 = triangular_factor(Z), triangular_factor(Y)

@@ -102,19 +102,9 @@ class KreinFactor(Embedding):
 
     which is K itself if W has the rank of K.
 
-    Parameters
-    ----------
-    landmark_eigenvalues : ndarray of shape (n_landmarks,)
-        All l, by falling magnitude; the singular values of an asymmetric W.
-    misfit : float
-        The relative misfit of the rank taken.
-    misfits : dict of int to float
-        That of each rank that was tried.
-    centred : bool
-        Whether Z was centred by the mean of the training rows.
+    ``landmark_eigenvalues`` are all l, by falling magnitude, or the singular values of W;
+    ``misfit`` is the relative one of the rank taken, ``misfits`` have those that were tried.
 
-    References
-    ----------
     .. [1] Oglic, D., Gärtner, T.: Scalable learning in reproducing kernel Krein spaces.
        ICML 2019, PMLR 97, section 2.1.
     .. [2] Nakatsukasa, Y., Park, T.: Randomized low-rank approximation for symmetric indefinite
@@ -126,7 +116,6 @@ class KreinFactor(Embedding):
     landmark_eigenvalues: FloatArray
     misfit: float
     misfits: dict[int, float]
-    centred: bool
 
     @classmethod
     def fit(
@@ -140,21 +129,11 @@ class KreinFactor(Embedding):
     ) -> "KreinFactor":
         """Factor the kernel from its landmark columns.
 
-        Parameters
-        ----------
-        C : ndarray or TiledMatrix of shape (n, n_landmarks)
-            Columns of the training rows.
-        W : ndarray of shape (n_landmarks, n_landmarks)
-            Scores among the landmarks; (W + W')/2 is used, or W of an asymmetric kernel.
-        self_similarities : ndarray of shape (n,)
-            k_ii of the training rows.
-        rank : "misfit", int or float
-            A whole number, or a fraction of the numerical rank of W, which no rank exceeds. The
-            default takes that of :data:`RANK_FRACTIONS` with the smallest misfit.
-        centre : bool
-            Subtract the mean of the training rows from Z, as dissimilarities want.
-        reverse : ndarray or TiledMatrix of shape (n, n_landmarks), optional
-            R' of an asymmetric kernel: the scores of the landmarks with the training rows.
+        C, of shape (n, n_landmarks), are those of the training rows, ``self_similarities`` their
+        k_ii. Of W (W + W')/2 is used; an asymmetric kernel has ``reverse``, R', in the shape of C.
+        ``rank`` is a whole number, or a fraction of the numerical rank of W, which no rank exceeds;
+        the default takes that of :data:`RANK_FRACTIONS` with the smallest misfit. ``centre``
+        subtracts the mean of the training rows from Z, as dissimilarities want.
 
         A DegenerateKernelError if W is zero, an InputError if a score is not finite. A warning if
         the misfit is above :data:`MISFIT_WARNING`.
@@ -187,7 +166,6 @@ class KreinFactor(Embedding):
             landmark_eigenvalues=eigenvalues,
             misfit=misfits[chosen],
             misfits=misfits,
-            centred=centre,
         )
 
 

@@ -18,11 +18,7 @@ def alignment_account(
     candidates: Mapping[str, IntArray],
     union: IntArray,
 ) -> dict[str, Any]:
-    """Count the alignments that a run needs, and those that the full matrix would.
-
-    A pair that a class block and a column both want is counted once, and so is a pair of two
-    landmarks. Rows of the sketch meet all others, as landmarks do.
-    """
+    """Count the alignments that a run needs, each pair once, and those of the full matrix."""
     n = len(dataset.digests)
     everywhere = np.zeros(n, dtype=bool)
     everywhere[union] = True
@@ -40,6 +36,10 @@ def alignment_account(
         only_candidate = int(np.sum(candidate & ~everywhere))
         plain = size - int(np.sum((candidate | everywhere) & (labels == label)))
         pairs += only_candidate * plain + only_candidate * (only_candidate - 1) // 2
+    settings = None
+    if scheme:
+        keys = ("gap_open", "gap_extend", "mode")
+        settings = {"matrix": scheme.matrix.name} | {key: getattr(scheme, key) for key in keys}
     return {
         "aligned": pairs if scheme else 0,
         "self_scores": n if scheme else 0,
@@ -47,12 +47,5 @@ def alignment_account(
         "distinct": n,
         "landmarks_of_all_folds": len(union),
         "store": scheme.digest if scheme else None,
-        "scheme": {
-            "matrix": scheme.matrix.name,
-            "gap_open": scheme.gap_open,
-            "gap_extend": scheme.gap_extend,
-            "mode": scheme.mode,
-        }
-        if scheme
-        else None,
+        "scheme": settings,
     }

@@ -41,10 +41,8 @@ def fit_budget(
 
        .. math:: \min_{s \text{ chosen}} \| f_i - f_s \|^2 / R_j^2 .
 
-    All of the first kind come before any of the second, and so on: a budget equal to the number
-    that the balls find changes nothing, and larger budgets contain smaller ones. But the first
-    point of each class comes before all second ones, and these before all others. ``features`` are
-    of shape (n_j, d_j), and the budget is at least the number of classes.
+    But the first point of each class comes before all second ones, and these before all others.
+    Larger budgets contain smaller ones; the number that the balls find changes nothing.
     """
     rest = sum(len(ball.support) for ball in balls) < budget
     queues = [_queue(F, ball, rest) for F, ball in zip(features, balls, strict=True)]

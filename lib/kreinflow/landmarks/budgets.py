@@ -40,7 +40,6 @@ BUDGET: Mapping[str, Any] = {
     },
     "minProperties": 1,
 }
-"""The schema of the key ``budget``; see :func:`landmarks_wanted`."""
 
 
 def landmarks_wanted(
@@ -51,35 +50,22 @@ def landmarks_wanted(
     objects: int = 1,
     parts: int = 1,
 ) -> int | None:
-    """Return the number of landmarks that a budget of the config means in a fold.
+    """Return the number of landmarks that a budget means in a fold of n distinct training rows.
 
-    A budget is a number; the name of another selector, which has ``matched`` landmarks; or a
-    mapping, of which the smallest number counts, but one of each class: ``rank``, the K ln n
-    landmarks from which the one-shot Nyström method makes an approximation of rank K (oglic2019,
-    section 3); ``share`` of the n distinct rows that the fold trains on; ``most``. They are never
-    more than ``alignments`` pay for, see :func:`paid_landmarks`, nor than n. None leaves it to the
-    selector.
-
-    Examples
-    --------
-    >>> landmarks_wanted({"rank": 25}, 200)
-    133
-    >>> budget = {"share": 0.5, "most": 1000, "alignments": 100_000}
-    >>> landmarks_wanted(budget, 800, objects=1000, parts=6)
-    17
+    The selector that it names has ``matched``. ``rank`` are the K ln n from which the one-shot
+    Nyström method makes an approximation of rank K (oglic2019, section 3). For ``alignments`` see
+    :func:`paid_landmarks`. None leaves it to the selector.
     """
     if isinstance(budget, str):
         return matched
     if not isinstance(budget, Mapping):
         return budget
-    limits = []
-    if "rank" in budget:
-        limits.append(math.ceil(budget["rank"] * math.log(n)))
-    if "share" in budget:
-        limits.append(math.floor(budget["share"] * n))
-    if "most" in budget:
-        limits.append(int(budget["most"]))
-    wanted = min(max(min(limits), classes), n) if limits else n
+    limits = [
+        math.ceil(budget.get("rank", n) * math.log(n)),
+        math.floor(budget.get("share", 1.0) * n),
+        int(budget.get("most", n)),
+    ]
+    wanted = min(max(min(limits), classes), n)
     if "alignments" in budget:
         wanted = min(wanted, paid_landmarks(int(budget["alignments"]), objects, parts))
     return wanted
@@ -96,11 +82,6 @@ def paid_landmarks(alignments: int, objects: int, parts: int) -> int:
     Parts (folds and the final model) that share no landmark have u = m ``parts`` together, whose
     :func:`pairs_with` all n objects are paid for: m is the largest such number. Where all
     n (n - 1) / 2 pairs are paid for, all objects may be landmarks of all parts.
-
-    Examples
-    --------
-    >>> paid_landmarks(100_000, 1000, 6), paid_landmarks(499_500, 1000, 6)
-    (17, 1000)
     """
     if alignments >= pairs_with(objects, objects):
         return objects

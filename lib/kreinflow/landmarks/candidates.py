@@ -22,16 +22,7 @@ def candidate_order(digests: Sequence[str], seed: int, name: str = "candidates")
 def first_candidates(
     order: IntArray, labels: Sequence[str], training_rows: IntArray, count: int | None
 ) -> dict[str, IntArray]:
-    """Return the candidates of one fold: of each class, the first rows that it trains on.
-
-    ``order`` is that of :func:`candidate_order`; ``count`` None takes all members.
-
-    Examples
-    --------
-    >>> found = first_candidates(np.array([2, 0, 1]), ["a", "b", "a"], np.array([0, 1, 2]), 1)
-    >>> {label: rows.tolist() for label, rows in found.items()}
-    {'a': [2], 'b': [1]}
-    """
+    """Return the candidates of one fold: of each class, the first rows that it trains on."""
     trained = np.zeros(len(order), dtype=bool)
     trained[training_rows] = True
     ordered = order[trained[order]]

@@ -60,11 +60,6 @@ def share_budget(class_sizes: Sequence[int], budget: int) -> NDArray[np.intp]:
     for the b_i that it has (the method of Webster and Sainte-Laguë; of equal classes the first).
     So a larger budget takes no landmark from any class, as rounding by the largest remainder
     would. Balinski & Young, Fair representation, Yale University Press, 1982.
-
-    Examples
-    --------
-    >>> share_budget([100, 25, 4], 16).tolist()
-    [9, 5, 2]
     """
     sizes = np.asarray(class_sizes, dtype=np.intp)
     owner = np.repeat(np.arange(len(sizes)), sizes)

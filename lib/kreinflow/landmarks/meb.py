@@ -71,11 +71,10 @@ class CoreSet:
         self.reached = False
 
     def grow(self, products: FloatArray, square: float, weights: FloatArray, most: int = 1) -> bool:
-        """Measure all points from the centre c and let at most ``most`` farthest ones join.
+        """Let at most ``most`` points farthest from the centre c join; return whether any did.
 
-        ``products`` are x'c, ``square`` is c'c, ``weights`` are a of the members. Returns whether
-        any joined: else all are covered, or the core set is full, or only rounding is left. Of
-        points equally far the first joins.
+        ``products`` are x'c, ``square`` is c'c, ``weights`` are a of the members. If none joins all
+        are covered, or the core set is full, or only rounding is left.
         """
         distances = self.lengths - 2 * products + square
         self.squared_radius = max(0.0, float(weights @ distances[self.members]))
@@ -107,12 +106,6 @@ def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01) -> EnclosingBal
               K = F F'.
 
     (schleif2018 prints K_ii^2; its centre covers with 4 R^2.)
-
-    Examples
-    --------
-    >>> ball = minimum_enclosing_ball(np.array([[0.0, 0.0], [4.0, 0.0], [2.0, 1.0]]))
-    >>> ball.radius, ball.centre.tolist(), ball.support.tolist()
-    (2.0, [2.0, 0.0], [0, 1])
     """
     with single_threaded():
         # Points far from the origin would cancel in the distances; the ball moves along.

@@ -26,9 +26,8 @@ Kind = Literal["similarity", "squared_dissimilarity"]
 class SampledScores:
     """The scores of rows with some of them, and the similarities that they are or become.
 
-    ``rows`` are distinct rows that the fold trains on; ``order`` has positions among them, of which
-    the first c are the sample; ``scores``, of shape (n, c), are transformed. Dissimilarities are
-    centred on the mean of the sample, and need no self-similarities.
+    ``order`` has positions among the rows, the first c of them the sample; ``scores``, of shape
+    (n, c), are transformed. Dissimilarities are centred on the mean of the sample.
     """
 
     rows: IntArray

@@ -46,9 +46,8 @@ class Everything(Selector):
 class NamedLandmarks(Selector):
     """The rows of a given table that the fold trains on, such as those of an earlier run.
 
-    Nothing is aligned to choose them, so n added distinct sequences cost n alignments for each
-    landmark. But they may have been chosen with records that a fold tests: figures of recipes with
-    these landmarks can be optimistic, and the report says so.
+    They may have been chosen with records that a fold tests, so figures of recipes with these
+    landmarks can be optimistic, and the report says so.
     """
 
     method = "given"

@@ -43,15 +43,6 @@ def count_landmarks(path: str | os.PathLike[str]) -> int:
         return sum(1 for line in table) - 1
 
 
-def describe_landmarks(table: "pd.DataFrame") -> str:
-    """Return a table of landmarks in words; of enclosing balls, how many they needed."""
-    text = f"{len(table)} landmarks of {table['class'].nunique()} classes"
-    if table["radius"].isna().all():
-        return text
-    need = int(table["weight"].notna().sum())
-    return f"{text}: {need} that enclosing balls need, {len(table) - need} added to fill a budget"
-
-
 @dataclass(frozen=True, eq=False)
 class SelectionProblem:
     """What a selector may use: the training rows of one fold, and no other.

@@ -59,10 +59,9 @@ def list_candidates(
     candidates: int | None = 0,
     sketch: int | None = 0,
 ) -> dict[str, IntArray]:
-    """Return the rows that class scores and sketches of any fold are computed against.
+    """Return the rows that class scores, and under :data:`SKETCH` sketches, of any fold need.
 
-    ``candidates`` of a class and fold, and rows of its ``sketch``, which stand under
-    :data:`SKETCH`; None takes all, 0 none. Rows are in candidate order.
+    None takes all, 0 none. Rows are in candidate order.
     """
     folds = [np.unique(dataset.rows[partition.training(f)]) for f in [*partition.names, ALL]]
     chosen: dict[str, IntArray] = {}
@@ -101,9 +100,8 @@ def read_union(paths: Iterable[Path], dataset: Dataset) -> IntArray:
 class LandmarkStage:
     """One fold, for which selectors choose landmarks. They see its training records alone.
 
-    ``transforms`` are those that the settings of the selectors name, ``training`` is a mask of the
-    records that the fold trains on (all, if it is not given), and ``parts`` are the training parts
-    that a budget of alignments has to suffice for.
+    ``training`` is a mask of these (else all), ``transforms`` are those that selectors name, and
+    ``parts`` the training parts that a budget of alignments has to suffice for.
     """
 
     dataset: Dataset
@@ -138,11 +136,7 @@ class LandmarkStage:
     def select(
         self, selector: Selector, matched: int | None = None, given: IntArray | None = None
     ) -> "pd.DataFrame":
-        """Return the landmarks that a selector chooses, see :meth:`Selector.select`.
-
-        ``matched`` is the number of landmarks of the selector that the budget names, and ``given``
-        the rows of :func:`given_landmarks`.
-        """
+        """See :meth:`Selector.select`, :func:`landmarks_wanted` and :func:`given_landmarks`."""
         settings = selector.settings
         name = settings.get("transform", "raw")
         none, nothing = np.empty(0, np.intp), np.empty(0)

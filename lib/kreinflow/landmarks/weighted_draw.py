@@ -13,9 +13,8 @@ def arrivals(rates: FloatArray, keys: NDArray[np.uint64], draw: int) -> FloatArr
     .. math:: t_i = -\log(1 - u_i) / rate_i
 
     The first to arrive is row i with probability :math:`rate_i / \sum_j rate_j`, and the first k
-    are k draws without replacement. The numbers u belong to rows
-    (:func:`~kreinflow.base.random_streams.row_uniforms`), by a key for each row, from its digest;
-    draws of different numbers are independent. So folds that share rows draw mostly the same ones.
+    are k draws without replacement. The numbers u belong to rows, by the keys of their digests, so
+    folds that share rows draw mostly the same ones; draws of different numbers are independent.
     """
     times = np.full(len(rates), np.inf)
     scaled = rates / (rates.max(initial=0.0) or 1.0)

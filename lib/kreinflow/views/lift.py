@@ -116,9 +116,8 @@ class Lift(State):
         }
 
     def columns(self, U: FloatArray, objects: Viewed | None) -> FloatArray:
-        """Return the kernel of objects with the inducing points, of shape (n, p).
+        """Return the kernel of objects, of landmark scores U, with the inducing points, (n, p).
 
-        ``U`` are their transformed scores with the landmarks, of shape (n, n_landmarks);
         ``objects`` is None if there is no view but the scores.
         """
 
@@ -139,10 +138,7 @@ class Lift(State):
         return compared(self.form, given, self._points[view])
 
     def nearest(self, U: FloatArray, objects: Viewed | None, q: int) -> IntArray:
-        """Return the places of the q nearest inducing points of each object, (n, min(q, p)).
-
-        See :class:`~kreinflow.views.nearest.Search`.
-        """
+        """See :meth:`kreinflow.views.nearest.Search.nearest`."""
         return self._search.nearest(U.astype(np.float32), objects, q)
 
     @cached_property

@@ -2,8 +2,7 @@
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -33,8 +32,7 @@ _SAMPLE = 4096  # points that tell centre, scale and common words
 _FARTHEST = 1e15  # a coordinate at most, so that squares fit single precision
 
 
-@dataclass(frozen=True, eq=False)
-class _Coordinates:
+class _Coordinates(NamedTuple):
     """Rows whose products and squared lengths make the distances."""
 
     dense: NDArray[np.float32]  # of dense views and common words
@@ -42,8 +40,7 @@ class _Coordinates:
     norms: NDArray[np.float32]  # squared lengths
 
 
-@dataclass(frozen=True, eq=False)
-class _Tile:
+class _Tile(NamedTuple):
     """Points, transposed."""
 
     dense: NDArray[np.float32]
@@ -74,9 +71,8 @@ class Search:
 
     .. math:: d(x, y) = \sum_v r_v \|x_v - y_v\|^2
 
-    for the rates r of the views. It is computed in single precision: of points whose distances
-    differ by less than that tells, relative to the spread of all points, any may come first. A
-    result depends on nothing but the object and the points, and not on other objects or threads.
+    for the rates r of the views, in single precision relative to the spread of all points. A result
+    depends on the object and the points alone, and not on other objects or threads.
     """
 
     def __init__(
@@ -101,10 +97,7 @@ class Search:
     def nearest(
         self, scores: NDArray[np.floating], objects: Viewed | None, q: int
     ) -> NDArray[np.int64]:
-        """Return the places of the q nearest points of each object, (n, min(q, p)), nearest first.
-
-        ``objects`` may be None if there is no view but the scores.
-        """
+        """Return the places of the q nearest points of each object in order, (n, min(q, p))."""
         n, objects = len(scores), objects or Viewed()
         q = min(q, len(self._scores))
         places = np.empty((n, q), dtype=np.int64)
