@@ -74,22 +74,6 @@ def test_the_overlap_of_gaussians_is_as_stated(name, bayes):
     assert norm.cdf(np.linalg.norm(gap) / 2) == pytest.approx(bayes, abs=0.003)
 
 
-def test_bananas_overlap_as_much_as_asked():
-    distances = []
-    for overlap in (0, 0.1, 0.5):
-        parts = by_label(generate({"name": "bananas", "overlap": overlap, "objects": 2000}, 1))
-        upper, lower = parts["upper"], parts["lower"]
-        distances.append(
-            np.sqrt(((upper[:, None] - lower[None]) ** 2).sum(axis=2).min(axis=1)).mean()
-        )
-        if overlap == 0:
-            np.testing.assert_allclose(np.linalg.norm(upper, axis=1), 1)
-            np.testing.assert_allclose(np.linalg.norm(lower - [1, 0.5], axis=1), 1)
-            assert upper[:, 1].min() >= 0
-            assert lower[:, 1].max() <= 0.5
-    assert distances[0] > distances[1] > 3 * distances[2] > 0
-
-
 def test_the_bayes_rate_of_blurred_half_circles():
     """At the overlap that stands for the banana data: 90 %, by the densities of both classes."""
     data = generate({"name": "bananas", "overlap": 0.33, "objects": 10_000}, 1)

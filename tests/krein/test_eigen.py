@@ -106,14 +106,6 @@ def test_triangle_rebuilds_the_gram_matrix_over_tiles(well_conditioned, monkeypa
         np.testing.assert_allclose(Q.T @ Q, np.eye(9), atol=1e-14)
 
 
-def test_both_maps_are_the_same_for_a_regular_triangle(monkeypatch):
-    Z = np.random.default_rng(9).standard_normal((60, 7))
-    solved = eigenpairs(Z, signs_of(7)).map
-    monkeypatch.setattr(eigen, "_condition", lambda R: np.inf)
-    unsolved = eigenpairs(Z, signs_of(7)).map
-    np.testing.assert_allclose(np.abs(unsolved), np.abs(solved), atol=1e-12)
-
-
 @pytest.mark.parametrize("condition", [1e6, 3e7, 1e9])
 def test_rows_of_any_condition_in_the_memory_of_a_tile(condition, monkeypatch):
     """Beyond the limit of CholeskyQR2 too: nothing as large as N x N, or even as Z, is made."""

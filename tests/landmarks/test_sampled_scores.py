@@ -90,14 +90,6 @@ def test_sampled_features_are_those_of_the_factor_not_of_the_columns():
     assert cosine(gram(K[:, :90])) < 0.98
 
 
-def test_zero_class_kernel():
-    assert not class_features(scores_of(np.zeros((5, 5)), range(2))).any()
-    assert not class_features(scores_of(np.zeros((5, 5)), range(5))).any()
-    same = class_features(scores_of(np.zeros((5, 5)), range(3), "squared_dissimilarity"))
-    assert same.shape[0] == 5
-    assert not same.any()
-
-
 @pytest.mark.parametrize("count", [150, 300])
 def test_same_bytes_whatever_the_number_of_threads(count):
     scores = scores_of(KERNEL_300, range(count))

@@ -86,11 +86,7 @@ def test_sequences_come_back_from_arrays():
     assert split_residues(arrays["residues"], arrays["ends"]) == tuple(sequences)
 
 
-@pytest.mark.parametrize(
-    "ends", [[], [3], [2, 2, 4], [3, 2, 4], [0, 4], [-1, 4], [2.5]], ids=lambda ends: f"{ends}"
-)
+@pytest.mark.parametrize("ends", [[], [3], [3, 2, 4], [0, 4], [[4]]])
 def test_ends_that_do_not_fit_are_refused(ends):
-    if ends == [2.5]:
-        ends = [[4]]
     with pytest.raises(ValueError, match="sequences"):
         split_residues(np.frombuffer(b"ACGT", dtype=np.uint8), np.array(ends, dtype=np.int64))

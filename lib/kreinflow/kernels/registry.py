@@ -27,6 +27,7 @@ KERNELS: dict[str, type[Kernel]] = {
         dissimilarities.EditDistance,
     )
 }
+"""By the name in the config."""
 
 
 def known_kernel(settings: Mapping[str, Any]) -> Kernel:

@@ -27,6 +27,7 @@ SELECTORS: dict[str, type[Selector]] = {
         NamedLandmarks,
     )
 }
+"""By the method that the config names."""
 
 
 def make_selector(settings: Mapping[str, Any]) -> Selector:
