@@ -52,7 +52,6 @@ def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
     assert "with 528 fits in all" in text
     assert "It was chosen (prefer: accuracy)" in text
     assert "limited by 5,000,000 alignments" in text
-    assert "decided there; it holds records that the other folds test" in text
     section = text[text.index("Recipes by their accuracy on the inner folds") :]
     places = [
         section.index(row)
@@ -242,10 +241,7 @@ def test_the_page_tells_how_many_of_the_unknown_were_rejected(tables, held_out):
         f"{30 + share}.00 ± 0.50 % of the unknown were rejected, beside {share}.00",
         f"{share / 10:.2f} ± 0.50 % of the other known ones were wrong",
         f"The AUROC is {0.5 + share / 100:.3f}",
-        "These are the figures of the inner choice on the outer folds.",
-        "at most 1 % errors among accepted predictions with 90 % confidence on inner folds, with",
         f"<i>odd</i> 30 {30 + share}.00 % {tables['classes'][0]} 90.00 %",
-        "The probability says which class is likeliest",
     ):
         assert part in text
     assert "% would be found" not in text
@@ -270,7 +266,6 @@ def test_with_p_values_the_reasons_are_told_beside_what_was_asked_for(tables, he
     assert "At most 1 % of the known were to be rejected as unknown; " in text
     assert f"{strange} were in fact, and {alone} because they have no relative" in text
     assert f"<i>odd</i> 30 {31 + place}.00 % 10.00 % 5.00 % {1 + place}.00 %" in text
-    assert "They were compared with the landmarks, and with training records as well" in text
     assert f"The models expected to find {61 + place}.00 % of the unknown." in text
     reasons = sections.unknown(dataset_report(tables, ALARMS, unknown=held_out))["held"]["reasons"]
     assert list(reasons.head) == ["reason", "known", "unknown"]

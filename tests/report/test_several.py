@@ -36,20 +36,8 @@ def test_the_page_tells_measures_of_labels(tables_of_several, page):
     text = read.all_text
     row = tables_of_several["summary"].set_index("recipe").loc[INNER_CHOICE]
     f1 = f"{100 * row['micro_f1_mean']:.2f} ± {100 * row['micro_f1_sd']:.2f} %"
-    assert f"Micro F1: {f1}. Quote these figures" in text
-    for part in (
-        "of the records have all their labels right, and no other.",
-        "The others get no label and are rejected. Each label has its own threshold.",
-        "With several labels to a record there is no best hit to compare with.",
-        "micro average precision macro average precision Hamming loss log loss calibration error",
-        f"{row['hamming_loss_mean']:.4f}",
-        "rejects records none of whose labels reaches its threshold (asked for: the largest F1",
-        "The class of a record with several labels is the rarest of them here.",
-        "A row need not sum to one.",
-        "gives new objects all labels that reach their threshold",
-        "records that are given a label with 80 % have it in 80 of 100 cases",
-    ):
-        assert part in text, part
+    assert f"Micro F1: {f1}." in text
+    assert f"{row['hamming_loss_mean']:.4f}" in text
     for part in (
         "MCC",
         "Brier",

@@ -110,7 +110,7 @@ def in_words(data: DatasetResults) -> list[str]:
         looks = ["the scores as they were given"]
     views = recipe.get("views") or {}
     if words := views.get("words"):
-        looks.append(f"the words of {_range(words)} residues")
+        looks.append(f"the words of {joined(list(map(str, words)))} residues")
     if views.get("vectors"):
         looks.append("the vectors that you gave")
     text = f"The model looks at {joined(looks)}"
@@ -136,13 +136,6 @@ def in_words(data: DatasetResults) -> list[str]:
 def joined(parts: Sequence[str], last: str = "and") -> str:
     """Return parts of a sentence with commas, and a word before the last one."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
-
-
-def _range(lengths: Sequence[int]) -> str:
-    low, high = min(lengths), max(lengths)
-    if len(lengths) > 2 and sorted(lengths) == list(range(low, high + 1)):
-        return f"{low} to {high}"
-    return joined([str(n) for n in lengths])
 
 
 def chosen_by(data: DatasetResults) -> str:

@@ -212,20 +212,6 @@ def machines(times: pd.DataFrame) -> Table:
     return table_of(columns, text={0, 1, 2, 3})
 
 
-def shown_on_the_map(summary: Mapping[str, Any]) -> str:
-    """Return how many objects and landmarks the map shows."""
-    every = {"landmarks": summary["landmarks"]}
-    every["other objects"] = summary["distinct"] - summary["landmarks"]
-    shown = (summary["shown_landmarks"], summary["shown_objects"])
-    parts = [
-        f"{part:,} of {whole:,} {what}" if part < whole else f"all {whole:,} {what}"
-        for part, (what, whole) in zip(shown, every.items(), strict=True)
-    ]
-    which = " They were chosen by a hash of their ids, so the same ones are shown each time."
-    sampled = sum(shown) < summary["distinct"]
-    return f"It shows {' and '.join(parts)}.{which if sampled else ''}"
-
-
 def unknown(data: DatasetResults) -> dict[str, Any] | None:
     """Return what is known of objects of no class; None if nothing is.
 

@@ -116,9 +116,9 @@ def test_two_classes_two_recipes():
     assert all(figures_of(run_tables(n_classes=2, n_folds=2, n=40, n_recipes=2)).values())
 
 
-def test_styles_differ_for_many_recipes():
-    styles = f.styles([str(i) for i in range(28)])
-    assert len({(s["color"], s["linestyle"]) for s in styles.values()}) == 28
+def test_styles_differ_for_many_classes():
+    styles = f.styles([str(i) for i in range(84)])
+    assert len({(s["color"], s["marker"]) for s in styles.values()}) == 84
 
 
 def test_long_labels_and_formulas():

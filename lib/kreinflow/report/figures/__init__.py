@@ -26,7 +26,6 @@ PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#222222", "#767676"
 PALE = "#BDBDBD"
 SHADE = "#D3E5F0"
 PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
-DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
 
 WIDTH = 7.4  # inches
@@ -155,11 +154,10 @@ def shade_row(axes: Axes, place: int, label: str) -> None:
 
 
 def styles(names: Sequence[str], colours: Sequence[str] = PALETTE) -> dict[str, dict[str, Any]]:
-    """Give each name a colour, dash and marker of its own, in their order."""
+    """Give each name a colour and a marker, in their order."""
     return {
         name: {
             "color": colours[i % len(colours)],
-            "linestyle": DASHES[i % len(DASHES)],  # 7 colours x 4 dashes: 28 that differ
             "marker": MARKERS[i % len(MARKERS)],
         }
         for i, name in enumerate(names)

@@ -38,7 +38,7 @@ def _draw(points: pd.DataFrame, summary: Mapping[str, Any], titles: dict[str, li
     edge: dict[str, Any] = {"markersize": 6, "markeredgecolor": look.BLACK, "markeredgewidth": 0.7}
     for number, (name, style) in enumerate(look.styles(classes, COLOURS).items()):
         of_class = points["class"].astype(str) == name
-        style["linestyle"] = "none"
+        style |= {"linestyle": "none"}
         marks: dict[str, Any] = {
             "object": {"markersize": 3.2, "markeredgewidth": 0, "zorder": 3},
             "landmark": {**edge, "zorder": 4},

@@ -181,13 +181,14 @@ def alignments_figure(data: DatasetResults) -> Figure:
     shown = [names[i] for i in stressed]
     figure = look.canvas(3.4 + 0.16 * math.ceil((len(shown) + 2) / 2))
     axes = figure.subplots()
-    colours = dict(zip(stressed, (s["color"] for s in look.styles(shown).values()), strict=True))
+    drawn = dict(zip(stressed, look.styles(shown).values(), strict=True))
     for i, line in lines.items():
         way: dict[str, Any] = {"linewidth": 1.2, "marker": "|", "markevery": [0, len(line) - 1]}
-        way |= {"color": colours.get(i, look.PALE), "zorder": 2 if i in colours else 1}
+        way |= {"color": drawn[i]["color"] if i in drawn else look.PALE}
+        way["zorder"] = 2 if i in drawn else 1
         axes.plot(line["alignments"], line["accuracy"], **way)
     handles: list[Any] = []
-    for i, style in zip(stressed, look.styles(shown).values(), strict=True):
+    for i, style in drawn.items():
         name = names[i]
         bars = axes.errorbar(
             10 ** x[i],
