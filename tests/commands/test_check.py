@@ -20,7 +20,6 @@ from small_inputs import (
     write_fasta,
     write_labels,
     write_matrix,
-    write_vectors,
 )
 
 GOOD = families(1)
@@ -230,12 +229,6 @@ OTHER = {
 @pytest.mark.parametrize(
     ("more", "changes", "message"),
     [
-        (
-            [("e", "a\x01b", "MKV")],
-            {},
-            r"x.fasta, record 31 (line 61): the label 'a\x01b' has a control character, or one "
-            "that is not shown. Remove it.",
-        ),
         (families(2, "d", each=2), {"folds": {"k": 3}}, "'d' has 2"),
         ([("e", "a", "XXX")], {}, "e: its 3 residues score 0 with themselves"),
         (
@@ -249,10 +242,7 @@ OTHER = {
             "of the 2 landmarks. Name more of them",
         ),
         ([], OTHER, "the transform log of selector 'other' cannot take"),
-        ([], {"classify": {"new": {"dataset": "mine", "input": "n.fa"}}}, "n.fa: no such file"),
         ([], {"results": "x.fasta"}, "x.fasta: is a file where a folder is expected"),
-        ([], {"results": "x.fasta/deeper"}, "x.fasta: is a file where a folder is expected"),
-        ([], {"results": "x" * 300}, "cannot be used (File name too long). Set other 'results'."),
     ],
 )
 def test_what_the_workflow_would_refuse(refused, checked, tmp_path, more, changes, message):
@@ -261,32 +251,3 @@ def test_what_the_workflow_would_refuse(refused, checked, tmp_path, more, change
     source = fasta_source(labels={"pattern": "family=([^;]*);"})
     results = str(tmp_path / changes.get("results", "results"))
     assert message in checked(refused, configuration(source, **changes | {"results": results}))
-
-
-def test_vectors_are_checked_with_the_records(run, refused, checked, tmp_path):
-    write_fasta(tmp_path / "x.fasta", [*GOOD, ("twin", "a", GOOD[0][2])])
-    ids = [id for id, _, _ in GOOD]
-    write_vectors(tmp_path / "v.csv", [*ids, "twin", "other"])
-    config = configuration(fasta_source(), vectors="v.csv")
-    code, out, err = checked(run, config)
-    assert code == 0
-    assert "ready to run\n" in out
-    assert err == (
-        "kreinflow: mine: vectors of 4 numbers; 1 record identical to an earlier one, whose other "
-        "vector stands for both: twin.\n"
-    )
-    write_vectors(tmp_path / "v.csv", ids)
-    assert "v.csv: has no vector for 1 of the 31 records: twin. Add" in checked(refused, config)
-
-
-def test_labels_of_a_record_are_counted(run, checked, tmp_path):
-    records = [(id, f"{label};{'ab'[n % 2]}", s) for n, (id, label, s) in enumerate(GOOD)]
-    write_fasta(tmp_path / "x.fasta", records, header="{id} family={label}")
-    labels = {"pattern": "family=(.+)", "multiple": "all"}
-    config = configuration(fasta_source(labels=labels), learner="svc")
-    code, out, err = checked(run, config)
-    assert (code, err) == (0, "")
-    assert out.splitlines()[0] == (
-        "mine: 30 records (0 dropped), 30 distinct, 3 classes, 1.67 labels a record, 2 folds, "
-        "1 recipe: ready to run"
-    )

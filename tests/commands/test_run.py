@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 
 from kreinflow.commands.main import main
-from kreinflow.commands.progress import ProgressLine
-from kreinflow.commands.run import _Run
 from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
 
 FAKE = """
@@ -68,9 +66,6 @@ def test_the_cores_and_the_profile_are_those_that_are_named(run, snakemake, tmp_
     snakemake("")
     run("run", "mine.yaml", "--cores", "3")
     assert asked(tmp_path)[0][-2:] == ["--cores", "3"]
-    for other in (["--logger", "other"], ["--logger=other"]):
-        run("run", "mine.yaml", *other)
-        assert asked(tmp_path)[0][:3] == ["--logger", "kreinflow", "other"]
     for given in ("-j1", "-pc2", "--jobs=1"):
         run("run", "mine.yaml", given)
         assert "--cores" not in asked(tmp_path)[0]
@@ -92,15 +87,6 @@ def test_compare_is_a_target_and_the_demonstration_finds_its_data(run, snakemake
     assert asked(tmp_path)[0][:2] == ["--config", f'data="{WORKFLOW_FOLDER}"']
 
 
-def test_values_of_the_user_go_with_those_of_the_demonstration(run, snakemake, tmp_path):
-    snakemake("")
-    for given in (["--config", "seed=2"], ["-C", "seed=2"], ["--config=seed=2"]):
-        run("demo", *given)
-        arguments = asked(tmp_path)[0]
-        assert arguments[:3] == ["--config", f'data="{WORKFLOW_FOLDER}"', "seed=2"]
-        assert "seed=2" not in arguments[3:]
-
-
 def test_the_demonstration_leaves_results_of_other_data_alone(run, refused, snakemake, tmp_path):
     snakemake("")
     (tmp_path / "results" / "config.yaml").write_text("datasets: {demo: {}}\n")
@@ -109,7 +95,7 @@ def test_the_demonstration_leaves_results_of_other_data_alone(run, refused, snak
     assert "has results of other data (mine). Run the demonstration in" in refused("demo")
 
 
-@pytest.mark.parametrize("flag", ["-n", "-np", "-Fn", "--dryrun", "--dry-run"])
+@pytest.mark.parametrize("flag", ["-Fn", "--dry-run"])
 def test_a_dry_run_counts_jobs_and_shows_each_where_it_is_asked_to(run, snakemake, flag):
     page = 'tell(event="job_info", level=20, text="rule a:")'
     snakemake(f'tell(event="run_info", stats={{"a": 12, "b": 1, "total": 13}})\n{page}')
@@ -152,7 +138,6 @@ os.write(2, b"\\x1e{torn")
         ("sys.exit(1)", 1),
         ("sys.exit(2)", 2),
         ('tell(event="", kreinflow={"exit_code": 2}); sys.exit(1)', 2),
-        ('tell(event="", kreinflow={"exit_code": 1}); sys.exit(1)', 1),
         ("os.kill(os.getpid(), signal.SIGKILL)", 1),
     ],
 )
@@ -178,19 +163,11 @@ def test_a_config_that_is_not_there_and_results_that_are_none(refused, tmp_path)
         assert "a run is writing there" in refused("report", tmp_path)
 
 
-def test_other_commands_refuse_arguments_that_they_do_not_know(run, capsys):
-    with pytest.raises(SystemExit) as left:
-        run("schema", "--bogus")
-    assert left.value.code == 2
-    assert "unrecognized arguments: --bogus" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("before", "number"),
     [
         (signal.SIG_DFL, signal.SIGINT),
         (signal.SIG_DFL, signal.SIGTERM),
-        (signal.SIG_DFL, signal.SIGHUP),
         (signal.SIG_IGN, signal.SIGTERM),  # in the background of a script
     ],
 )
@@ -227,13 +204,6 @@ def test_a_process_that_snakemake_leaves_behind_holds_nothing_up(run, snakemake)
     start = time.monotonic()
     assert run("run", "mine.yaml")[0] == 0
     assert time.monotonic() - start < 15
-
-
-def test_a_signal_for_a_run_that_has_ended_is_no_fault():
-    with subprocess.Popen(["true"], process_group=0) as process:
-        process.wait()
-    with _Run(ProgressLine(sys.stderr), False)._passing_on(process.pid):
-        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def test_where_the_command_is_killed_the_run_ends_too(snakemake, tmp_path):

@@ -119,7 +119,7 @@ def test_fits_are_counted_as_they_are_made(monkeypatch):
     assert sum(made) == automatic.fits(CONFIG["recipes"], CONFIG["learners"], inner)
 
 
-@pytest.mark.parametrize("n", [100, 3000, 23_238, 23_239, 100_000])
+@pytest.mark.parametrize("n", [100, 23_238, 23_239])
 @pytest.mark.parametrize("k", [5, 10])
 def test_there_are_landmarks_for_every_size_within_the_alignments(n, k):
     training, parts = n * (k - 1) // k, k + 1
@@ -141,7 +141,7 @@ def test_there_are_landmarks_for_every_size_within_the_alignments(n, k):
     [automatic.SEQUENCES, automatic.GLOBAL, automatic.GIVEN, automatic.ASYMMETRIC],
     ids=lambda kind: kind.prefix,
 )
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_landmarks_of_each_set_are_among_those_of_the_next(kind, seed):
     """In each training part; the candidates that they are chosen by are the same for all."""
     K, codes = made_up(seed)
@@ -173,22 +173,6 @@ def test_cascades_are_tried_where_sequences_are_aligned(kind):
     aligned = kind is not automatic.GIVEN
     assert asking == [f"{kind.prefix}{name}" for name in (("fewer", "few") if aligned else ())]
     assert len({recipe["name"] for recipe in recipes}) == len(recipes) == len(kind.lines)
-
-
-def test_many_diverse_members_of_two_classes_have_more_landmarks_than_enclosing_balls_find():
-    """Scores that hold no cluster: what the balls of two classes of 300 need are a few points."""
-    n = 600
-    random = np.random.default_rng(1)
-    K = random.gamma(2.0, 10.0, (n, n))
-    K = np.round(K + K.T + np.diag(np.full(n, 300.0)))
-    codes = np.repeat([0, 1], n // 2)
-    dataset = dataset_of(codes, Sequences((b"M" * 30,) * n))
-    transforms = transforms_of(["log"], CONFIG["transforms"], None)
-    stage = LandmarkStage(dataset, MatrixScores(K), transforms, 1)
-    balls = stage.select(make_selector({"method": "meb", "transform": "log", "candidates": 30}))
-    few = stage.select(make_selector(CONFIG["selectors"]["few"]))
-    assert len(balls) <= 20
-    assert len(few) == 60
 
 
 @pytest.mark.parametrize("vectors", [None, "v.tsv"])

@@ -73,22 +73,6 @@ def test_more_cores_are_less_time_until_one_job_is_all():
     assert longest / 60 < many < two
 
 
-def test_more_and_longer_sequences_cost_more():
-    few, many = automatic(SIZES, 380), automatic([3 * size for size in SIZES], 380)
-    longer = automatic(SIZES, 760)
-    for figure in ("pairs", "memory_mb", "disk_mb"):
-        assert getattr(many, figure) > getattr(few, figure)
-    assert longer.pairs == few.pairs
-    assert few.minutes(2) < longer.minutes(2) < many.minutes(2)
-
-
-def test_unknown_objects_take_pairs_and_time():
-    plain = automatic([60] * 10, 100)
-    told = automatic([60] * 10, 100, unknown={"false_alarms": 0.05})
-    assert told.pairs > plain.pairs
-    assert told.minutes(1) > plain.minutes(1)
-
-
 def by_hand(selector, data, tested=FOLDS, length=0, learner=None, **more):
     """One recipe, of the nearest landmark unless a learner is given."""
     recipe = {"name": "one", "selector": "own", "learner": "near", "transform": "raw"}
@@ -118,12 +102,6 @@ def test_landmarks_of_a_training_part(selector, landmarks):
     assert (run.landmarks("own", "r0f0"), run.landmarks("own")) == landmarks
 
 
-def test_landmarks_of_a_table_are_counted():
-    selector = {"method": "given", "table": "kept.tsv"}
-    run = by_hand(selector, [100, 100], length=50, given={("own", "all"): 50})
-    assert (run.landmarks("own", "r0f0"), run.landmarks("own")) == (40, 50)
-
-
 def test_pairs_of_one_part_are_those_of_all_with_the_landmarks():
     run = by_hand({"method": "uniform", "budget": 30}, [100, 100], tested={}, length=50)
     assert run.pairs == 200 * 30 - 30 * 31 / 2
@@ -135,15 +113,6 @@ def test_a_matrix_aligns_nothing_and_asks_nothing_of_a_query():
     assert run.pairs == 0
     assert query_costs.queries(run) == []
     assert 0 < run.minutes(2) < 2
-
-
-def test_scores_that_a_kernel_computes_take_time():
-    plain, warped = (
-        by_hand({"method": "uniform", "budget": 30}, [1000, 1000], of_score=seconds)
-        for seconds in (0.0, 1e-3)
-    )
-    pairs = 2000 * int(plain.union)
-    assert 60 * (warped.minutes(1) - plain.minutes(1)) == pytest.approx(1e-3 * pairs)
 
 
 def test_queries_are_those_of_the_final_recipe_or_of_all():
@@ -184,16 +153,6 @@ def test_the_most_of_a_cascade_is_with_what_it_asks():
     assert all(query.most_hours > query.hours for query in others)
 
 
-def test_a_part_has_its_share_of_the_records_with_several_labels():
-    """Each of 200 records has one or two of the classes."""
-    counted = {"labels_per_record": {"1": 150, "2": 50}, "several": True}
-    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"pattern": "(.)", "multiple": "all"}}
-    data = statistics([130, 120], 100, **counted) | {"distinct": 200}
-    run = of_config({"datasets": {"mine": {"source": source}}}, data)
-    assert run.n == 200
-    assert run.minutes(2) > 0
-
-
 def jobs(run):
     """Return the costs of all jobs, with a name each."""
     selector = run.plan.trained_selectors[0]
@@ -226,17 +185,6 @@ def test_a_job_of_a_block_has_its_share_of_the_pairs():
     assert run.clustering().shared == pytest.approx(
         3 * 1000**2 * query_costs.pair_seconds(100, 100, True)
     )
-
-
-def test_rows_by_tiles_have_a_bound_and_others_have_none():
-    """Of 100,000 records and 1,000 landmarks; sequences of 200 residues."""
-    tiled, held = (
-        by_hand({"method": "uniform", "budget": 1000}, [50_000] * 2, {}, 200, learner=learner)
-        for learner in ({"method": "sf_lsm", "ridge": 0.1}, {"method": "linear_svc"})
-    )
-    data, by_class = 100_000 * 1400 / 1e6, 8 * 2 * 100_000 * 5 / 1e6
-    assert tiled.training("own", "all").mb == pytest.approx(2048 + data + 40 + by_class)
-    assert held.training("own", "all").mb == pytest.approx(48 * 100 + data + 40 + by_class)
 
 
 def test_classification_follows_alignments_and_lengths():

@@ -46,21 +46,6 @@ def test_a_lender_of_a_number_is_used_but_not_trained():
     assert "out/mine/landmarks/lender/all.tsv" in found.of_folds("landmarks", "tsv", lenders=True)
 
 
-@pytest.mark.parametrize(
-    ("folds", "labels", "tables"),
-    [
-        ({"method": "stratified"}, {"pattern": "f=(.)"}, []),
-        ({"method": "table", "table": "folds.tsv"}, {"pattern": "f=(.)"}, ["folds.tsv"]),
-        ({"method": "grouped"}, {"table": "y.tsv"}, []),
-        ({"method": "grouped", "column": "genus"}, {"table": "y.tsv"}, ["y.tsv"]),
-    ],
-)
-def test_the_table_that_folds_are_read_from(folds, labels, tables):
-    source = {"type": "fasta", "fasta": "x.fasta", "labels": labels}
-    found = plan(recipe("one", "balls"), source=source, folds=folds)
-    assert found.fold_tables == tables
-
-
 def test_recipes_are_those_of_the_data_set_in_its_order():
     one, two, three = recipe("one", "balls"), recipe("two", "drawn"), recipe("three", "balls")
     found = plan(one, two, three, recipes=["three", "one"])
@@ -68,15 +53,6 @@ def test_recipes_are_those_of_the_data_set_in_its_order():
     assert [r["name"] for r in found.recipes("balls")] == ["three", "one"]
     assert found.recipes("drawn") == []
     assert found.selectors.keys() == {"balls"}
-
-
-def test_recipes_with_a_cascade_are_told_by_their_selector():
-    asking = {"cascade": {"alignments": 40}}
-    found = plan(
-        recipe("one", "balls"), recipe("two", "drawn") | asking, recipe("three", "balls") | asking
-    )
-    assert [r["name"] for r in found.cascades()] == ["two", "three"]
-    assert [r["name"] for r in found.cascades("balls")] == ["three"]
 
 
 @pytest.mark.parametrize(
@@ -88,13 +64,6 @@ def test_most_candidates_count(selectors, candidates, sketch):
     assert found.most_wanted("candidates") == candidates
     assert found.most_wanted("sketch") == sketch
     assert found.chooses_by_scores
-
-
-def test_null_candidates_are_all_of_them(monkeypatch):
-    monkeypatch.setitem(SELECTORS, "balls", {"method": "meb", "candidates": None})
-    assert plan(recipe("one", "balls"), recipe("two", "drawn")).most_wanted("candidates") is None
-    monkeypatch.setitem(SELECTORS, "drawn", {"method": "uniform", "budget": 9})
-    assert not plan(recipe("two", "drawn")).chooses_by_scores
 
 
 def test_folds_end_with_all(tmp_path):
@@ -109,20 +78,6 @@ def test_folds_end_with_all(tmp_path):
         _ = missing.folds
     table.write_text("id\tfold\na\tx\nb\ttrain\nc\ty\nd\tz\n")
     assert missing.folds == ["r0f0", "r0f1", "r0f2", "all"]
-
-
-def test_tiles_are_what_all_learners_read():
-    found = plan(recipe("one", "balls"), recipe("two", "drawn", learner="nearest"))
-    by_tiles = {
-        name: all(learner.by_tiles for learner in map(found.learner, found.recipes(name)))
-        for name in found.trained_selectors
-    }
-    assert by_tiles["balls"]
-    SVC = {"method": "linear_svc"}
-    config = {**found.config, "learners": {"ikfd": LEARNERS["ikfd"], "nearest": SVC}}
-    found = DatasetPlan(config, "mine")
-    (learner,) = map(found.learner, found.recipes("drawn"))
-    assert not learner.by_tiles
 
 
 def test_what_is_classified_is_the_data_sets_own(tmp_path):

@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from kreinflow.config.fit_costs import kernel_seconds
 from kreinflow.config.paths import check_files
 from kreinflow.config.plan import DatasetPlan
 from kreinflow.config.preflight import check_dataset
-from kreinflow.config.query_costs import Query, queries
+from kreinflow.config.query_costs import queries
 from kreinflow.fitting.fit_cascade import sample_size
 from kreinflow.landmarks.stage import given_landmarks
 from kreinflow.sequences.dataset import Dataset, without_unknown
@@ -70,10 +70,10 @@ def _check_one(config: Mapping[str, Any], name: str, data: Path) -> None:
 class Checked:
     """A data set that passed all checks: ``whole``, and without what is held out as unknown."""
 
-    plan: "DatasetPlan"
-    whole: "Dataset"
-    dataset: "Dataset"
-    partition: "Partition"
+    plan: DatasetPlan
+    whole: Dataset
+    dataset: Dataset
+    partition: Partition
     data: Path
     has_evidence: bool
 
@@ -118,7 +118,7 @@ class Checked:
 
 
 def checked(
-    config: Mapping[str, Any], name: str, data: Path, groups: "NDArray[np.int64] | None" = None
+    config: Mapping[str, Any], name: str, data: Path, groups: NDArray[np.int64] | None = None
 ) -> Checked:
     """Do all checks of a data set; ``groups`` are those of its records for folds, if given."""
     plan, part = DatasetPlan(config, name), config["datasets"][name]
@@ -136,9 +136,7 @@ def checked(
     return Checked(plan, whole, dataset, partition, data, told)
 
 
-def _run_costs(
-    plan: "DatasetPlan", dataset: "Dataset", partition: "Partition", data: Path
-) -> "RunCosts":
+def _run_costs(plan: DatasetPlan, dataset: Dataset, partition: Partition, data: Path) -> RunCosts:
     tested = {fold: float(partition.testing(fold).mean()) for fold in partition.names}
     tables = {name: given_landmarks(dataset, own, data) for name, own in plan.selectors.items()}
     given = {(name, ALL): len(rows) for name, rows in tables.items() if rows is not None}
@@ -151,7 +149,7 @@ def _run_costs(
     return RunCosts(plan, dataset.statistics, tested, given, of_score)
 
 
-def _cost_of_run(run: "RunCosts", cores: int) -> list[str]:
+def _cost_of_run(run: RunCosts, cores: int) -> list[str]:
     """Return what a run and a new sequence are expected to take, a sentence each."""
     aligned = f"{in_short(run.pairs)} pairs to align, " if run.pairs else ""
     said = [
@@ -159,12 +157,9 @@ def _cost_of_run(run: "RunCosts", cores: int) -> list[str]:
         f"{_size(run.memory_mb)} of memory for the largest job, {_size(run.disk_mb)} of disk"
     ]
     if found := queries(run):
-        counts = _span([f"{query.alignments:,.0f}" for query in _ends(found, "alignments")])
-        least, largest = (query.hours for query in _ends(found, "hours"))
-        most = max(query.most_hours for query in found)
-        hours = _span([in_short(least), in_short(most)])
-        ranges = " to " in counts or least != largest
-        which = f" ({found[0].recipe})" if len(found) == 1 else ", by the recipe" * ranges
+        counts = _span(f"{each:,.0f}" for each in sorted(query.alignments for query in found))
+        hours = min(query.hours for query in found), max(query.most_hours for query in found)
+        which = f" ({found[0].recipe})" if len(found) == 1 else ", by the recipe"
         further = {
             "a cascade is unsure": max(query.more for query in found),
             "it may be unknown": max(query.relatives for query in found),
@@ -172,20 +167,16 @@ def _cost_of_run(run: "RunCosts", cores: int) -> list[str]:
         more = [f"up to {count:,.0f} more where {why}" for why, count in further.items() if count]
         unsure = f", and {', '.join(more)}" if more else ""
         said.append(
-            f"a new sequence takes about {counts} alignments{which}{unsure}: {hours} core hours "
-            f"for a million of {run.length:.0f} residues"
+            f"a new sequence takes about {counts} alignments{which}{unsure}: "
+            f"{_span(map(in_short, hours))} core hours for a million of {run.length:.0f} residues"
         )
     return said
 
 
-def _ends(queries: "Sequence[Query]", figure: str) -> "list[Query]":
-    """Return the recipes with the smallest and with the largest figure."""
-    order = sorted(queries, key=lambda query: float(getattr(query, figure)))
-    return [order[0], order[-1]]
-
-
-def _span(figures: list[str]) -> str:
-    return " to ".join(dict.fromkeys(figures))
+def _span(figures: Iterable[str]) -> str:
+    """Return the first and the last figure."""
+    first, *_, last = [*figures] * 2
+    return first if first == last else f"{first} to {last}"
 
 
 def _time(minutes: float) -> str:
@@ -199,7 +190,7 @@ def _size(megabytes: float) -> str:
     return f"{in_short(megabytes / 1000)} GB" if large else f"{in_short(megabytes)} MB"
 
 
-def _too_few(dataset: "Dataset", partition: "Partition", false_alarms: float) -> str:
+def _too_few(dataset: Dataset, partition: Partition, false_alarms: float) -> str:
     """Return what to say where so few false alarms cannot be kept, as records are few."""
     needed, classes = records_needed(1 - false_alarms), len(dataset.classes)
     sizes = [int(partition.training(fold).sum()) for fold in (*partition.names, ALL)]
@@ -214,7 +205,7 @@ def _too_few(dataset: "Dataset", partition: "Partition", false_alarms: float) ->
     )
 
 
-def _accepts_nothing(dataset: "Dataset", config: Mapping[str, Any]) -> str:
+def _accepts_nothing(dataset: Dataset, config: Mapping[str, Any]) -> str:
     """Return what to say where records are too few for any prediction to be accepted."""
     if dataset.memberships is not None:  # each label has a threshold of its own
         return ""
@@ -250,7 +241,7 @@ def _conflicts(dropped: Mapping[str, Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _labels_per_record(dataset: "Dataset") -> str:
+def _labels_per_record(dataset: Dataset) -> str:
     if dataset.memberships is None:
         return ""
     return f"{dataset.memberships.sum(axis=1).mean():.2f} labels a record, "

@@ -1,13 +1,11 @@
-"""What subcommands write: standard output, what is open already, or a file that appears whole.
+"""What subcommands write: standard output, a device or pipe, or a file that appears whole.
 
 Each option that names an output goes through :func:`output`.
 """
 
 import errno
-import fcntl
 import gzip
 import os
-import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -29,8 +27,7 @@ def output(
     """Yield a function that writes text or bytes to what an option names.
 
     A file appears, or is replaced, when the block ends well; a link to it stays a link. Devices and
-    pipes are opened. What is open already, as ``/dev/fd/3``, is written to where it stands. If the
-    name ends in ``.gz``, the output is packed.
+    pipes are opened. If the name ends in ``.gz``, the output is packed.
 
     Parameters
     ----------
@@ -103,7 +100,7 @@ def refuse_one_file(names: Iterable[str | None]) -> None:
 
 def is_standard_output(name: str) -> bool:
     """Return whether a name stands for standard output, as ``-`` and ``/dev/stdout`` do."""
-    return name == STANDARD_OUTPUT or _descriptor(name) == 1
+    return name in (STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 def _standard_output() -> BinaryIO:
@@ -113,21 +110,12 @@ def _standard_output() -> BinaryIO:
 
 def _opened(name: str, stack: ExitStack) -> BinaryIO:
     """Open any other output, closed by ``stack``; a ValueError says why it cannot be one."""
-    if not name:
-        raise ValueError("names no file. Give it a name.")
     if os.path.basename(name) in ("", ".", "..") or os.path.isdir(name):
-        raise ValueError("is a folder. Name a file in it.")
-    number = _descriptor(name)
-    if number is not None and number != _FOREIGN:
-        if fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
-            raise ValueError("is open for reading only. Name another file.")
-        # A copy shares the place in the file, and whether all is appended.
-        return stack.enter_context(os.fdopen(os.dup(number), "wb"))
-    found = _status(name)
-    if found and (number == _FOREIGN or not stat.S_ISREG(found.st_mode)):
+        raise ValueError("names no file. Give the name of one.")
+    if os.path.exists(name) and not os.path.isfile(name):  # a device or a pipe
         opened = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_NOCTTY)
         return stack.enter_context(os.fdopen(opened, "wb"))
-    if found and not os.access(name, os.W_OK):
+    if os.path.exists(name) and not os.access(name, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     try:
         target = Path(os.path.realpath(name))
@@ -145,45 +133,11 @@ def _remove_empty(folders: Iterable[Path]) -> None:
             folder.rmdir()
 
 
-_FOREIGN = -1
-
-
-def _descriptor(name: str) -> int | None:
-    """Return the number of the open file that a name stands for: 3 for ``/dev/fd/3``.
-
-    It is :data:`_FOREIGN` if another process has the file open, and None for all other names.
-    """
-    own = {os.path.realpath(f"{path}/fd") for path in ("/dev", "/proc/self", "/proc/thread-self")}
-    for _ in range(40):  # link by link: the last one would lead to the file behind the number
-        folder, last = os.path.split(name)
-        folder = os.path.realpath(folder)
-        if re.fullmatch("[0-9]{1,9}", last) and folder in own:
-            return int(last)
-        if re.fullmatch("/proc/[0-9]+/(task/[0-9]+/)?fd", folder):
-            return _FOREIGN
-        name = os.path.join(folder, last)
-        if not os.path.islink(name):
-            return None
-        name = os.path.join(folder, os.readlink(name))
-    return None
-
-
 def _refuse_inputs(name: str, inputs: tuple[str | None, ...]) -> None:
     """Refuse, by a ValueError, to write over what is read."""
     for path in inputs:
-        if path is None:
-            continue
-        try:
-            here = os.stat(1 if name == STANDARD_OUTPUT else name)
-            there = os.stat(0 if path == "-" else path)
-        except OSError:  # one of them is not there
-            continue
-        if stat.S_ISREG(here.st_mode) and os.path.samestat(here, there):
-            raise ValueError("is what is read. Name another file.")
-
-
-def _status(path: str) -> os.stat_result | None:
-    try:
-        return os.stat(path)
-    except FileNotFoundError:
-        return None
+        with suppress(OSError):  # one of them is not there
+            here = os.stat(1 if is_standard_output(name) else name)
+            there = os.stat(0 if path == "-" else path or "")
+            if stat.S_ISREG(here.st_mode) and os.path.samestat(here, there):
+                raise ValueError("is what is read. Name another file.")

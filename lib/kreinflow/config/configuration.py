@@ -15,38 +15,10 @@ from kreinflow.config.schema import TOO_DEEP, complete, fill_defaults, schema
 from kreinflow.sequences.sources.registry import make_source
 
 _LARGEST_FILE = 1 << 22  # bytes
-_MOST_PARTS = 100_000  # keys and values
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML says that keys are unique; PyYAML keeps the last one without a word.
-
-    The parts are counted as they stand once each alias is what it stands for: a part that two
-    aliases name, which in turn has two, and so on, is soon more than anything can walk through.
-    """
-
-    def __init__(self, stream: Any) -> None:
-        super().__init__(stream)
-        self._sizes: dict[int, int] = {}
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        node = super().compose_node(parent, index)
-        if node is not None and id(node) not in self._sizes:  # of an alias the size is known
-            inner: list[yaml.Node] = []
-            if isinstance(node, yaml.MappingNode):
-                inner = [part for pair in node.value for part in pair]
-            elif isinstance(node, yaml.SequenceNode):
-                inner = node.value
-            # A part that holds itself is refused elsewhere.
-            size = 1 + sum(self._sizes.get(id(part), 1) for part in inner)
-            self._sizes[id(node)] = size
-            if size > _MOST_PARTS:
-                raise yaml.YAMLError(
-                    f"has more than {_MOST_PARTS:,} keys and values (line "
-                    f"{node.start_mark.line + 1}), each alias counted as what it stands for. "
-                    "Write less, or use fewer aliases"
-                )
-        return node
+    """YAML says that keys are unique; PyYAML keeps the last one without a word."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
@@ -64,13 +36,7 @@ class _UniqueKeyLoader(yaml.SafeLoader):
 
 
 def load_configuration(path: str | Path) -> dict[str, Any]:
-    """Read a YAML configuration and return it checked and complete.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_configuration` and :func:`complete_configuration`.
-    """
+    """Read a YAML configuration and return it checked and complete, or raise an InputError."""
     return complete_configuration(read_configuration(path), str(path))
 
 
@@ -80,8 +46,8 @@ def read_configuration(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the file cannot be read, is larger than 4 MB, is not YAML, has a key twice, has more
-        than 100,000 keys and values (each alias counted as what it stands for), or holds no keys.
+        If the file cannot be read, is larger than 4 MB, is not YAML, has a key twice, or holds no
+        keys.
     """
     try:
         with Path(path).open("rb") as file:
@@ -106,12 +72,7 @@ def read_configuration(path: str | Path) -> dict[str, Any]:
 def complete_configuration(content: Mapping[str, Any], name: str = "config") -> dict[str, Any]:
     """Check a configuration and return a copy with all defaults filled in.
 
-    Parameters
-    ----------
-    content : mapping
-        The configuration as it was written.
-    name : str
-        What to call it in messages.
+    Messages call it ``name``.
 
     Raises
     ------

@@ -53,7 +53,8 @@ GROUPED = 5e-4  # a sequence in clusters of near-identical ones
 GATHERED, LOOKED_AT, CLUSTERED = 5e-8, 1e-7, 3e-6  # a score: in columns, by selectors, by k-means
 EVALUATED_MB = 0.7  # a megabyte of packed predictions
 UNKNOWN = 1e-3  # a record held out as unknown, for each recipe and fold
-TRY, LIFTED_ENTRY, LIFTED_SCORE = 0.16, 2e-8, 3.5e-11  # a try of widths; n p; n p m
+TRY = 0.16  # a try of widths
+LIFTED_ENTRY, LIFTED_SCORE, LIFTED_CELL = 4e-8, 3.5e-11, 4e-13  # n p; n p m; n p residues^2
 LIFTED_PRODUCT, LIFTED_CUBE = 1.8e-11, 1e-11  # n p^2, p^3
 ASKED = 1.5e-6  # a pair that is asked for, beside its alignment
 
@@ -67,16 +68,9 @@ Statistics = Mapping[str, Any]
 class RunCosts:
     """What a run on one data set, and each of its jobs, is expected to take.
 
-    Parameters
-    ----------
-    plan, statistics
-        Of the data set; the latter as its ``summary.json`` has them.
-    tested : mapping of str to float, optional
-        The outer folds, with the share of the records that each tests.
-    given : mapping of (str, str) to int, optional
-        Landmarks by selector and fold, where they are known.
-    of_score : float
-        Seconds of a score that a kernel computes, :func:`kernel_seconds`.
+    The statistics are those of its ``summary.json``. ``tested`` has the outer folds with the share
+    of the records that each tests, ``given`` the landmarks by selector and fold where they are
+    known, ``of_score`` the seconds of a score that a kernel computes.
     """
 
     def __init__(
@@ -99,6 +93,8 @@ class RunCosts:
         self.distinct = float(statistics["distinct"])
         self.length = float(statistics["lengths"].get("mean", 0))
         self.held = float(sum(statistics.get("unknown", {}).values()))
+        # How many times what one training part chooses all of them choose together.
+        self._of_parts = 1 + NEW_OF_PART * (len(self.tested) - 1)
         self._inner, self._most = plan.config["inner_folds"], plan.config["learning"]["memory_mb"]
         mode = plan.settings["scoring"]["mode"]
         self.by_parasail = by_parasail(plan.config["alignment"]["backend"], mode)
@@ -143,11 +139,6 @@ class RunCosts:
         """Landmarks of the largest model."""
         return max([*map(self.landmarks, self.plan.trained_selectors), *self.given.values()])
 
-    @property
-    def _of_parts(self) -> float:
-        """How many times what one training part chooses all of them choose together."""
-        return 1 + NEW_OF_PART * (len(self.tested) - 1)
-
     @cached_property
     def union(self) -> float:
         """Landmarks of all selectors and training parts together."""
@@ -175,7 +166,7 @@ class RunCosts:
         n, tested = self._part(fold)
         wanted = [Wanted.of(recipe["cascade"]) for recipe in self.plan.cascades(selector)]
         nearest = max((each.most_nearest(0) for each in wanted), default=0)
-        pairs = (self._sample(n) + tested) * min(nearest, n)
+        pairs = (sample_size(int(n), self.classes) + tested) * min(nearest, n)
         return min(pairs, n * (n + 1) / 2) + self._relatives_pairs(selector, fold)
 
     def _relatives_pairs(self, selector: str, fold: str) -> float:
@@ -183,16 +174,14 @@ class RunCosts:
         if self.plan.config["unknown"] is None or not self.has_evalues:
             return 0.0
         (n, tested), m = self._part(fold), self.landmarks(selector, fold)
-        pairs = (self._sample(n) + min(self._sample(n), LEFT_OUT)) * NEAREST + tested * MORE
+        sample = sample_size(int(n), self.classes)
+        pairs = (sample + min(sample, LEFT_OUT)) * NEAREST + tested * MORE
         # Those with records that are landmarks are known.
         return (1 - m / n) * pairs + _rule_pairs(m)
 
     def _part(self, fold: str) -> tuple[float, float]:
         """Return the records that a fold trains on, and those it tests."""
         return (1 - self.tested[fold]) * self.n, self.tested[fold] * self.n
-
-    def _sample(self, n: float) -> int:
-        return sample_size(int(n), self.classes)
 
     @cached_property
     def pairs(self) -> float:
@@ -251,7 +240,7 @@ class RunCosts:
         return self.reading() + self._aligned(pairs) + Cost(mb=scores_mb)
 
     def block(self, stage: str) -> Cost:
-        """Return the cost of a block aligned for a stage: ``class_scores`` or ``columns``."""
+        """Return the cost of a block of ``class_scores`` or ``columns``."""
         pairs = self.choosing_pairs if stage == "class_scores" else self.column_pairs
         return self.aligning(pairs / self.plan.config["alignment"]["blocks"])
 
@@ -285,8 +274,8 @@ class RunCosts:
             own = self._cascade(recipe, fold, m)
             cost += replace((1 / len(cascades)) * own, mb=own.mb)
         pairs = self._relatives_pairs(selector, fold)
-        for recipe in recipes if pairs else ():
-            cost += self._search(recipe, n, m, pairs / NEAREST, pairs)
+        for _ in recipes if pairs else ():
+            cost += self._search(n, m, pairs / NEAREST, pairs)
         return cost
 
     def learning(self, recipes: list[Settings], m: float, fold: str = ALL) -> Cost:
@@ -311,8 +300,7 @@ class RunCosts:
         cost = self.learning([], min(1000, m)) + factor(self.n, min(1000, m))
         if self.plan.config["unknown"] is not None or not self.has_evalues:
             return cost
-        recipe = max(self.plan.recipes(), key=_lengths)
-        return cost + self._aligned(pairs) + self._search(recipe, self.n, m, 3 * STRANGERS, pairs)
+        return cost + self._aligned(pairs) + self._search(self.n, m, 3 * STRANGERS, pairs)
 
     def unknown(self) -> Cost:
         """Return the cost of the records held out as unknown: their scores, or the answers."""
@@ -345,8 +333,7 @@ class RunCosts:
         kernels, fits, choices = 1 + inner * kept, 1 + inner * kept**3, len(learner.choices(int(p)))
         tried = TRY * (5 * 4**viewed - 1) * (min(TRIED, n) / TRIED) ** 3
         serial = tried + LIFTED_CUBE * p**3 * (1 + (fits - 1) * choices)
-        shared = n * p * ((LIFTED_ENTRY + LIFTED_SCORE * m) * kernels + LIFTED_PRODUCT * p * fits)
-        shared += self._compared(recipe, n * p * kernels)
+        shared = n * p * (self._entry(m) * kernels + LIFTED_PRODUCT * p * fits)
         kernel = 8 * n * p / 1e6
         kernel = min(kernel, self._most / 4) if learner.by_tiles else kernel
         squares = (5.5 if learner.needs_factor else 2.5) * p**2 + 4096 * p
@@ -357,27 +344,26 @@ class RunCosts:
             cost += fits * (factor(n, p) + self._fit(learner, n, p))
         return cost
 
-    def _compared(self, recipe: Settings, pairs: float) -> float:
-        """Return the seconds of pairs of records that are compared by their words."""
-        return pairs * (2e-8 + 4e-13 * self.length**2) if _lengths(recipe) else 0.0
+    def _entry(self, m: float) -> float:
+        """Return the seconds of comparing two records by m scores, and by their words."""
+        return LIFTED_ENTRY + LIFTED_SCORE * m + LIFTED_CELL * self.length**2
 
-    def _search(self, recipe: Settings, n: float, m: float, queries: float, pairs: float) -> Cost:
+    def _search(self, n: float, m: float, queries: float, pairs: float) -> Cost:
         """Return the search for the nearest records, and what is asked beside its alignment."""
-        seconds = queries * n * (LIFTED_ENTRY + LIFTED_SCORE * m)
-        seconds += self._compared(recipe, queries * n)
-        words = _lengths(recipe) * self.length
+        words = 3 * self.length
         kept = min(n * (4 * m + 9 * words), self._most / 4 * 1e6)
         made = min(n, 8192) * (24 * m + 40 * words)
-        return Cost(ASKED * pairs, seconds, (12 * n * m + kept + made + ASKED_BYTES * pairs) / 1e6)
+        held = 12 * n * m + kept + made + ASKED_BYTES * pairs
+        return Cost(ASKED * pairs, queries * n * self._entry(m), held / 1e6)
 
     def _cascade(self, recipe: Settings, fold: str, m: float) -> Cost:
         """Return the levels of a cascade: the search, and the machines of pairs of classes."""
         (n, tested), sizes = self._part(fold), sorted(self.statistics["class_sizes"].values())
-        queries = self._sample(n) + tested
+        queries = sample_size(int(n), self.classes) + tested
         pairs = queries * min(Wanted.of(recipe["cascade"]).most_nearest(0) + MEMBERS, n)
         serial = LIFTED_CUBE * (self._inner + 1) * BLOCKS * n * min(MEMBERS, sum(sizes[-2:]))
         held = 400 * queries * self.classes + 12 * n * m * self._inner
-        return self._search(recipe, n, m, queries, pairs) + Cost(serial, mb=held / 1e6)
+        return self._search(n, m, queries, pairs) + Cost(serial, mb=held / 1e6)
 
     # --- the run ---------------------------------------------------------------------------------
 
@@ -412,9 +398,9 @@ class RunCosts:
         """Megabytes of the results: scores, columns, models, predictions, page."""
         stored = STORED_BYTES * (self.choosing_pairs + self.column_pairs) if self.length else 0.0
         found = stored + SCORE_BYTES * self.distinct * self.union
+        told = self.has_evalues and self.plan.config["unknown"] is not None
         for (selector, fold), share in self._trained.items():
             (n, _), m = self._part(fold), self.landmarks(selector, fold)
-            told = bool(self._relatives_pairs(selector, fold))
             found += share * 8 * m**2 * len(self.plan.factored(selector))
             for recipe in self.plan.recipes(selector):
                 points = min(recipe["lift"]["inducing"], n) if recipe["lift"] else 0
@@ -438,11 +424,6 @@ def _pairs_with(chosen: float, objects: float) -> float:
 def _rule_pairs(m: float) -> float:
     """Return the pairs at most that the rule of relatives takes."""
     return float(2 * STRANGERS * (m + MORE) + STRANGERS * MORE)
-
-
-def _lengths(recipe: Settings) -> int:
-    """Return the number of lengths of words that a recipe looks at."""
-    return len(recipe["views"]["words"] or ())
 
 
 def _without_cascade(recipe: Settings) -> str:

@@ -86,21 +86,19 @@ def _paths(value: Any, place: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             yield ".".join(place), value
 
 
+_TAKEN_OTHERWISE = {
+    r"[{}]|<[^<>/]*>": "Snakemake takes for something else. Rename it",
+    r"^\s|\s(?=/*$)": "is lost at the begin or end of a name. Rename it",
+    r"^~|(?:^|/)\$[A-Za-z_]\w*": "only a shell replaces by a folder. Write the folder out",
+    r"^[A-Za-z][A-Za-z0-9+.-]*://": "begins an address. Download it, and give the file",
+}
+
+
 def _fault(path: str) -> str | None:
     """Return what is wrong with a path, and what to do."""
-    if re.search(r"[{}]", path):
-        return "has a brace, which Snakemake takes for the begin or end of a wildcard. Rename it."
     if has_control(path):
         return "has a control character, or one that is not shown. Rename it."
-    if found := re.search(r"<[^<>/]*>", path):
-        return f"has {found[0]} in it, which Snakemake takes for a variable. Rename it."
-    if re.search(r"^\s|\s/*$", path):
-        return "begins or ends with a space. Remove it, or rename the file."
-    if found := re.search(r"^~|(?:^|/)\$[A-Za-z_]\w*", path):
-        return (
-            f"has {found[0].lstrip('/')} in it, which only a shell replaces by a folder. "
-            "Write the folder out."
-        )
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path):
-        return "is an address where a path is expected. Download it, and give the file."
+    for pattern, why in _TAKEN_OTHERWISE.items():
+        if found := re.search(pattern, path):
+            return f"has {found[0].lstrip('/')!r} in it, which {why}."
     return None

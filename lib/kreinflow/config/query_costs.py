@@ -45,20 +45,7 @@ def query_seconds(
     .. math::
         t = t_0 + A (t_1 + c_1 l o) + K (t_2 + c_2 l o) + R t_3 + p (t_4 + t_5 (A - K) + c_3 l o)
 
-    Parameters
-    ----------
-    alignments : float
-        Sequences that it is aligned with, in the mean: landmarks, and records that are asked.
-    length, others : float
-        Its residues, and those of the sequences that it is aligned with, on the mean.
-    asked : float
-        Those of the alignments that a cascade or the search for relatives asks for.
-    searched : float
-        Records that are searched for the nearest, times the share of the sequences that ask.
-    inducing : float
-        Inducing points of a lift; 0 without one.
-    by_parasail : bool
-        See :func:`~kreinflow.alignment.scoring.by_parasail`.
+    R counts with the share of the sequences that ask.
     """
     cells = length * others
     induced = INDUCED + INDUCED_SCORE * (alignments - asked) + INDUCED_CELL * cells
@@ -106,15 +93,10 @@ def million_hours(seconds: float) -> float:
 class Query(NamedTuple):
     """What a recipe takes for a new sequence.
 
-    Parameters
-    ----------
-    alignments : float
-        With all landmarks and itself; of a cascade with a stated mean, that mean.
-    more, relatives : float
-        So many more at most where a cascade with a stated loss is unsure, and where it may be
-        unknown. The records that a cascade has asked are among the latter.
-    hours, most_hours : float
-        Core hours of a million of them: without any of these, and if each takes the most.
+    ``alignments`` are with all landmarks and itself; of a cascade with a stated mean, that mean.
+    At most ``more`` are added where a cascade with a stated loss is unsure, and ``relatives``,
+    those of the cascade among them, where it may be unknown. The core hours of a million sequences
+    are without any of these, and if each takes the most.
     """
 
     recipe: str

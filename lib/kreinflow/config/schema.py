@@ -3,7 +3,6 @@
 import copy
 import difflib
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -44,12 +43,7 @@ def schema() -> dict[str, Any]:
 def _variants(known: Mapping[str, type[Configured]]) -> dict[str, Any]:
     """Return the schema of an object whose other keys depend on the value of one.
 
-    Keys without a default are required.
-
-    Parameters
-    ----------
-    known : mapping
-        A registry: classes by their names.
+    Keys without a default are required. ``known`` is a registry: classes by their names.
     """
     key = next(iter(known.values())).named_by
     branches = []
@@ -73,7 +67,7 @@ def _variants(known: Mapping[str, type[Configured]]) -> dict[str, Any]:
     }
 
 
-TOO_DEEP = "a part holds itself, or is nested too deeply. Start from the config.yaml of kreinflow."
+TOO_DEEP = "a part holds itself or is nested too deeply, or a number is .nan or .inf. Correct it."
 
 
 def complete_method(
@@ -81,19 +75,7 @@ def complete_method(
 ) -> dict[str, Any]:
     """Check the settings of one learner, selector or kernel, and return them with all defaults.
 
-    Parameters
-    ----------
-    known : mapping
-        The registry: classes by their names.
-    content : mapping
-        As in the config: the name of the method, and its settings.
-    what, name : str
-        What they are, and whose, for messages.
-
-    Raises
-    ------
-    InputError
-        As :func:`complete_configuration`.
+    ``known`` is their registry; ``what`` and ``name`` say in messages what they are, and whose.
 
     Examples
     --------
@@ -112,10 +94,9 @@ def complete_method(
 def complete(content: Mapping[str, Any], part: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Check an object against its schema and return a copy with the defaults filled in."""
     try:
-        copied: dict[str, Any] = json.loads(json.dumps(content, default=_plain))
+        copied: dict[str, Any] = json.loads(json.dumps(content, default=_plain, allow_nan=False))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name}: {TOO_DEEP}") from error
-    _refuse_non_finite(copied, name, ())
     errors = sorted(_flat(_Validator(part).iter_errors(copied)), key=_order)
     if errors:
         raise InputError(f"{name}: {_explain(errors[0])}")
@@ -126,16 +107,6 @@ def complete(content: Mapping[str, Any], part: Mapping[str, Any], name: str) -> 
 def _plain(value: object) -> object:
     """Return what JSON can hold in place of a value that it cannot, such as numpy's integers."""
     return value.item() if isinstance(value, np.generic) else str(value)
-
-
-def _refuse_non_finite(value: Any, name: str, place: tuple[str, ...]) -> None:
-    # YAML has .nan and .inf; no setting does, and a range lets NaN through.
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InputError(f"{name}: {'.'.join(place)}: {value} is not a finite number.")
-    if isinstance(value, dict | list):
-        parts = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, part in parts:
-            _refuse_non_finite(part, name, (*place, str(key)))
 
 
 _Validator = strict_validator()
@@ -154,12 +125,8 @@ def _order(error: ValidationError) -> tuple[int, str]:
     return (0 if error.validator == "additionalProperties" else 1, error.json_path)
 
 
-def _place(error: ValidationError) -> str:
-    return ".".join(str(part) for part in error.absolute_path) or "top level"
-
-
 def _explain(error: ValidationError) -> str:
-    place = _place(error)
+    place = ".".join(str(part) for part in error.absolute_path) or "top level"
     rule: Any = error.validator_value
     instance: Any = error.instance
     part: Any = error.schema

@@ -54,11 +54,6 @@ def test_a_class_of_one_group_is_left_out_if_it_is_small():
     assert found.alike == 20  # one of them has a W there already
 
 
-def test_two_folds_rather_than_no_classes():
-    found = proposed([record for record in RECORDS if record[0][-1] in "01"])
-    assert (found.settings["k"], found.min_class_size) == (2, 2)
-
-
 def test_no_folds_at_all():
     with pytest.raises(InputError, match="At least two are needed"):
         proposed(RECORDS[:6])

@@ -61,7 +61,7 @@ def test_a_file_that_is_not_there(tmp_path):
     [
         ({"width": 0}, "source.width: 0 is not more than 0 .of the kernel"),
         ({"type": "lime"}, "'lime' is none of .*; did you mean 'line'"),
-        ({"numbers": "x{1}.txt"}, "source.numbers: .* has a brace"),
+        ({"numbers": "x{1}.txt"}, "source.numbers: .* has '{'"),
     ],
 )
 def test_its_settings_are_checked(settings, changes, message):

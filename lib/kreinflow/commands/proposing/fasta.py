@@ -28,25 +28,14 @@ from kreinflow.sequences.text_files import name_endings
 
 _BASES = b"ACGTUN"
 _OF_BASES = 0.9
-_SHORT = 20
 
 
 @dataclass(frozen=True)
 class FastaFound:
     """The records of FASTA files, looked at.
 
-    Parameters
-    ----------
-    illegal : tuple of str
-        Ids of records with letters that the substitution matrix lacks.
-    letters : str
-        These letters.
-    long : tuple of str
-        Ids of the records that are longer than the limit.
-    short : tuple of str
-        Ids of those of few residues.
-    foreign : tuple of str
-        Ids of those that look like nucleotides among proteins.
+    ``illegal`` has the ids of records with ``letters`` that the substitution matrix lacks, ``long``
+    those of records that are longer than the limit.
     """
 
     ids: tuple[str, ...]
@@ -56,26 +45,12 @@ class FastaFound:
     illegal: tuple[str, ...]
     letters: str
     long: tuple[str, ...]
-    short: tuple[str, ...]
-    foreign: tuple[str, ...]
-
-    @property
-    def nucleotide(self) -> bool:
-        """Whether it is DNA or RNA."""
-        return self.molecule != "protein"
 
 
 def look_at_records(
     paths: Sequence[Path], longest: int, protein: str, nucleotide: str
 ) -> FastaFound:
-    """Read all records of FASTA files and tell what they are.
-
-    Parameters
-    ----------
-    longest : int
-        Residues that a record may have.
-    protein, nucleotide : str
-        Letters of the substitution matrix of each.
+    """Read all records of FASTA files and tell what they are, by the letters of two matrices.
 
     Raises
     ------
@@ -119,12 +94,6 @@ def look_at_records(
         illegal=tuple(wrong),
         letters="".join(sorted(set(wrong.values()))),
         long=long,
-        short=tuple(r.id for r, n in zip(records, lengths, strict=True) if n < _SHORT),
-        foreign=tuple(
-            record.id
-            for record, residues in zip(records, cleaned, strict=True)
-            if alphabet.are_nucleotides(residues)
-        ),
     )
 
 
@@ -157,7 +126,7 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
         source.found.append(f"labels: each file is a class, {note}.")
     else:
         source.settings["labels"] = _labels_of_headers(records, str(files[0]), source)
-    if records.nucleotide:
+    if records.molecule != "protein":
         note = f"{records.molecule}, by its letters; scored by nuc44, gaps 16 and 4"
         source.settings["molecule"] = Noted("nucleotide", note)
     _tell_of_residues(records, longest, source)
@@ -205,7 +174,7 @@ def _unmatched(without: int, lost: int, source: SourceFound) -> None:
 
 
 def _tell_of_residues(records: FastaFound, longest: int, source: SourceFound) -> None:
-    """Say what to do with records that cannot be aligned, and tell of unusual ones."""
+    """Say what to do with records that cannot be aligned."""
     n = len(records.illegal)
     if n:
         note = f"{plural(n, 'record has', 'records have')} {records.letters!r} among the residues"
@@ -219,10 +188,3 @@ def _tell_of_residues(records: FastaFound, longest: int, source: SourceFound) ->
         note = f"{plural(n, 'record is', 'records are')} longer than max_length, {longest} residues"
         source.settings["too_long"] = Noted("drop", note)
         source.advice.append(f"{note}, and dropped: {abridged(list(records.long))}.")
-    for ids, what in (
-        (records.short, "fewer than 20 residues, which say little"),
-        (records.foreign, "nothing but the letters of nucleotides"),
-    ):
-        if ids:
-            has = plural(len(ids), "record has", "records have")
-            source.advice.append(f"{has} {what}: {abridged(list(ids))}.")

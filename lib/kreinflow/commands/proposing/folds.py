@@ -30,26 +30,11 @@ _LEFT_OUT = 0.2
 
 @dataclass(frozen=True)
 class FoldsFound:
-    """Folds for a data set.
+    """Folds for a data set: the part ``folds`` of the config, and what it follows from.
 
-    Parameters
-    ----------
-    settings : dict
-        For the part ``folds`` of the config.
-    groups : ndarray of shape (n_records,)
-        As :func:`~kreinflow.sequences.folds.own_groups` returns them, without the classes that are
-        smaller.
-    smallest : str
-        The class that has the fewest groups, or different records where there are no groups.
-    fewest : int
-        How many it has.
-    left_out : tuple of str
-        Classes that are too small.
-    alike : int or None
-        How many of the distinct sequences are near-identical to another; None if the objects are
-        no sequences.
-    distinct : int
-        Objects.
+    The class ``smallest`` has the ``fewest`` groups, or different records where there are no
+    groups; smaller ones are ``left_out``. Of the ``distinct`` sequences ``alike`` are
+    near-identical to another, None if the objects are no sequences.
     """
 
     settings: dict[str, Any]

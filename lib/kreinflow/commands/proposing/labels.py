@@ -38,14 +38,7 @@ _OF_RECORDS = 0.05
 class Candidate:
     """Texts of the records that could be their labels.
 
-    Parameters
-    ----------
-    name : str
-        What messages call it.
-    texts : mapping of str to sequence of str
-        Of each record that has any.
-    pattern : str
-        That finds them in a header; empty for a column of a table.
+    ``pattern`` finds them in a header; it is empty for a column of a table.
     """
 
     name: str

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
@@ -93,12 +94,9 @@ def _kind(path: str, values: Any, source: SourceFound) -> dict[str, Any]:
 
 def _width(values: FloatArray) -> float:
     """Return the median distance of some rows, with three digits."""
-    rows = np.asarray(values[:: -(-len(values) // _SAMPLE)], dtype=np.float64)
-    products = rows @ rows.T
-    norms = np.diagonal(products)
-    squared = (norms[:, None] + norms - 2 * products)[np.triu_indices(len(rows), 1)]
-    median = float(np.sqrt(np.median(squared[squared > 0]))) if (squared > 0).any() else 1.0
-    return float(f"{median:.3g}")
+    distances = pdist(np.asarray(values[:: -(-len(values) // _SAMPLE)], dtype=np.float64))
+    apart = distances[distances > 0]
+    return float(f"{np.median(apart) if apart.size else 1.0:.3g}")
 
 
 def _labels(path: Path, name: str, read: ReadMatrix, source: SourceFound) -> dict[str, Any]:

@@ -47,12 +47,8 @@ class Proposal:
 def propose(inputs: Sequence[str], labels: str | None) -> Proposal:
     """Look at data and propose a config for them.
 
-    Parameters
-    ----------
-    inputs : sequence of str
-        A FASTA file, several, or a folder of them; or one file of a matrix or of vectors.
-    labels : str or None
-        The table or text with the labels. None: they are in the headers, or the files are classes.
+    Inputs are a FASTA file, several, or a folder of them; or one file of a matrix or of vectors.
+    Without a table or text of ``labels`` they are in the headers, or the files are classes.
     """
     if len(inputs) > 1 and (tables := [path for path in inputs if are_numbers(path)]):
         raise InputError(

@@ -17,19 +17,11 @@ _NAMED = ("id", "ids", "accession", "entry", "name", "identifier")
 
 @dataclass(frozen=True)
 class LabelsTable:
-    """A table of labels, looked at.
+    """A table of labels: its lines below the header, and those that are ``matched`` to a record.
 
-    Parameters
-    ----------
-    lines : int
-        Below its header.
-    matched : int
-        Lines of a record.
-    candidates : list of Candidate
-        The other columns that could be labels, the most plausible first.
+    ``candidates`` are the other columns that could be labels, the most plausible first.
     """
 
-    path: Path
     id_column: str
     lines: int
     matched: int
@@ -91,7 +83,7 @@ def look_at_table(path: Path, ids: Sequence[str]) -> LabelsTable:
             f"{abridged(shown, 8) or 'no column'}. Give a table with a column of labels."
         )
     matched = sum(map(bool, columns[best]))
-    return LabelsTable(path, names[best], len(rows), matched, candidates)
+    return LabelsTable(names[best], len(rows), matched, candidates)
 
 
 def _no_ids(
@@ -113,19 +105,7 @@ def _no_ids(
 
 @dataclass
 class SourceFound:
-    """A source that reads the data, and what was found on the way.
-
-    Parameters
-    ----------
-    settings : dict
-        The part ``source`` of the config, with notes.
-    levels : Noted or None
-        The part ``levels``.
-    found : list of str
-        What to tell, a sentence each.
-    advice : list of str
-        What looks like a mistake, a sentence or two each.
-    """
+    """The parts ``source`` and ``levels`` of the config; what to tell, and what looks wrong."""
 
     settings: dict[str, Any]
     levels: Noted | None = None
@@ -134,15 +114,7 @@ class SourceFound:
 
 
 def labels_of_table(table: LabelsTable, name: str, source: SourceFound) -> dict[str, Any]:
-    """Return the settings of the labels in a table, and tell what it has.
-
-    Parameters
-    ----------
-    name : str
-        As the user gave it.
-    source : SourceFound
-        What is told goes there.
-    """
+    """Return the settings of the labels in a table, and tell ``source`` what it has."""
     chosen, *further = table.candidates
     note = f"{table.matched:,} of its {table.lines:,} lines are of a record"
     settings: dict[str, Any] = {"table": name, "id_column": Noted(table.id_column, note)}
@@ -160,12 +132,7 @@ def tell_of_labels(
 ) -> tuple[str, dict[str, Any]]:
     """Tell of the labels that were chosen, and of others that could be.
 
-    Returns
-    -------
-    str
-        What stands beside them.
-    dict
-        Settings beside them.
+    Returned is what to note beside them, and the settings that they need.
     """
     sizes = sorted(chosen.sizes.values())
     if chosen.separator is not None:

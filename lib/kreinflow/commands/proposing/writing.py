@@ -1,15 +1,13 @@
 """A config as YAML text, with a comment beside each key that needs one."""
 
-import json
-import re
+import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import yaml
+
 _WIDTH = 100
-_PLAIN = re.compile(r"[A-Za-z][\w/-]*(?:\.[A-Za-z][\w/-]*)*", re.ASCII)
-_WORDS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"}
-"""That YAML, of one version or another, takes for something else than text."""
 
 
 class Noted(NamedTuple):
@@ -20,15 +18,7 @@ class Noted(NamedTuple):
 
 
 def yaml_text(content: Mapping[str, Any], head: Sequence[str] = ()) -> str:
-    """Return a config as YAML.
-
-    Parameters
-    ----------
-    content : mapping
-        Keys with text, numbers, booleans, lists of text, mappings, and :class:`Noted` ones.
-    head : sequence of str
-        Paragraphs that stand above it, as comments.
-    """
+    """Return a config as YAML, with the paragraphs of ``head`` above it, as comments."""
     lines = [line for paragraph in head for line in _comment(paragraph, "")]
     return "\n".join([*lines, *_lines(content, "")]) + "\n"
 
@@ -51,20 +41,18 @@ def _lines(content: Mapping[str, Any], indent: str) -> Iterator[str]:
 
 
 def scalar(value: Any) -> str:
-    """Return a value as any version of YAML reads it.
+    """Return a value, or a list of them, as YAML in one line.
 
     Examples
     --------
     >>> [scalar(value) for value in ("family", "no", "a: b", "x.fasta", 1e-9, ["a", "007"])]
-    ['family', '"no"', '"a: b"', 'x.fasta', '1.0e-09', '[a, "007"]']
+    ['family', "'no'", "'a: b'", 'x.fasta', '1.0e-09', "[a, '007']"]
     """
-    if isinstance(value, str):
-        plain = _PLAIN.fullmatch(value) and value.casefold() not in _WORDS
-        return value if plain else json.dumps(value, ensure_ascii=False)
-    if isinstance(value, list):
-        return f"[{', '.join(map(scalar, value))}]"
-    text = json.dumps(value)
-    return text if "." in text else text.replace("e", ".0e") if isinstance(value, float) else text
+    style = '"' if "\n" in str(value) else None
+    whole = yaml.safe_dump(
+        value, default_style=style, default_flow_style=True, allow_unicode=True, width=math.inf
+    )
+    return str(whole).removesuffix("\n").removesuffix("\n...")
 
 
 def _one_line(text: str) -> str:
