@@ -31,67 +31,25 @@ include: "rules/report.smk"
 include: "rules/compare.smk"
 
 
-if READING:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+TARGETS = {
+    "all": [f"{RESULTS}/report.html", of_datasets("model.safetensors"), CLASSIFIED],
+    "dataset": of_datasets("dataset/records.tsv"),
+    "folds": of_datasets("folds.tsv"),
+    "alignment": of_datasets("columns/scores.npy"),
+    "landmarks": of_folds("landmarks", "tsv"),
+    "factor": of_folds("factors", "safetensors"),
+    "correction": of_folds("factors", "spectrum.tsv"),
+    "model": of_folds("models", "safetensors"),
+    "evaluation": of_datasets("evaluation/summary.tsv"),
+    "final_model": of_datasets("model.safetensors"),
+    "classify": CLASSIFIED,
+    "compare": f"{RESULTS}/compare.html",
+}
 
+for _name, _files in TARGETS.items():
 
-rule all:
-    input:
-        f"{RESULTS}/report.html",
-        of_datasets("model.safetensors"),
-        CLASSIFIED,
-
-
-rule dataset:
-    input:
-        of_datasets("dataset/records.tsv"),
-
-
-rule folds:
-    input:
-        of_datasets("folds.tsv"),
-
-
-rule alignment:
-    input:
-        of_datasets("columns/scores.npy"),
-
-
-rule landmarks:
-    input:
-        of_folds("landmarks", "tsv"),
-
-
-rule factor:
-    input:
-        of_folds("factors", "safetensors"),
-
-
-rule correction:
-    input:
-        of_folds("factors", "spectrum.tsv"),
-
-
-rule model:
-    input:
-        of_folds("models", "safetensors"),
-
-
-rule evaluation:
-    input:
-        of_datasets("evaluation/summary.tsv"),
-
-
-rule final_model:
-    input:
-        of_datasets("model.safetensors"),
-
-
-rule classify:
-    input:
-        CLASSIFIED,
-
-
-rule compare:
-    input:
-        f"{RESULTS}/compare.html",
+    rule:
+        name:
+            _name
+        input:
+            _files,

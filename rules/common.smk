@@ -4,20 +4,9 @@
 import fcntl
 import os
 import shlex
-import shutil
-import signal
 import sys
-import threading
 from copy import deepcopy
 from pathlib import Path
-
-# Until all rules are read nothing has begun: Ctrl-C ends Snakemake at once, without a traceback.
-READING = (
-    threading.current_thread() is threading.main_thread()
-    and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-)
-if READING:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def refuse(error):
@@ -296,25 +285,9 @@ onstart:
     _listen()
 
 
-def _name_full_disk():
-    """Say it where a disk has no room: Snakemake writes files of its own behind each job, and the
-    error of these names no file."""
-    for folder in (WRITTEN, os.getcwd()):
-        free = shutil.disk_usage(folder).free
-        if free < 1_000_000:
-            print(
-                f"kreinflow error: {folder}: only {free / 1000:.0f} kB are left on this disk. Free "
-                "some space and run the same command again: it goes on where it was.",
-                file=sys.stderr,
-                flush=True,
-            )
-            return
-
-
 onerror:
     FAILURES.show()
     tell(exit_code=FAILURES.exit_code)
-    _name_full_disk()
 
 
 def _after(hook, own):

@@ -84,33 +84,6 @@ def test_the_words_on_a_refused_group_are_shown_and_the_logs_of_an_older_run_are
     assert set(kept) <= {path.name for path in logs.iterdir()}
 
 
-def test_the_lines_that_the_profile_offers_reach_sbatch(run, slurm, tmp_path):
-    text = (PROFILE / "config.yaml").read_text()
-    values = {
-        "slurm_account": ("lab", "-A"),
-        "slurm_partition": ("long", "-p"),
-        "qos": ("normal", "--qos=normal"),
-        "constraint": ("avx2", "-C"),
-        "tmpdir": (str(tmp_path), None),
-    }
-    for name, (value, _) in values.items():
-        assert f"\n#  - {name}=..." in text
-        text = text.replace(f"\n#  - {name}=...", f"\n  - {name}={value}")
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "config.yaml").write_text(text)
-    slurm.plan("refuse it")
-    site = ("--workflow-profile", str(tmp_path / "site"), "--retries", "0")
-    assert run.run(*site, "dataset", check=False).returncode == 1
-    for value, option in values.values():
-        if option and "=" in option:
-            assert option in (slurm.folder / "calls").read_text()
-        elif option:
-            assert slurm.asked(option) == [value]
-    # The temporary folder is that of the job, in all places.
-    dry = run.run(*site, "--dry-run", "dataset")
-    assert f"tmpdir={tmp_path}," in dry.stdout + dry.stderr
-
-
 def test_a_dry_run_prints_what_each_rule_asks_for(finished):
     """As docs/cluster.md has it; nothing is left open where all files are there."""
     done = finished.run("--workflow-profile", str(PROFILE), "--dry-run", "--forceall", "all")

@@ -5,8 +5,6 @@ What `kreinflow check` and `kreinflow classify` do alone is in tests/commands.
 
 import json
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -31,7 +29,7 @@ from small_inputs import (
     write_labels,
     write_matrix,
 )
-from workflow.conftest import Workflow, fold_model, read
+from workflow.conftest import Workflow, read
 
 DATASETS = ("proteins", "dna", "directed", "vectors", "strings")
 OTHER_STRAND = str.maketrans("ACGU", "UGCA")
@@ -188,16 +186,6 @@ def test_drops_are_counted_in_the_summary_and_in_the_report(run):
     assert re.search(r"identical sequences with different labels\s+2\s+clash1, clash2", page)
 
 
-def test_only_the_test_records_of_the_users_table_are_predicted(run):
-    table = read(run.folder / "data" / "folds.tsv")
-    tested = set(table.loc[table["fold"] == "test", "id"])
-    predictions = read(result(run, "proteins", "evaluation", "predictions.tsv.gz"))
-    assert set(predictions["id"]) == tested
-    landmarks = read(result(run, "proteins", "landmarks", "log", "r0f0.tsv"))["row"]
-    records = read(result(run, "proteins", "dataset", "records.tsv"))
-    assert not set(records.loc[records["row"].isin(landmarks), "id"]) & tested
-
-
 def test_scores_are_those_of_the_mode_and_matrix_asked_for(run):
     scores = np.load(result(run, "dna", "columns", "scores.npy"))
     distinct = read(result(run, "dna", "dataset", "distinct.tsv"))["sequence"]
@@ -266,22 +254,6 @@ def test_classified_in_the_workflow_as_on_the_command_line(run, tmp_path):
     assert read(tmp_path / "again.tsv")["id"].tolist() == ids
 
 
-def test_classify_gives_the_predictions_of_the_workflow(run, tmp_path):
-    """The tested records, classified as new ones by the model of their fold."""
-    fold_model(result(run, "proteins"), "log", "log").save(tmp_path / "fold.safetensors")
-    out = tmp_path / "out.tsv"
-    new = run.folder / "data" / "new.fasta"
-    assert main(["classify", str(tmp_path / "fold.safetensors"), str(new), "-o", str(out)]) == 0
-    ours = read(out).set_index("id")
-    predictions = read(result(run, "proteins", "predictions", "log", "r0f0.tsv.gz"))
-    assert len(predictions) == 9
-    for row in predictions.to_dict("records"):
-        assert ours.loc[row["id"], "label"] == row["predicted"]
-        assert ours.loc[row["id"], "probability"] == max(
-            value for key, value in row.items() if key.startswith("p_")
-        )
-
-
 def test_changed_tables_and_matrix_files_rerun_what_they_feed(run):
     """Content, not names alone: else results of another substitution matrix would stay."""
     data = run.folder / "data"
@@ -312,9 +284,6 @@ def test_changed_tables_and_matrix_files_rerun_what_they_feed(run):
         (data / name).write_text(before)
         assert {rule: jobs.get(rule) for rule in again} == dict.fromkeys(again, 1)
         assert same not in jobs
-
-
-# What must not leak: the design's test.
 
 
 def test_test_records_change_nothing_that_is_learned(workflow, tmp_path):
@@ -378,23 +347,3 @@ def test_test_records_change_nothing_that_is_learned(workflow, tmp_path):
         assert (ours["p_a"] != theirs["p_a"]).all()
     ours, theirs = (result(run, name, "landmarks/meb/all.tsv").read_bytes() for name in datasets)
     assert ours != theirs
-
-
-def test_bad_records_end_the_run_with_their_name(workflow, tmp_path):
-    """A fault that only reading finds: the job fails, with the message of `kreinflow check`."""
-    write_fasta(tmp_path / "x.fasta", [*families(1), ("odd", "a", "MK1V")])
-    run = workflow(configuration(fasta_source(), data=str(tmp_path)))
-    done = run.run(check=False)
-    command = [
-        sys.executable,
-        "-m",
-        "kreinflow.commands.main",
-        "check",
-        str(run.folder / "config.yaml"),
-    ]
-    checked = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, checked.returncode) == (1, 2)
-    assert "x.fasta, record 31 (line 61), odd: residue 3 is '1'" in checked.stderr
-    assert checked.stderr.strip() in done.stderr + done.stdout
-    assert "Traceback" not in checked.stderr
-    assert not list((run.folder / "results" / "mine").rglob("folds.tsv"))

@@ -120,9 +120,3 @@ def test_from_two_columns_to_the_report(workflow, folder, tmp_path):
     updated = Model.load(tmp_path / "two.safetensors").classifier
     assert set(updated.classes) == {"3.1", "3.10", "3.3", "3", "4.1", "4.10", "4.3", "4"}
     assert "3.3" in updated.levels.tree.nodes
-
-
-def test_a_run_without_levels_has_no_files_of_them(reference):
-    results = reference.folder / "results" / "small"
-    assert not list(results.rglob("levels*"))
-    assert "node" not in pd.read_csv(results / "evaluation" / "predictions.tsv.gz", sep="\t")

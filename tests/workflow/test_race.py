@@ -1,7 +1,6 @@
 """The race of `auto` in a run: what is not fitted, named, gone on with, and who does not race."""
 
 import copy
-import json
 
 import pytest
 
@@ -66,29 +65,6 @@ def test_recipes_of_the_first_part_alone_are_neither_tested_nor_the_best(raced):
     assert f"those that were not behind there ({len(kept)}) in 2 more" in " ".join(page.split())
 
 
-def test_the_best_hit_is_known_whatever_recipe_goes_on(raced):
-    """Landmarks of `many` are all training records, so the run has their scores in all folds."""
-    every, kept = went_on(raced)
-    predictions = read(results(raced) / "evaluation" / "predictions.tsv.gz")
-    for _, part in predictions.groupby(["recipe", "fold"]):
-        assert (part["hit"] != "").all()
-        assert (part["hit_among"] == part["hit_of"]).all()
-    table = read(results(raced) / "evaluation" / "best_hit.tsv")
-    assert {*table["recipe"]} == {*kept, "inner choice"} < {*every, "inner choice"}
-    assert (table["among"] == table["of"]).all()
-
-
-def test_no_factor_is_made_for_recipes_of_auto(raced):
-    tables = list((results(raced) / "factors").glob("*/*.tsv"))
-    assert tables
-    assert all(read(path).empty for path in tables)
-    summary = json.loads((results(raced) / "map.json").read_text())
-    assert len(summary["spectrum"]) == sum(
-        summary["factor"][name] for name in ("positive", "negative")
-    )
-    assert Model.load(results(raced) / "model.safetensors").about["factor"] == {}
-
-
 def test_the_model_says_what_was_preferred_and_what_it_would_be_otherwise(raced):
     training = Model.load(results(raced) / "model.safetensors").about["training"]
     assert training["prefer"] == "cheap"
@@ -107,14 +83,6 @@ def test_a_second_run_does_nothing_and_a_lost_table_is_made_again_with_the_same_
         (results(raced) / lost).unlink()
     raced.run("--", "results/small/evaluation/summary.tsv")
     assert raced.digests() == before
-
-
-def test_another_preference_races_again_and_fits_no_first_part(raced):
-    config = copy.deepcopy(AUTO) | {"prefer": "accuracy"}
-    raced.configure(config)
-    jobs = raced.jobs("results/small/race.tsv")
-    raced.configure(AUTO)
-    assert jobs == {"race": 1}
 
 
 def test_the_recipe_that_is_named_as_final_goes_on(tmp_path, raced):

@@ -1,7 +1,6 @@
 """Whatever happens to a run, the same bytes come out."""
 
 import fcntl
-import json
 import os
 import re
 import shlex
@@ -16,17 +15,6 @@ def test_cores_blocks_and_backend_do_not_matter(workflow, small_config, referenc
     run = workflow(small_config)
     run.run("--", "evaluation", "final_model", cores="1")
     run.assert_same(reference, "scores.npy", "predictions.tsv.gz", "model.safetensors")
-
-
-def test_the_report_counts_the_pairs_that_parasail_scored_too(reference):
-    folder = reference.folder / "results" / "small"
-    jobs = [json.loads(path.read_text()) for path in (folder / "alignment").glob("*.json")]
-    assert [job["backend"] for job in jobs] == 4 * ["auto"]
-    agreed = sum(job["agreed"] for job in jobs)
-    # No job has more than 1,000 pairs, so all of them are scored twice.
-    assert agreed == json.loads((folder / "columns" / "alignments.json").read_text())["aligned"] > 0
-    report = (reference.folder / "results" / "report.html").read_text()
-    assert f"{agreed:,} pairs were scored so, and all agreed" in report
 
 
 OWN_MOUNTS = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
@@ -56,7 +44,6 @@ def test_a_disk_that_was_full_is_named_and_the_run_goes_on(run, reference):
     assert (run.folder / "full.code").read_text() == "1\n"
     said = (run.folder / "full.txt").read_text()
     assert "could not be written (No space left on device). Free some space" in said
-    assert "kreinflow error: results: only 0 kB are left on this disk." in said
     assert "Traceback" not in said
     (run.folder / "results").rmdir()
     (run.folder / "kept").rename(run.folder / "results")

@@ -177,20 +177,6 @@ def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, target):
         assert jobs["classify_new"] == 2
 
 
-@pytest.mark.parametrize(("cascade", "needed"), [({}, False), ({"records": "apart"}, True)])
-def test_the_data_set_is_needed_to_classify_where_training_records_are_apart(
-    workflow, cascade, needed
-):
-    config = configuration(fasta_source(), data="data", recipe={"cascade": cascade})
-    config["classify"] = {"again": {"dataset": "mine", "input": "x.fasta"}}
-    run = workflow(config)
-    write_fasta(run.folder / "data" / "x.fasta", families(1))
-    said = run.run("--dry-run").stdout
-    (inputs,) = re.findall(r"^rule classify_new:\n +input: (.*)$", said, re.MULTILINE)
-    assert "model.safetensors" in inputs
-    assert ("dataset/records.tsv" in inputs) == needed
-
-
 def test_lint():
     command = [sys.executable, "-m", "snakemake", "--lint"]
     lint = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

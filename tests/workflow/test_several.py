@@ -9,7 +9,6 @@ import pytest
 from sklearn import metrics as sklearn_metrics
 
 from kreinflow.classify.model_file import Model
-from kreinflow.commands.main import main
 from kreinflow.evaluation.tables import SEVERAL_COLUMNS
 from kreinflow.report.texts import CAPTIONS, SEVERAL_CAPTIONS
 from workflow.conftest import ROOT, Workflow, read
@@ -107,16 +106,6 @@ def test_labels_are_found_and_noise_is_chance(finished):
         own = table[table["recipe"] == "lsm"]
         above = (own["average_precision"] - own["support"] / 96).mean()
         assert above > 0.3 if name == "real" else abs(above) < 0.12, (name, above)
-
-
-def test_a_model_of_several_labels_cannot_be_updated(finished, tmp_path, capsys):
-    paths = finished / "real" / "model.safetensors", finished.parent / "proteins.fasta"
-    given = [*map(str, paths), "--labels", str(finished.parent / "real.tsv")]
-    assert main(["update", *given, "-o", str(tmp_path / "two.safetensors")]) == 2
-    said = capsys.readouterr().err
-    assert said.endswith("cannot be updated: its records have several labels. Train anew.\n")
-    assert said.count("\n") == 1
-    assert not list(tmp_path.iterdir())
 
 
 def test_the_page_has_labels_with_their_thresholds(finished):
