@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import re
 import subprocess
 import sys
 import tempfile
@@ -107,33 +106,6 @@ def test_of_many_bad_records_the_first_are_told(run, trained, tmp_path):
     *_, more, last = err.splitlines()
     assert more == "kreinflow: more are not classified: see the column 'problem'."
     assert "; 100 not classified; " in last
-
-
-@pytest.mark.parametrize(
-    ("records", "threads", "evidence", "told"),
-    [
-        (99, 2, False, "6 s in all (12 s of processors)"),
-        (120, 2, True, "50 ms a record (100 ms of processors), with evidence"),
-    ],
-)
-def test_the_last_line_says_what_a_record_took(
-    run, trained, tmp_path, monkeypatch, records, threads, evidence, told
-):
-    """Of few records the start is most of the time."""
-    clock = SimpleNamespace(
-        monotonic=iter([100.0, 106.0]).__next__, process_time=iter([3.0, 15.0]).__next__
-    )
-    monkeypatch.setattr("kreinflow.commands.classify.time", clock)
-    own = trained.records * 4
-    new = write_fasta(tmp_path / "new.fasta", [(f"n{i}", *own[i][1:]) for i in range(records)])
-    more = ("--evidence", tmp_path / "e.tsv") if evidence else ()
-    code, _, err = run("classify", trained.path, new, "--threads", threads, *more)
-    assert code == 0
-    assert re.fullmatch(
-        rf"kreinflow: {records} records: {records} classified, \d+ of them rejected; "
-        rf"0 not classified; {re.escape(told)}",
-        err.splitlines()[-1],
-    )
 
 
 @pytest.mark.parametrize("name", ["new.fa", "new.fa.gz"])

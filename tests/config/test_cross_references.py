@@ -34,33 +34,6 @@ def test_views_lifts_and_cascades_that_cannot_be_are_refused(more, message):
 
 
 @pytest.mark.parametrize(
-    ("transform", "budget", "wanted", "more", "refused"),
-    [
-        ("log", 12, 12, {}, 13),
-        ("log", 12, 13, {}, None),
-        ("raw", 12, 12, {}, None),
-        ("raw", 13, 12.5, {}, 13),
-        ("log", {"most": 12}, 12, {}, None),  # how many that are, the data say
-        ("log", 12, 5, {"method": "meb", "grow": False}, None),  # so many at most
-    ],
-)
-def test_a_first_stage_that_takes_more_alignments_than_are_stated_is_refused(
-    transform, budget, wanted, more, refused
-):
-    selector = {"method": "uniform", "budget": budget, **more}
-    content = one_recipe(selector, transform=transform, cascade={"alignments": wanted})
-    if refused is None:
-        complete_configuration(content)
-        return
-    message = (
-        f"recipes, 'it': cascade: {wanted} alignments for a query are asked for, and the first "
-        f"stage takes {refused}. Give more, or its selector a smaller budget."
-    )
-    with pytest.raises(InputError, match=message):
-        complete_configuration(content)
-
-
-@pytest.mark.parametrize(
     ("given", "complete"),
     [
         ({}, {"cascade": None}),

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from kreinflow.base.errors import InputError
-from kreinflow.compare.kinds import twins_of
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.config.paths import TAKEN, check_files
 from small_inputs import configuration
@@ -87,29 +86,6 @@ def test_names_of_what_else_is_in_the_results_are_taken():
         with pytest.raises(InputError, match=f"datasets: '{name}' is the name of something else"):
             complete_configuration(named(datasets={name: {"source": SIMULATED}}))
     complete_configuration(named(datasets={"report": {"source": SIMULATED}}))
-
-
-def test_names_that_differ_in_case_alone():
-    message = "'mine' and 'Mine' differ in upper and lower case only"
-    for key, part in (
-        ("datasets", {"Mine": {"source": SIMULATED}}),
-        ("selectors", {n: {"method": "uniform", "budget": 9} for n in ("mine", "Mine")}),
-        ("classify", {n: {"dataset": "mine", "input": "x"} for n in ("mine", "Mine")}),
-    ):
-        with pytest.raises(InputError, match=f"config: {key}: {message}"):
-            complete_configuration(named(**{key: part}))
-    complete_configuration(
-        named(
-            datasets={"other": {"source": SIMULATED}},
-            classify={
-                "new": {"dataset": "mine", "input": "x"},
-                "New": {"dataset": "other", "input": "x"},
-            },
-        )
-    )
-    twin = complete_configuration(named(datasets={"mine+Homology-Aware": {"source": SIMULATED}}))
-    with pytest.raises(InputError, match=r"'mine\+Homology-Aware' is the name that the comparison"):
-        twins_of(twin["datasets"])
 
 
 @pytest.mark.parametrize("name", ["mine\n", "a/b", "..", ".a", "a b", "ä", "", "x" * 101])

@@ -83,13 +83,16 @@ class Checked:
         drops = {reason: entry["count"] for reason, entry in dataset.statistics["dropped"].items()}
         why = ", ".join(f"{count} {reason}" for reason, count in drops.items())
         held, unlabelled = len(whole.ids) - len(dataset.ids), len(dataset.unlabelled)
+        labels = ""
+        if dataset.memberships is not None:
+            labels = f"{dataset.memberships.sum(axis=1).mean():.2f} labels a record, "
         return (
             f"{len(dataset.ids)} records ({sum(drops.values())} dropped"
             f"{f': {why}' if why else ''}"
             f"{f', {held} held out as unknown' if held else ''}"
             f"{f', {unlabelled} to be classified' if unlabelled else ''}), "
             f"{len(dataset.digests)} distinct, {len(dataset.classes)} classes, "
-            f"{_labels_per_record(dataset)}{plural(len(self.partition.names), 'fold')}, "
+            f"{labels}{plural(len(self.partition.names), 'fold')}, "
             f"{plural(len(self.plan.settings['recipes']), 'recipe')}: ready to run"
         )
 
@@ -102,8 +105,8 @@ class Checked:
             "the labels if they are the same."
             for first, second in differ_in_case(whole.classes)
         ]
-        if dataset.kind == "asymmetric":
-            said.append(_asymmetry(dataset.statistics["asymmetry"]))
+        if dataset.kind == "asymmetric" and dataset.statistics["asymmetry"] == 0:
+            said.append("the matrix is symmetric, though its kind is asymmetric. Take similarity.")
         said.append(strand_advice(dataset.statistics.get("other_strand")))
         said.append(_accepts_nothing(dataset, self.plan.config))
         said += _conflicts(dataset.statistics["dropped"])
@@ -154,7 +157,7 @@ def _cost_of_run(run: RunCosts, cores: int) -> list[str]:
     aligned = f"{in_short(run.pairs)} pairs to align, " if run.pairs else ""
     said = [
         f"about {aligned}{_time(run.minutes(cores))} on {plural(cores, 'core')}, "
-        f"{_size(run.memory_mb)} of memory for the largest job, {_size(run.disk_mb)} of disk"
+        f"{_size(run.memory_mb)} of memory for the largest job"
     ]
     if found := queries(run):
         counts = _span(f"{each:,.0f}" for each in sorted(query.alignments for query in found))
@@ -216,19 +219,6 @@ def _accepts_nothing(dataset: Dataset, config: Mapping[str, Any]) -> str:
     return ""
 
 
-def _asymmetry(share: float) -> str:
-    """Return what to say of the largest difference of two directions, a share of all entries."""
-    if share == 0:
-        return (
-            "the matrix is symmetric, though its kind is asymmetric. With 'kind: similarity' there "
-            "are more selectors, corrections and learners."
-        )
-    return (
-        f"the two directions of a pair differ by up to {100 * share:.3g} % of the largest entry. "
-        "Each object (row) is compared with the landmarks (columns), and so is a new one."
-    )
-
-
 def _conflicts(dropped: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return which records are dropped because identical ones have different labels."""
     return [
@@ -239,9 +229,3 @@ def _conflicts(dropped: Mapping[str, Mapping[str, Any]]) -> list[str]:
         for reason, entry in dropped.items()
         if "different labels" in reason
     ]
-
-
-def _labels_per_record(dataset: Dataset) -> str:
-    if dataset.memberships is None:
-        return ""
-    return f"{dataset.memberships.sum(axis=1).mean():.2f} labels a record, "

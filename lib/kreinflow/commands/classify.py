@@ -32,9 +32,6 @@ from kreinflow.commands.arguments import (
 from kreinflow.commands.outputs import output, refuse_one_file
 from kreinflow.files.tables import table_text
 
-FEW = 100
-"""Records of which the start is much of the time, so it is not told by the record."""
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
@@ -150,7 +147,7 @@ def _classify(options: argparse.Namespace) -> None:
         limited(options.threads),
     ):
         model = model_to_ask(options)
-        start, processors = time.monotonic(), time.process_time()
+        start = time.monotonic()
         show = None if options.strict else first_faults(lambda line: print(line, file=sys.stderr))
         asked = Options(
             threads=options.threads,
@@ -167,29 +164,11 @@ def _classify(options: argparse.Namespace) -> None:
             counts = write_tables(tables, write, progress)
         else:
             counts = write_tables(accepting(tables, options.errors, progress), write)
-        seconds, processors = time.monotonic() - start, time.process_time() - processors
+        seconds = time.monotonic() - start
     accepted = "" if options.errors is None else f", {counts.accepted} accepted"
-    taken = _taken(seconds, counts.records)
-    taken += " in all" if counts.records < FEW else " a record"
-    if options.threads > 1:
-        taken += f" ({_taken(processors, counts.records)} of processors)"
-    if options.evidence is not None:
-        taken += ", with evidence"
     print(
         f"kreinflow: {plural(counts.records, 'record')}: {counts.classified} classified, "
-        f"{counts.rejected} of them rejected{accepted}; {counts.faults} not classified; {taken}",
+        f"{counts.rejected} of them rejected{accepted}; {counts.faults} not classified; "
+        f"{seconds:.3g} s",
         file=sys.stderr,
     )
-
-
-def _taken(seconds: float, records: int) -> str:
-    """Return the milliseconds of a record, of fewer than :data:`FEW` the seconds of all.
-
-    Examples
-    --------
-    >>> _taken(0.6432, 300), _taken(71, 300), _taken(0.584, 1)
-    ('2.1 ms', '240 ms', '0.58 s')
-    """
-    few = records < FEW
-    told = float(f"{seconds if few else 1000 * seconds / records:.2g}")
-    return (f"{told:,.0f}" if told >= 10 else f"{told:g}") + (" s" if few else " ms")

@@ -45,13 +45,11 @@ PROCESS_MB = 120  # what a process mostly takes beside its data
 # Bytes in memory: of a record, an aligned pair, a score that a selector looks at, a sequence whose
 # words are looked up, a pair that is asked for.
 RECORD_BYTES, PAIR_BYTES, LOOKED_AT_BYTES, GROUPED_BYTES, ASKED_BYTES = 1000, 100, 40, 25_000, 50
-# On disk: of a score in the columns, and in the store; of a probability; figures and page.
-SCORE_BYTES, STORED_BYTES, PROBABILITY_BYTES, PAGE_MB = 2, 4.5, 27, 2.5
 
 STARTED, SHOWN = 0.9, 10.0  # a job beside its work; figures, tables and page of a data set
 GROUPED = 5e-4  # a sequence in clusters of near-identical ones
 GATHERED, LOOKED_AT, CLUSTERED = 5e-8, 1e-7, 3e-6  # a score: in columns, by selectors, by k-means
-EVALUATED_MB = 0.7  # a megabyte of packed predictions
+EVALUATED = 2e-5  # a probability of a tested record
 UNKNOWN = 1e-3  # a record held out as unknown, for each recipe and fold
 TRY = 0.16  # a try of widths
 LIFTED_ENTRY, LIFTED_SCORE, LIFTED_CELL = 4e-8, 3.5e-11, 4e-13  # n p; n p m; n p residues^2
@@ -170,7 +168,6 @@ class RunCosts:
         return min(pairs, n * (n + 1) / 2) + self._relatives_pairs(selector, fold)
 
     def _relatives_pairs(self, selector: str, fold: str) -> float:
-        """Return the pairs of p-values, if the models have them."""
         if self.plan.config["unknown"] is None or not self.has_evalues:
             return 0.0
         (n, tested), m = self._part(fold), self.landmarks(selector, fold)
@@ -180,7 +177,6 @@ class RunCosts:
         return (1 - m / n) * pairs + _rule_pairs(m)
 
     def _part(self, fold: str) -> tuple[float, float]:
-        """Return the records that a fold trains on, and those it tests."""
         return (1 - self.tested[fold]) * self.n, self.tested[fold] * self.n
 
     @cached_property
@@ -378,7 +374,8 @@ class RunCosts:
         before += len(self.tested) * [self.selecting().on(1)]
         trained = [share * self.training(*key).on(1) for key, share in self._trained.items()]
         first = len(plan.trained_selectors) if "auto" in plan.config else 0  # its race
-        last = behind.on(1) + EVALUATED_MB * self._tables_mb + SHOWN + 4 * STARTED
+        told = self.n * sum(self.tested.values()) * self.classes * len(plan.recipes())
+        last = behind.on(1) + EVALUATED * told + SHOWN + 4 * STARTED
         seconds = 0.0
         for jobs in (before, trained[:first], trained[first:], [last]):
             taken = [job + STARTED for job in jobs]
@@ -392,28 +389,6 @@ class RunCosts:
         if self.plan.source.aligned:
             jobs += [self.block("class_scores"), self.block("columns")]
         return PROCESS_MB + max(job.mb for job in jobs)
-
-    @property
-    def disk_mb(self) -> float:
-        """Megabytes of the results: scores, columns, models, predictions, page."""
-        stored = STORED_BYTES * (self.choosing_pairs + self.column_pairs) if self.length else 0.0
-        found = stored + SCORE_BYTES * self.distinct * self.union
-        told = self.has_evalues and self.plan.config["unknown"] is not None
-        for (selector, fold), share in self._trained.items():
-            (n, _), m = self._part(fold), self.landmarks(selector, fold)
-            found += share * 8 * m**2 * len(self.plan.factored(selector))
-            for recipe in self.plan.recipes(selector):
-                points = min(recipe["lift"]["inducing"], n) if recipe["lift"] else 0
-                kept = points + (n if recipe["cascade"] or told else 0)
-                found += share * (8 * (points or m) * self.classes + kept * (4 * m + self.length))
-        return found / 1e6 + self._tables_mb + PAGE_MB
-
-    @property
-    def _tables_mb(self) -> float:
-        """Megabytes of the packed predictions."""
-        cells = self.n * sum(self.tested.values()) * self.classes * len(self.plan.recipes())
-        share = sum(self._trained.values()) / len(self._trained)
-        return PROBABILITY_BYTES * cells * share / 1e6
 
 
 def _pairs_with(chosen: float, objects: float) -> float:

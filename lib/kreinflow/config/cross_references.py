@@ -78,20 +78,6 @@ def cascade_fault(cascade: Mapping[str, Any]) -> str | None:
     )
 
 
-def _too_few(cascade: Mapping[str, Any], transform: str, selector: Mapping[str, Any]) -> str | None:
-    """Return why a first stage leaves no alignments to a cascade, where its number is known."""
-    wanted, budget = cascade.get("alignments"), selector.get("budget")
-    if wanted is None or not isinstance(budget, int) or not selector.get("grow", True):
-        return None
-    base = budget + int(transform != "raw")
-    if base <= wanted:
-        return None
-    return (
-        f"cascade: {wanted:g} alignments for a query are asked for, and the first stage takes "
-        f"{base}. Give more, or its selector a smaller budget."
-    )
-
-
 _Fault = tuple[str, str]  # a place in the configuration, and why it is wrong
 
 
@@ -142,11 +128,8 @@ def _of_recipes(config: Mapping[str, Any]) -> Iterator[_Fault]:
         if recipe["lift"] is not None and recipe["rank"] != "misfit":
             yield place, "a lift keeps all of its inducing points. Leave out rank."
         recipe["cascade"] = cascade = cascade_of(recipe["cascade"])
-        if cascade is not None:
-            selector = config["selectors"][recipe["selector"]]
-            fault = cascade_fault(cascade) or _too_few(cascade, recipe["transform"], selector)
-            if fault is not None:
-                yield place, fault
+        if cascade is not None and (fault := cascade_fault(cascade)):
+            yield place, fault
 
 
 def _undefined(what: str, name: str, known: Iterable[str]) -> str:

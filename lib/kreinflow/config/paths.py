@@ -1,7 +1,7 @@
 """Names and paths of a configuration: refused where something would take them otherwise."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,6 @@ def check_paths(config: Mapping[str, Any], name: str) -> None:
                 f"{name}: datasets: {dataset!r} is the name of something else in the results. "
                 "Choose another name."
             )
-    _refuse_twins(f"{name}: datasets", config["datasets"])
-    _refuse_twins(f"{name}: selectors", config.get("selectors", ()))
-    for dataset in config["datasets"]:
-        requests = config["classify"].items()
-        own = [key for key, request in requests if request["dataset"] == dataset]
-        _refuse_twins(f"{name}: classify", own)
 
 
 def check_files(config: Mapping[str, Any], data: Path) -> None:
@@ -56,18 +50,6 @@ def check_files(config: Mapping[str, Any], data: Path) -> None:
     for request in config["classify"].values():
         if request["vectors"] is not None:
             check_vectors_file(data / request["vectors"])
-
-
-def _refuse_twins(place: str, names: Iterable[str]) -> None:
-    """Refuse names of which a file system that ignores case would make one file."""
-    seen: dict[str, str] = {}
-    for name in names:
-        other = seen.setdefault(name.casefold(), name)
-        if other != name:
-            raise InputError(
-                f"{place}: {other!r} and {name!r} differ in upper and lower case only, which some "
-                "disks do not tell apart. Rename one."
-            )
 
 
 _KEYS = {"results", "data", "matrix", "table", "lines", "input"}
