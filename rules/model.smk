@@ -32,8 +32,8 @@ rule train_models:
         **asks("train_models", lambda w, _: costs(w).training(w.selector, w.fold)),
         learning_memory_mb=rows_memory,
     params:
-        **given("transforms scoring levels data backend inner_folds reject_error"),
-        **given("reject_coverage reject_confidence seed"),
+        **given("transforms scoring levels data backend inner_folds seed"),
+        reject={key: value for key, value in CONFIG.items() if key.startswith("reject_")},
         recipes=lambda wildcards: plan(wildcards).recipes(wildcards.selector),
         learners=lambda wildcards: {
             recipe["learner"]: CONFIG["learners"][recipe["learner"]]

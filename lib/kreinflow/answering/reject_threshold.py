@@ -1,7 +1,9 @@
 """The reject threshold: below which probability a prediction is rejected."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.special import bdtr
@@ -41,13 +43,19 @@ class RejectRule:
         If there is no coverage, and no error or no confidence.
     """
 
-    error: float | None
+    error: float | None = None
     coverage: float | None = None
     confidence: float | None = 0.9  # goes with the error
 
     def __post_init__(self) -> None:
         if self.coverage is None and (self.error is None or self.confidence is None):
             raise ValueError("the threshold needs an error and a confidence, or a coverage")
+
+    @classmethod
+    def of_config(cls, config: Mapping[str, Any]) -> "RejectRule":
+        """Return the rule of the keys ``reject_*``; those that are missing have defaults."""
+        keys = (f"reject_{field.name}" for field in fields(cls))
+        return cls(**{key.removeprefix("reject_"): config[key] for key in keys if key in config})
 
     @property
     def stated(self) -> dict[str, float | None]:

@@ -213,8 +213,7 @@ def _train(
         embedding = entry.corrected[recipe["correction"]]
         (row,) = factor_table([entry]).to_dict("records")
         figures = {str(key): value for key, value in row.items()}
-    levels, rule = classifier.levels, classifier.about["reject"]
-    reject = RejectRule(rule.get("error"), rule.get("coverage"), rule.get("confidence"))
+    levels, reject = classifier.levels, RejectRule(**classifier.about["reject"])
     again = training(
         landmarks,
         part,

@@ -213,7 +213,7 @@ def _accepts_nothing(dataset: Dataset, config: Mapping[str, Any]) -> str:
     if dataset.memberships is not None:  # each label has a threshold of its own
         return ""
     n = len(dataset.ids)
-    rule = RejectRule(*(config[f"reject_{of}"] for of in ("error", "coverage", "confidence")))
+    rule = RejectRule.of_config(config)
     if none_wrong := rule.unkept(rule.threshold(np.ones((n, 1)), np.zeros(n, dtype=np.int64))):
         return f"{n} records are few: {none_wrong}."
     return ""

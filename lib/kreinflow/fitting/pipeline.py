@@ -105,7 +105,7 @@ def fold_training(
             strangers = run.strangers(part, scheme, params.seed)
         if strangers is not None or any(recipe["cascade"] for recipe in recipes):
             cache = run.pair_scores(scheme, params.backend, threads, strangers)
-    reject = RejectRule(params.reject_error, params.reject_coverage, params.reject_confidence)
+    reject = RejectRule.of_config(params.reject)
     return training(
         landmarks,
         part,

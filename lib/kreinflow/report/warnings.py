@@ -46,8 +46,7 @@ def _of_fits(data: DatasetResults) -> list[str]:
     config = data.config
     given = [n for n, settings in config["selectors"].items() if settings["method"] == "given"]
     misfit = numbers(factors["misfit"])
-    keys = ("reject_error", "reject_coverage", "reject_confidence")
-    nothing = RejectRule(*map(config.get, keys)).unkept(NOTHING_ACCEPTED) or ""
+    nothing = RejectRule.of_config(config).unkept(NOTHING_ACCEPTED) or ""
     unkept = bool(nothing) & (numbers(models["reject_threshold"]) >= NOTHING_ACCEPTED)
     trouble = (
         (landmarks, landmarks["selector"].isin(given), "selector", "given"),
