@@ -13,21 +13,8 @@ _REDRAWN, _PLAIN = 0.5, 30.0
 class ProgressLine:
     """One line, rewritten in place on a terminal; elsewhere a plain line now and then.
 
-    Parameters
-    ----------
-    clock : callable
-        Seconds.
-
-    Attributes
-    ----------
-    jobs, total : int
-        Those that are done, and all of the run; 0 until they are known.
-    aligned : float
-        Alignments that jobs told of.
-    now : callable
-        The clock.
-    end : float or None
-        When the run may end, by the clock.
+    ``jobs`` are done of the ``total`` of the run, 0 until they are known; it may ``end`` then by
+    the clock, in seconds. ``aligned`` are the alignments that jobs told of.
     """
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:

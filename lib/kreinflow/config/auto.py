@@ -47,16 +47,9 @@ LIFTED, CASCADE = "lifted", "cascade"
 
 
 class Line(NamedTuple):
-    """A recipe of the comparison.
+    """A recipe of the comparison: a name of :data:`LANDMARKS`, and how it learns from them.
 
-    Parameters
-    ----------
-    landmarks : str
-        A name of :data:`LANDMARKS`.
-    how : str
-        A name of :data:`LEARNERS`, :data:`LIFTED` or :data:`CASCADE`.
-    transform : str
-        The first of the kind, if it is left out. A kind that lacks it has no such recipe.
+    Without a transform it has the first of the kind; a kind that lacks it has no such recipe.
     """
 
     landmarks: str
@@ -94,23 +87,10 @@ OF_SEVERAL_LABELS = tuple(line for line in OF_OTHERS if line.how != "nearest")
 class Kind(NamedTuple):
     """What may be done to the scores of a data set.
 
-    Parameters
-    ----------
-    prefix : str
-        Of the names of its selectors and recipes.
-    selection : str
-        The transform that landmarks are chosen by.
-    transforms : tuple of str
-        Those that may be compared, the one that is compared most first.
-    lines : tuple of Line
-        The recipes.
-    symmetric : bool
-        Whether scores have no direction. If they have one, landmarks are drawn uniformly, as in
-        schleif2015epcvm: other ways need a symmetric kernel.
-    words : tuple of int
-        Lengths of the words that lifted recipes look at.
-    vectors : bool
-        Whether they look at vectors of the user's.
+    Landmarks are chosen by the transform ``selection``; of the others the one that is compared most
+    is the first. If scores have a direction, landmarks are drawn uniformly, as in schleif2015epcvm:
+    other ways need a symmetric kernel. Lifted recipes look at words of these lengths, and at the
+    user's vectors if there are any.
     """
 
     prefix: str
@@ -135,10 +115,7 @@ ASYMMETRIC = Kind("asymmetric-", "raw", ("raw",), OF_OTHERS, symmetric=False)
 
 
 def comparison(kinds: Iterable[Kind], alignments: int) -> dict[str, Any]:
-    """Return selectors, learners and recipes as a config would name them.
-
-    The alignments of a data set are kept within a number; see :data:`SHARE`.
-    """
+    """Return selectors, learners and recipes as a config would name them, within :data:`SHARE`."""
     selectors: dict[str, Any] = {}
     recipes: list[dict[str, Any]] = []
     paid = {"alignments": int(SHARE * alignments)}

@@ -73,10 +73,7 @@ class DatasetPlan:
         return sorted(set(wanted))
 
     def most_wanted(self, key: str) -> int | None:
-        """Return the most ``candidates`` of a class, or objects of a ``sketch``, of any selector.
-
-        None stands for all of them, 0 if no selector needs any.
-        """
+        """Return the most ``candidates`` or objects of a ``sketch`` of any selector; None: all."""
         asked = [settings[key] for settings in self.selectors.values() if key in settings]
         return 0 if not asked else None if None in asked else max(asked)
 
@@ -126,10 +123,7 @@ class DatasetPlan:
         return self.dataset_files("unknown/dataset", "unknown_") if self.settings["unknown"] else {}
 
     def files_read(self, learned_alone: bool) -> tuple[str, dict[str, str]]:
-        """Return the name of the rule that reads the user's files, and all that it makes.
-
-        With ``learned_alone`` classes held out and records without a label are left out.
-        """
+        """Return the name of the rule that reads the user's files, and all that it makes."""
         files, name = self.dataset_files(), f"read_{Path(self.source.array or 'dataset').stem}"
         name = f"{name}_and_view" if self.vectors else name
         if self.classifies_unlabelled and not learned_alone:
@@ -152,10 +146,7 @@ class DatasetPlan:
         return [f"{self.folder}/classified/{name}.tsv" for name in names]
 
     def race(self, fold: str) -> list[str]:
-        """Return the table that says which recipes are fitted on a fold; none if all are.
-
-        Recipes of ``auto`` race in the first training part.
-        """
+        """Return the table of the race of ``auto`` in the first part, which other folds need."""
         races = "auto" in self.config and fold != self.folds[0]
         return [f"{self.folder}/race.tsv"] if races else []
 
@@ -185,10 +176,7 @@ class DatasetPlan:
         return [self.path(table)] if table else []
 
     def blocks(self, stage: str) -> list[str]:
-        """Return the files of the blocks that are aligned for a stage, none if nothing is.
-
-        The stages are ``class_scores``, which landmarks are chosen by, and their ``columns``.
-        """
+        """Return the files of the blocks aligned for ``class_scores`` or ``columns``, if any."""
         if not self.source.aligned or (stage == "class_scores" and not self.chooses_by_scores):
             return []
         blocks = range(self.config["alignment"]["blocks"])
@@ -215,10 +203,7 @@ class DatasetPlan:
         return self.factored_selectors if stage == "factors" else self.trained_selectors
 
     def of_folds(self, stage: str, ending: str, lenders: bool = False) -> list[str]:
-        """Return the files of a stage, selector by selector, those of ``all`` the last ones.
-
-        With ``lenders`` all :attr:`selectors` have files, without it those of the recipes.
-        """
+        """Return the files of a stage for the selectors of the recipes, or with all lenders."""
         return [
             f"{self.folder}/{stage}/{name}/{fold}.{ending}"
             for name in (self.selectors if lenders else self._with(stage))
