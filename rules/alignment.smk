@@ -2,10 +2,6 @@
 # union of the landmarks. Scores live in one store a data set, RESULTS/DATASET/scores, in which no pair of
 # sequences is ever aligned twice; a block of rows has one writer. A matrix is only sliced;
 # a kernel of vectors is computed where its columns are asked for.
-# needs: dataset, folds, landmark tables
-# makes: candidates.tsv (class, row; rows of the sketch have no class), scores/ (the store),
-#        alignment/*.json (what a block was asked for), columns/scores.npy (distinct rows x
-#        landmarks), columns/landmarks.tsv, columns/self_scores.npy, columns/alignments.json
 
 
 rule list_candidates:

@@ -1,8 +1,5 @@
 # Classifies new objects with the final model, as `kreinflow classify` does: those that the config
 # asks for, and the sequences of the data set that have no label.
-# needs: model.safetensors, a FASTA or matrix of the user's, or dataset/unlabelled.fasta; where a
-#        recipe has its training records apart, the data set
-# makes: classified/NAME.tsv (one row an object; its columns are in docs/guide.md)
 
 CLASSIFIED = [path for dataset in DATASETS for path in PLANS[dataset].classified]
 UNLABELLED_TABLES = [path for path in CLASSIFIED if Path(path).stem == UNLABELLED]

@@ -1,6 +1,5 @@
 # What all stages share: the checked configuration, the plan of each data set, names of files,
 # digests of code.
-# needs: config          makes: nothing
 import fcntl
 import os
 import shlex

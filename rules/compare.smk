@@ -3,11 +3,6 @@
 # config does not have, the whole run is made once more, in RESULTS/DATASET+KIND.
 # Where no two records share a group, a kind of folds asks what random ones ask, and only one of them
 # is run. This is known when the groups are made, so a checkpoint tells.
-# needs: dataset, folds; for the row of ours the models, predictions and landmarks
-# makes: compare/METHOD/FOLD.tsv and FOLD.predictions.tsv.gz, compare/folds.tsv (fold by fold),
-#        compare/compare.tsv (means), compare/budgets.tsv (our selectors one by one),
-#        compare/kinds.json (which kinds of folds are not run, and which stand for them),
-#        RESULTS/compare.html
 
 from kreinflow.compare.methods import COMPETITORS, OURS, version_or_reason
 

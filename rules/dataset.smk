@@ -1,11 +1,4 @@
 # Reads and checks the input.
-# needs: the user's files (one that the config gives a URL for is downloaded), or nothing
-#        (simulated, generated)
-# makes: dataset/records.tsv (id, label, distinct row), dataset/distinct.tsv, dataset/summary.json;
-#        for a matrix also dataset/matrix.npy, for vectors dataset/vectors.npy, where the data set
-#        has vectors as a view dataset/view.npy; where records
-#        without a label are to be classified dataset/unlabelled.fasta; where classes are held out
-#        as unknown the same files of the data set with them in unknown/dataset/
 
 # Outputs cannot depend on a wildcard, so each set of them has a rule.
 READERS = {}

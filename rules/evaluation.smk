@@ -1,6 +1,4 @@
 # Measures the predictions of the outer folds, which nothing else has looked at.
-# needs: the summary of the data set, folds, predictions, model tables
-# makes: evaluation/*.tsv (see docs/files.md), evaluation/predictions.tsv.gz, evaluation/models.tsv
 
 MEASURED = [
     *("metrics", "summary", "comparison", "per_class", "confusion", "reject_curve"),

@@ -1,7 +1,5 @@
 # Takes one recipe, that of the inner folds or the one asked for, as the final model: it was trained
 # in the fold 'all', whose training part is everything.
-# needs: models, landmarks and factors of 'all', columns, folds, race
-# makes: model.safetensors, model.learned.safetensors (what `kreinflow update` learns from)
 
 
 rule choose_final_model:

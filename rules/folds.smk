@@ -1,6 +1,4 @@
 # Puts each record into a fold; identical sequences share one.
-# needs: dataset, the user's table of folds, or of labels with a column of groups, if there is one
-# makes: folds.tsv (id, group, repeat, fold), folds.json (how groups were made, and how many)
 
 
 rule assign_folds:

@@ -1,7 +1,5 @@
 # Chooses the landmarks of a fold from its training part, for all selectors of the data set: a
 # changed landmark of any selector changes the columns, and so all models.
-# needs: dataset, folds, candidates, class scores
-# makes: landmarks/SELECTOR/FOLD.tsv (row, class, weight, radius, reached)
 
 # Outputs cannot depend on a wildcard, so each set of selectors has a rule.
 CHOOSERS = {}

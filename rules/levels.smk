@@ -1,6 +1,4 @@
 # Measures the predictions of the outer folds at each level of classes that are paths.
-# needs: evaluation
-# makes: evaluation/levels.tsv, hierarchy.tsv, nodes.tsv
 
 WITH_LEVELS = [dataset for dataset in DATASETS if PLANS[dataset].settings["levels"]]
 

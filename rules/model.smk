@@ -1,11 +1,6 @@
 # Trains all recipes of a selector on the training part of a fold, and predicts the rest. First it makes
 # the Krein factor of each transform and rank that the recipes learn from, its eigenpairs, and the
 # corrections: in the same process, which takes less time to make them than to start.
-# needs: data set, columns, folds, landmarks, race
-# makes: models/SELECTOR/FOLD.safetensors, FOLD.tsv; predictions/SELECTOR/FOLD.tsv.gz;
-#        cascade/SELECTOR/FOLD.tsv (recipe, repeat, fold, threshold, alignments, records, right, chosen)
-#        factors/SELECTOR/FOLD.safetensors (the corrected maps), FOLD.tsv (rank, misfit, signature),
-#        FOLD.spectrum.tsv (eigenvalues, as they are and corrected); of recipes without a factor: empty
 
 
 rule train_models:

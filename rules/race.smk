@@ -1,8 +1,5 @@
 # The race of the recipes of `auto`: those that the inner folds of the first training part show to be
 # behind are fitted on no other part.
-# needs: model tables of the first part
-# makes: race.tsv (recipe, landmarks, alignments_per_query, inner_accuracy, behind, standard_error,
-#        goes_on, why)
 
 
 rule race:

@@ -1,8 +1,4 @@
 # Collects what the jobs of a data set took, draws the figures, and writes the page.
-# needs: everything above
-# makes: map.tsv, map.json (the plane of the landmark map, and its factor), figures/*.svg, times.tsv,
-#        report.html, report.txt, config.yaml (complete: `kreinflow report` reads it),
-#        ro-crate-metadata.json, workflow.smk (the Snakefile, which the crate names)
 
 from kreinflow.report.texts import FIGURES
 

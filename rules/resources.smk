@@ -1,5 +1,4 @@
 # The minutes and megabytes that jobs ask a cluster for; kreinflow/config/costs.py has the model.
-# needs: common.smk          makes: nothing
 from kreinflow.config.fit_costs import Cost, rows_mb
 
 # What a queue allows: `--resources max_runtime=120`, or the same line in a profile. Snakemake's own

@@ -1,9 +1,5 @@
 # Classes held out as unknown: no rule before this one sees their records. The models of the outer
 # folds predict them, and what they reject is measured beside what they reject of the known.
-# needs: unknown/dataset, columns, models, evaluation
-# makes: unknown/records.tsv (id, label, row, length, self_score), unknown/scores.npy (distinct
-#        unknown rows x landmarks), unknown/predictions.tsv.gz, folds.tsv, summary.tsv,
-#        families.tsv, curve.tsv
 
 WITH_UNKNOWN = [dataset for dataset in DATASETS if PLANS[dataset].settings["unknown"]]
 

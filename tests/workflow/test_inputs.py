@@ -215,14 +215,6 @@ def test_columns_are_the_kernel_of_the_vectors(run):
     assert not result(run, "vectors", "scores").exists()
 
 
-def test_columns_of_an_asymmetric_kernel_are_rows_against_landmarks(run):
-    columns = np.load(result(run, "directed", "columns", "scores.npy"))
-    union = read(result(run, "directed", "columns", "landmarks.tsv"))["row"]
-    matrix = pd.read_csv(run.folder / "data" / "directed.csv", index_col=0).to_numpy()
-    np.testing.assert_array_equal(columns, matrix[:, union])
-    assert statistics(run, "directed")["asymmetry"] > 0.5
-
-
 def test_times_have_a_row_for_each_job_but_those_that_show_them(run):
     for dataset in DATASETS:
         times = read(result(run, dataset, "times.tsv")).fillna({"job": ""})

@@ -65,16 +65,6 @@ def test_recipes_of_the_first_part_alone_are_neither_tested_nor_the_best(raced):
     assert f"those that were not behind there ({len(kept)}) in 2 more" in " ".join(page.split())
 
 
-def test_the_model_says_what_was_preferred_and_what_it_would_be_otherwise(raced):
-    training = Model.load(results(raced) / "model.safetensors").about["training"]
-    assert training["prefer"] == "cheap"
-    assert {training["recipe"], training["if_accuracy"]} <= set(went_on(raced)[1])
-    log = (results(raced) / "logs" / "final_model.log").read_text()
-    other = training["if_accuracy"]
-    told = f"it would be {other} with prefer: accuracy"
-    assert (told in log) == ("it would be" in log) == (other != training["recipe"])
-
-
 def test_a_second_run_does_nothing_and_a_lost_table_is_made_again_with_the_same_bytes(raced):
     assert raced.jobs() == {}
     before = raced.digests()

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -81,37 +80,6 @@ def test_every_rule_with_a_script_has_all_that_it_should(tmp_path):
         assert rule["code"] == (name != "download"), f"{name} has no digest of its code"
         timed = name not in ("write_report", "download")  # the times are collected before
         assert bool(rule["benchmark"]) == timed, f"{name} has no benchmark"
-
-
-APPTAINER = f"""#!{sys.executable}
-import subprocess, sys
-if sys.argv[1] == "--version":
-    sys.exit(print("apptainer version 1.4.0"))
-call = [word for word in sys.argv[1:] if word not in ("--quiet", "--silent")]
-with open("calls.txt", "a") as calls:
-    print(call[0], call[-1], file=calls)
-if call[0] == "pull":
-    sys.exit(open(call[2], "w").close())
-sys.exit(subprocess.run(call[-3:]).returncode)
-"""
-"""Runs on this machine what it should run in the image."""
-
-
-def test_jobs_run_in_the_container(run, tmp_path, monkeypatch):
-    program = tmp_path / "bin" / "apptainer"
-    program.parent.mkdir()
-    program.write_text(APPTAINER)
-    program.chmod(0o755)
-    path = [program.parent, Path(sys.executable).parent, os.environ["PATH"]]
-    monkeypatch.setenv("PATH", os.pathsep.join(map(str, path)))
-    run.run("--software-deployment-method", "apptainer", "--", "folds")
-    (pulled,) = run.folder.glob(".snakemake/**/calls.txt")
-    assert pulled.read_text() == f"pull docker://kreinflow/kreinflow:{__version__}\n"
-    calls = (run.folder / "calls.txt").read_text().splitlines()
-    assert [re.search(r" python \S+\.(\w+\.py)$", call)[1] for call in calls] == [
-        "dataset.py",
-        "folds.py",
-    ]
 
 
 def test_changed_content_reruns_and_a_time_stamp_does_not(
