@@ -152,16 +152,6 @@ def test_tables(proposed, tmp_path):
     assert "8 records have a label that may say that there is none: 'NA'. It is a class" in err
 
 
-def test_ids_between_bars_and_short_forms(proposed, tmp_path):
-    records = [
-        (f"sp|P{i:05d}|{id.upper()}_HUMAN", label, s) for i, (id, label, s) in enumerate(RECORDS)
-    ]
-    fasta(tmp_path, records, header="{id} a protein")
-    labels = {id.split("|")[1]: label for id, label, _ in records}
-    _, out, _ = proposed("x.fasta", "--labels", table("y.tsv", labels=labels))
-    assert "24 of its 24 lines are of a record" in out
-
-
 @pytest.mark.parametrize(
     ("header", "pattern"),
     [

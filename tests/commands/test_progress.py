@@ -68,17 +68,6 @@ def test_what_is_not_known_is_not_told(clock):
     assert line.text() == "1 of 4 jobs, 300 alignments", "it takes longer than was thought"
 
 
-def test_a_terminal_that_is_gone_ends_nothing(clock):
-    class Gone(Screen):
-        def write(self, text):
-            raise OSError
-
-    line = ProgressLine(Gone(), clock)
-    line.message("a message")
-    clock.now = 60.0
-    line.tick()
-
-
 def test_the_plugin_hands_on_short_lines(capfd, monkeypatch):
     monkeypatch.syspath_prepend(_PLUGINS)
     LogHandler = import_module("snakemake_logger_plugin_kreinflow").LogHandler

@@ -38,10 +38,6 @@ def test_a_candidate_makes_two_classes_of_most_records():
     assert several.usable()
 
 
-def test_texts_for_nothing():
-    assert column("a", ["NA", "-", "no", "x", "Unknown"]).missing() == ["-", "NA", "Unknown"]
-
-
 @pytest.mark.parametrize(
     ("texts", "separator"),
     [

@@ -20,11 +20,6 @@ def test_the_column_that_has_most_records_has_the_ids(tmp_path):
     assert found.candidates[0].texts == dict(zip(IDS, [["x"], ["x"], ["y"], ["y"]], strict=True))
 
 
-def test_of_equal_columns_the_one_that_is_called_so(tmp_path):
-    lines = [f"{id}\t{id}\t{label}" for id, label in zip(IDS, "xxyy", strict=True)]
-    assert look_at_table(write(tmp_path, "\n".join(["k\tID\tc", *lines])), IDS).id_column == "ID"
-
-
 def test_one_line_may_serve_several_records(tmp_path):
     ids = ["p/1-9", "p/12-30", "q/1-5", "q/9-20"]
     found = look_at_table(write(tmp_path, "id\tc\np\tx\nq\ty\n"), ids)
