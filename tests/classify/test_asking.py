@@ -10,7 +10,7 @@ import pandas as pd
 import parasail
 import pytest
 
-from answering.cascades import cascade_model, with_cascade
+from answering.cascades import cascade_model
 from kreinflow.alignment.backends import SAMPLE, backend_named
 from kreinflow.alignment.statistics import local_statistics
 from kreinflow.answering.score_cache import NOBODY
@@ -22,12 +22,7 @@ from kreinflow.files.tables import table_text
 from kreinflow.sequences.dataset import write_dataset
 from sequence_pairs import Counting, rectangle, too_large
 from small_inputs import (
-    DNA,
-    configuration,
     families,
-    fasta_source,
-    trained_model,
-    turned,
     write_fasta,
 )
 
@@ -158,24 +153,6 @@ def test_models_that_ask_nobody_have_empty_columns(tmp_path):
     assert set(table["alignments"]) == {len(model.landmark_ids) + 1}
     assert set(table["nearest_record"]) == {""}
     assert all(batch.ask is None for batch in score_new(model, new))
-
-
-def test_the_chosen_strand_is_asked(tmp_path):
-    records = families(5, letters=DNA, changed=0.5)
-    write_fasta(tmp_path / "x.fasta", records)
-    config = configuration(
-        fasta_source(molecule="nucleotide"), scoring={"matrix": "dnafull", "gap_open": 10}
-    )
-    model, dataset, _ = trained_model(config, tmp_path)
-    model = with_cascade(model, dataset, threshold=2.0, evidence="normalised")
-    mixed = [r if n % 3 else turned(r) for n, r in enumerate(records)]
-    new = write_fasta(tmp_path / "new.fasta", mixed)
-    table = classify_file(model, new, Options(both_strands=True))
-    assert table["strand"].tolist() == ["-" if n % 3 == 0 else "+" for n in range(len(records))]
-    plain = classify_file(model, tmp_path / "x.fasta")
-    landmarks = len(model.landmark_ids) + 1
-    assert (table.pop("alignments") - plain.pop("alignments") == landmarks).all()
-    pd.testing.assert_frame_equal(table.drop(columns="strand"), plain, check_exact=True)
 
 
 def test_an_alignment_too_large_to_trace_has_no_identity(asked, monkeypatch):

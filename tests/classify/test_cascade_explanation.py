@@ -12,9 +12,7 @@ from kreinflow.answering.score_cache import NOBODY
 from kreinflow.classify.evidence import PREDICTED, RUNNER_UP
 from kreinflow.classify.explanation import INTERCEPT, LANDMARKS, explain
 from kreinflow.classify.explanation_text import explanation_text
-from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import score_new
-from kreinflow.sequences.payload import digest
 from sequence_pairs import rectangle
 
 OF = PREDICTED, RUNNER_UP
@@ -183,28 +181,3 @@ def test_where_no_machine_votes_the_level_before_answers(tmp_path):
         assert it.cascade.terms["stage"].iloc[-1] == "nearest"
         assert it.cascade.machines is None
         assert "answered by the stage nearest 7" in explanation_text(it, 2)
-
-
-def test_a_machine_between_other_classes_may_vote(tmp_path):
-    model, _, path = asking_model(tmp_path, pairs=[(0, 1)])
-    found = explain(model, path, "c4")
-    assert "c" in found.labels
-    assert found.cascade.machines[["class", "against"]].to_numpy().tolist() == [["a", "b"]]
-    assert found.cascade.members is None
-    one, other = found.labels
-    assert f"no machine tells {one} from {other}" in explanation_text(found, 2)
-
-
-def test_a_model_whose_records_are_apart_answers_by_its_first_stage(asking, tmp_path):
-    model, _, path = asking
-    digests = [digest(residues) for residues in model.record_residues]
-    replace(model, record_digests=tuple(digests)).save(tmp_path / "apart.safetensors")
-    found = explain(Model.load(tmp_path / "apart.safetensors"), path, "b3")
-    alone = replace(model, classifier=model.classifier.with_parts(cascade=None))
-    assert found.cascade is None
-    assert explanation_text(found, 2) == explanation_text(
-        replace(explain(alone, path, "b3"), evidence=found.evidence), 2
-    )
-    assert set(found.evidence["kind"]) == {"landmark"}
-    whole = explain(Model.load(tmp_path / "apart.safetensors", [path]), path, "b3")
-    assert explanation_text(whole, 2) == explanation_text(explain(model, path, "b3"), 2)

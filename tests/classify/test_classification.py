@@ -23,7 +23,6 @@ from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options
 from kreinflow.sequences.fasta import read_any_fasta
-from sequence_pairs import Counting
 from small_inputs import (
     DNA,
     PROTEIN,
@@ -99,22 +98,6 @@ def test_answers_go_down_the_tree_as_far_as_they_are_sure(tmp_path):
     replace(model, classifier=bad).save(tmp_path / "m.safetensors")
     with pytest.raises(InputError, match="a part is damaged .its levels and classes"):
         Model.load(tmp_path / "m.safetensors")
-
-
-def test_m_alignments_a_sequence_and_one_with_itself(tmp_path, monkeypatch):
-    new = write_fasta(tmp_path / "new.fasta", families(6)[:7])
-
-    # A model of raw scores needs no self-score for its decision, but its table shows normalised
-    # scores too.
-    for transform, needed in (("log", 1), ("raw", 0)):
-        model, *_ = model_of(tmp_path, transform=transform, seed=5)
-        counting = Counting()
-        monkeypatch.setattr(new_objects, "self_scores", counting.self_scores)
-        table = classify_file(model, new, Options(backend=counting))
-        m = len(model.landmark_ids)
-        assert (counting.others, counting.alone, counting.most) == (7 * m, 7, 1)
-        assert model.about["training"]["alignments_per_query"] == m + needed
-        assert table["alignments"].tolist() == [m + needed] * 7
 
 
 @pytest.mark.parametrize("transform", ["log", "raw"])
@@ -308,19 +291,6 @@ def test_the_better_strand(nucleotides, tmp_path):
     assert (classify_file(model, new)["landmark_score"] < plain["landmark_score"]).sum() == 10
 
 
-def test_a_landmark_that_scores_nothing_with_itself_hides_no_strand(nucleotides, tmp_path):
-    model, records = nucleotides("raw")
-    own = model.classifier.landmark_self_scores.copy()
-    own[0] = 0.0
-    model = replace(model, classifier=replace(model.classifier, landmark_self_scores=own))
-    new = write_fasta(tmp_path / "new.fasta", map(turned, records))
-    table = classify_file(model, new, Options(both_strands=True))
-    assert set(table["strand"]) == {"-"}
-    # Nor is it the nearest.
-    assert (table["nearest_landmark"] != model.landmark_ids[0]).all()
-    assert table["landmark_score"].notna().all()
-
-
 def test_a_negative_score_is_a_fault_of_its_record(tmp_path):
     records = families(5, letters="ADEKL")
     write_fasta(tmp_path / "x.fasta", records)
@@ -335,23 +305,6 @@ def test_a_negative_score_is_a_fault_of_its_record(tmp_path):
         messages[0],
     )
     assert (len(messages), table["problem"][1]) == (1, "")
-
-
-def test_a_record_that_cannot_be_turned_does_not_lose_the_others(nucleotides, tmp_path):
-    # The matrix has A, C, G, T and R, which is A or G, but not its complement Y.
-    letters = "ACGTR"
-    rows = [f"{a} {' '.join('5' if a == b else '-4' for b in letters)}" for a in letters]
-    (tmp_path / "mine.txt").write_text("\n".join(["  ".join(letters), *rows]) + "\n")
-    model, records = nucleotides(matrix="mine.txt")
-    odd = [("odd", "a", "ACGR" * 9), ("end", "a", records[0][2] + "*-")]
-    new = write_fasta(tmp_path / "new.fasta", [*odd, records[0]])
-    messages = []
-    table = classify_file(model, new, Options(both_strands=True, on_fault=messages.append))
-    assert len(messages) == 1
-    assert "record 1 (line 1), odd: --strand both: the substitution" in messages[0]
-    assert "lacks the complement of 'R'" in table["problem"][0]
-    assert table["problem"][1:].tolist() == ["", ""]
-    assert table["label"][1] == table["label"][2] == "a"
 
 
 def test_decisions_that_overflow_are_no_prediction(tmp_path):

@@ -5,9 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from flipped_bits import each_flip
 from kreinflow.base.errors import InputError
-from kreinflow.base.tiled_matrix import TiledMatrix
 from kreinflow.classify.learned_file import KIND, Learned, no_update, write_refusal
 from kreinflow.classify.model_file import Model
 from kreinflow.files.arrays import read_arrays, write_arrays
@@ -39,23 +37,6 @@ def test_it_comes_back(saved):
     np.testing.assert_array_equal(found.dataset.rows, wanted.dataset.rows)
     assert found.dataset.sequences == wanted.dataset.sequences
     assert found.settings == wanted.settings
-
-
-def test_columns_that_are_read_by_tiles_give_the_same_bytes(saved, tmp_path):
-    it, model, path = saved
-    learned = learned_of(it)
-    scores = np.asarray(learned.scores)
-    tiled = TiledMatrix(scores.shape, scores.__getitem__, scores.dtype)
-    replace(learned, scores=tiled).save(tmp_path / "again", model)
-    assert (tmp_path / "again").read_bytes() == path.read_bytes()
-
-
-def test_a_flipped_bit_is_refused(saved):
-    _, model_path, path = saved
-    model = Model.load(model_path)
-    for damaged in each_flip(path, every=211):
-        with pytest.raises(InputError, match="flipped_model"):
-            Learned.load(damaged, model, model_path)
 
 
 def test_the_file_of_another_model_is_refused(saved, tmp_path):

@@ -125,19 +125,6 @@ def test_all_parts_come_back_and_answer_the_same(tmp_path, name):
         assert set(table["reason"]) >= {"", "unknown", "no relative"}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_lift_of_the_scores_alone_is_for_any_matrix(tmp_path, kind):
-    lift = {"lift": {"kernel": "gaussian", "inducing": 20}}
-    model, dataset, probabilities = model_of(tmp_path, kind, recipe=lift, seed=1)
-    assert not model.classifier.looks_at_objects
-    model.save(tmp_path / "model")
-    table = classify_file(Model.load(tmp_path / "model"), tmp_path / "k.csv")
-    assert table["probability"].tolist() == probabilities.max(axis=1).tolist()
-    assert table["id"].tolist() == list(dataset.ids)
-    right = table["label"] == [dataset.classes[code] for code in dataset.labels]
-    assert right.mean() > 0.8
-
-
 def test_records_may_be_apart(tmp_path):
     """They are found again by what they are, whatever file they come in."""
     whole, dataset = cascade_model(tmp_path)

@@ -425,19 +425,6 @@ def test_bad_records_get_one_message(small, tmp_path, what):
     assert message in str(found.value), found.value
 
 
-def test_labels_and_records_go_together(small, tmp_path):
-    it, _, new = small
-    fasta, labels = (
-        write_fasta(tmp_path / "x.fasta", new),
-        write_labels(tmp_path / "y.tsv", new[1:]),
-    )
-    with pytest.raises(InputError, match=f"no label for 1 of {len(new)} ids: {new[0][0]}"):
-        read_new(it.model, learned_of(it), fasta, labels)
-    write_fasta(tmp_path / "x.fasta", new[2:])
-    with pytest.raises(InputError, match=f"no sequence for 1 of .*: {new[1][0]}"):
-        read_new(it.model, learned_of(it), fasta, labels)
-
-
 def test_a_model_that_looks_at_vectors(tmp_path):
     old, new = old_and_new()
     everyone = [*old, *new]

@@ -57,21 +57,6 @@ def test_it_is_what_a_loop_finds():
         assert row["accepted_mean"] + rejected == pytest.approx(1)
 
 
-def test_by_hand():
-    """Four records of one fold: one right and accepted, one wrong and accepted, two rejected."""
-    lines = [("a", "a", ""), ("a", "b", ""), ("b", "b", "unsure"), ("b", "a", "no relative")]
-    table = pd.DataFrame(lines, columns=["true", "predicted", "reason"])
-    table = table.assign(recipe="r", repeat=0, fold=0, id=list("pqrs"))
-    (row,) = accepted_table(table).to_dict("records")
-    assert (row["folds"], row["accepted_mean"], row["wrong_mean"]) == (1, 0.5, 0.5)
-    assert (row["as_unsure_mean"], row["as_unknown_mean"]) == (0.25, 0)
-    assert row["as_no_relative_mean"] == 0.25
-    assert np.isnan([row["accepted_sd"], row["wrong_sd"]]).all(), "of one fold"
-    none = accepted_table(table.assign(reason="unknown"))
-    assert none["accepted_mean"].tolist() == [0]
-    assert none[["wrong_mean", "wrong_of_accepted"]].isna().all(axis=None)
-
-
 def test_a_fold_that_accepts_one_record_weighs_as_one():
     """Of 100 accepted records one is wrong: the only one that the second fold accepts."""
     table = pd.DataFrame({"id": range(200), "true": "a", "predicted": "a", "reason": ""})

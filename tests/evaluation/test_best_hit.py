@@ -8,7 +8,6 @@ from scipy import stats
 from kreinflow.evaluation.best_hit import BEST_HIT_COLUMNS, best_hit_table
 from kreinflow.evaluation.metrics import INNER_CHOICE, PREDICTION_COLUMNS
 from kreinflow.evaluation.paired import paired_difference
-from kreinflow.files.tables import read_table, write_table
 
 CLASSES = np.array(["3.1", "3.10", "NA", "x"])
 
@@ -134,13 +133,3 @@ def test_the_inner_choice_has_no_hits_of_its_own():
     first = right[predictions["recipe"] == "one"].mean()
     assert table["hit_accuracy"].tolist() == pytest.approx([first] * 3), "the first of equals"
     assert best_hit_table(predictions[chosen], groups).empty
-
-
-@pytest.mark.parametrize(("fewer", "whole"), [(0, True), (1, False)])
-def test_a_search_of_all_is_one_for_each_prediction(fewer, whole, tmp_path):
-    predictions, groups = made_up(all=(0.9, 0.8, 60), alone=(0.7, 0, 0))
-    predictions.loc[: fewer - 1, "hit_among"] = 59
-    table = best_hit_table(predictions, groups)
-    assert table["whole"].tolist() == [whole] * 2
-    write_table(tmp_path / "b.tsv", table)
-    assert read_table(tmp_path / "b.tsv", BEST_HIT_COLUMNS)["whole"].tolist() == [whole] * 2

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from evaluation.made_up import PATHS as CLASSES
-from evaluation.made_up import made_up_paths, made_up_predictions
+from evaluation.made_up import made_up_paths
 from kreinflow.base.errors import InputError
 from kreinflow.evaluation.levels import level_tables
 
@@ -95,15 +95,6 @@ def test_figures_of_each_node(predictions, tables):
         assert found["precision"] == pytest.approx(len(both) / len(taken))
         assert found["answered"] == pytest.approx(len(told) / len(own))
         assert found["answered_accuracy"] == pytest.approx(len(kept) / len(told))
-
-
-def test_labels_without_levels_have_the_accuracy_of_the_classes():
-    table = made_up_predictions(("a", "b", "c"), {"one": 2.0}, 100, folds=2)
-    table.insert(6, "node", table["predicted"])
-    found = level_tables(table, SETTINGS)
-    right = float((table["true"] == table["predicted"]).mean())
-    assert found["levels"]["accuracy"].tolist() == [pytest.approx(right)]
-    assert found["hierarchy"]["f1"].tolist() == [pytest.approx(right)] * 2
 
 
 def test_noise_has_the_accuracy_of_chance():

@@ -5,7 +5,7 @@ learners see the training part of a fold alone.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Literal
@@ -28,7 +28,7 @@ from kreinflow.krein.factor import Embedding, KreinFactor, Rank
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, factor_of, landmark_kernel
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
-from kreinflow.learners.learner import NOTES, Fitted, Learner, Problem
+from kreinflow.learners.learner import NOTES, Problem
 from kreinflow.learners.registry import make_learner
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition, fold_numbers
@@ -56,7 +56,6 @@ def cross_validate(
     Parameters
     ----------
     dataset : Dataset
-        Labels, and the distinct row of each record.
     scores : Scores
         Source of the scores of its distinct rows.
     partition : Partition
@@ -75,17 +74,12 @@ def cross_validate(
     Returns
     -------
     DataFrame
-        One line a fold and recipe, fold by fold, with the columns
-
-        * ``recipe``, ``repeat``, ``fold``;
-        * ``tested``, ``accuracy``: records of the test part, and the share predicted right;
-        * ``landmarks``, ``rank``; ``positive``, ``negative``, ``negative_fraction``: eigenvalues
-          of the approximated kernel before its correction;
-        * ``basis_used``, ``iterations``, ``converged``, ``hyper_parameters``: of the learner;
-        * ``unlearned_classes``, ``singular_classes`` and their labels, ``unlearned_names`` and
-          ``singular_names``: see :data:`~kreinflow.learners.learner.NOTES`;
-        * ``seconds_training`` (landmarks, factor, choice and fit) and ``seconds_testing``;
-        * ``failure``: why there is no accuracy, else empty.
+        One line a fold and recipe, fold by fold: ``recipe``, ``repeat``, ``fold``; ``tested``
+        records and the ``accuracy``; ``landmarks``, ``rank``; ``positive``, ``negative`` and
+        ``negative_fraction`` of the eigenvalues of the approximated kernel before its correction;
+        what the learner says of its fit (see :data:`~kreinflow.learners.learner.NOTES`);
+        ``seconds_training`` (landmarks, factor, choice and fit) and ``seconds_testing``;
+        ``failure``, why there is no accuracy, else empty.
 
     Raises
     ------
@@ -175,7 +169,7 @@ class _Fold:
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Yield what is measured of each recipe, selector by selector and factor by factor."""
-        everyone, own = np.arange(len(self.dataset.digests)), self.scores.self_scores()
+        recipes, own = self.config["recipes"], self.scores.self_scores()
         stage = LandmarkStage(
             self.dataset,
             self.scores,
@@ -185,41 +179,38 @@ class _Fold:
             self.name,
             parts=len(self.partition.names),
         )
-        for name, (table, seconds) in self._landmark_tables(stage).items():
+        found: dict[str, tuple[pd.DataFrame, float]] = {}
+        for name in dict.fromkeys(recipe["selector"] for recipe in recipes):
+            table, seconds = self._landmark_table(stage, name, found)
             rows = table["row"].to_numpy(np.int64)
-            columns = self.scores.rectangle(everyone, rows)
+            columns = self.scores.rectangle(np.arange(len(self.dataset.digests)), rows)
             run = Run(self.dataset, self.partition, columns, rows, own)
             selector = make_selector(self.config["selectors"][name])
             again = run.choose_again(stage, selector, len(table))
-            alike: dict[tuple[str, str, bool], list[Settings]] = {}
-            for recipe in self.config["recipes"]:
+            alike: dict[tuple[Any, ...], list[Settings]] = {}
+            for recipe in recipes:
                 if recipe["selector"] == name:
-                    key = factor_key(recipe["transform"], recipe["rank"])
-                    alike.setdefault((*key, self._centres(recipe)), []).append(recipe)
-            for recipes in alike.values():
-                landmarks = run.landmarks(table)
-                yield from self._with_one_factor(run, recipes, landmarks, again, seconds)
+                    centred = self.centre_factor and recipe["correction"] != "landmark_mds"
+                    key = (*factor_key(recipe["transform"], recipe["rank"]), centred)
+                    alike.setdefault(key, []).append(recipe)
+            for (*_, centred), some in alike.items():
+                yield from self._with_one_factor(
+                    run, some, run.landmarks(table), again, seconds, centred
+                )
 
-    def _landmark_tables(self, stage: LandmarkStage) -> dict[str, tuple[pd.DataFrame, float]]:
-        """Return the landmarks of each selector of a recipe, and the seconds they took."""
-        found: dict[str, tuple[pd.DataFrame, float]] = {}
-
-        def find(name: str) -> tuple[pd.DataFrame, float]:
-            if name not in found:
-                selector = make_selector(self.config["selectors"][name])
-                budget = selector.settings.get("budget")
-                matched = len(find(budget)[0]) if isinstance(budget, str) else None
-                with _Watch() as watch:
-                    table = stage.select(selector, matched)
-                found[name] = table, watch.seconds
-            return found[name]
-
-        wanted = dict.fromkeys(recipe["selector"] for recipe in self.config["recipes"])
-        return {name: find(name) for name in wanted}
-
-    def _centres(self, recipe: Settings) -> bool:
-        """Return whether the factor of the dissimilarities is centred, not the landmarks."""
-        return self.centre_factor and recipe["correction"] != "landmark_mds"
+    def _landmark_table(
+        self, stage: LandmarkStage, name: str, found: dict[str, tuple[pd.DataFrame, float]]
+    ) -> tuple[pd.DataFrame, float]:
+        """Return the landmarks of a selector and the seconds they took; each is found once."""
+        if name not in found:
+            selector = make_selector(self.config["selectors"][name])
+            budget, matched = selector.settings.get("budget"), None
+            if isinstance(budget, str):  # as many as another selector takes
+                matched = len(self._landmark_table(stage, budget, found)[0])
+            with _Watch() as watch:
+                table = stage.select(selector, matched)
+            found[name] = table, watch.seconds
+        return found[name]
 
     def _with_one_factor(
         self,
@@ -228,11 +219,12 @@ class _Fold:
         landmarks: Landmarks,
         choose_again: ChooseAgain | None,
         seconds: float,
+        centred: bool,
     ) -> Iterator[dict[str, Any]]:
         """Yield what is measured of recipes that share their landmarks and their factor."""
         training, testing = run.training_part(self.name), run.testing_part(self.name)
         repeat, number = fold_numbers(self.name)
-        transform, centred = self.transforms[recipes[0]["transform"]], self._centres(recipes[0])
+        transform, seed = self.transforms[recipes[0]["transform"]], self.config["seed"]
 
         # What is centred later goes into the factor as it is, as similarities do.
         def given(chosen: Landmarks) -> Landmarks:
@@ -240,12 +232,6 @@ class _Fold:
 
         again = choose_again and (lambda held_out: given(choose_again(held_out)))
         landmarks = given(landmarks)
-
-        def fits() -> InnerFits:  # not shared: the first recipe would pay for all
-            folds, seed = (self.config[key] for key in ("inner_folds", "seed"))
-            inner = inner_partition(training, folds, seed, self.name)
-            return InnerFits(inner, again, partial(_factor, centred=centred))
-
         with _Watch() as built:
             known = landmark_kernel(landmarks, training, transform)
             factor, pairs = _factor(known, recipes[0]["rank"], centred)
@@ -257,12 +243,25 @@ class _Fold:
             accuracy, figures, failure = np.nan, _NOTHING, ""
             try:
                 with trained:
+                    learner = make_learner(self.config["learners"][recipe["learner"]])
+                    choice, *others = learner.choices()
                     embedding = embed(factor, pairs, recipe["correction"])
-                    problem = Problem.of(embedding, known, landmarks, training, self.config["seed"])
-                    learner, fitted, figures = self._fit(recipe, problem, fits)
+                    problem = Problem.of(embedding, known, landmarks, training, seed)
+                    if others:  # the folds are not shared: the first recipe would pay for all
+                        inner_folds = self.config["inner_folds"]
+                        inner = inner_partition(training, inner_folds, seed, self.name)
+                        fits = InnerFits(inner, again, partial(_factor, centred=centred))
+                        choice, *_ = choose(learner, problem, fits, recipe["rank"])
+                    (fitted,) = learner.fit(problem, [choice])
+                    share = problem.n_landmarks / len(training.rows)
+                    figures = {
+                        "rank": embedding.rank,
+                        **fit_figures(fitted, share, training.classes),
+                        "hyper_parameters": as_json(choice),
+                    }
                 with tested:
-                    others = Problem.of(embedding, unseen, landmarks, testing, self.config["seed"])
-                    predicted = learner.decide(fitted, others).argmax(axis=1)
+                    objects = Problem.of(embedding, unseen, landmarks, testing, seed)
+                    predicted = learner.decide(fitted, objects).argmax(axis=1)
                 accuracy = float(np.mean(predicted == testing.labels))
             except KreinflowError as error:
                 failure = str(error)
@@ -281,23 +280,6 @@ class _Fold:
                 "seconds_testing": scored.seconds + tested.seconds,
                 "failure": failure,
             }
-
-    def _fit(
-        self, recipe: Settings, problem: Problem, fits: Callable[[], InnerFits]
-    ) -> tuple[Learner, Fitted, dict[str, Any]]:
-        """Return a recipe's learner, fitted to the training part, and what its training said."""
-        learner = make_learner(self.config["learners"][recipe["learner"]])
-        choice = learner.choices()[0]
-        if len(learner.choices()) > 1:
-            choice, *_ = choose(learner, problem, fits(), recipe["rank"])
-        (fitted,) = learner.fit(problem, [choice])
-        share = problem.n_landmarks / len(problem.part.rows)
-        figures = {
-            "rank": problem.embedding.rank,
-            **fit_figures(fitted, share, problem.part.classes),
-            "hyper_parameters": as_json(choice),
-        }
-        return learner, fitted, figures
 
 
 def _factor(kernel: LandmarkKernel, rank: Rank, centred: bool) -> tuple[Embedding, Eigenpairs]:

@@ -50,10 +50,6 @@ class _Part:
     predicted: IntArray
     """Those of the label that is predicted."""
 
-    @property
-    def has(self) -> NDArray[np.bool_]:
-        return self.true >= 0
-
 
 def level_tables(predictions: pd.DataFrame, settings: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     """Return all tables of this module, by the names of their files.
@@ -71,8 +67,7 @@ def level_tables(predictions: pd.DataFrame, settings: Mapping[str, Any]) -> dict
     classes = class_names(predictions)
     levels = Levels.of(classes, settings["separator"], settings["back_off"])
     for recipe, part in _parts(predictions, classes, levels):
-        made = (_by_level(part, levels), _hierarchical(part), _by_node(part, levels))
-        for name, table in zip(TABLE_COLUMNS, made, strict=True):
+        for name, table in {**_counted(part, levels), "hierarchy": _hierarchical(part)}.items():
             found[name].append(table.assign(recipe=recipe))
     tables = {}
     for name, columns in TABLE_COLUMNS.items():  # the mean over repeats
@@ -104,31 +99,11 @@ def _parts(
         yield str(recipe), part
 
 
-def _shares(right: NDArray[np.bool_], of: NDArray[np.bool_]) -> FloatArray:
-    """Return the share of each column's marked rows that are right; NaN without any."""
-    return _ratio((right & of).sum(axis=0), of.sum(axis=0))
-
-
 def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> FloatArray:
     """Return part / whole, NaN where the whole is 0."""
     of = whole.astype(np.float64)
     found: FloatArray = np.divide(part, of, out=np.full(len(of), np.nan), where=of > 0)
     return found
-
-
-def _by_level(part: _Part, levels: Levels) -> pd.DataFrame:
-    has, told = part.has, part.has & (part.answered >= 0)
-    table = pd.DataFrame(
-        {
-            "level": np.arange(has.shape[1]),
-            "nodes": np.bincount(levels.tree.depth),
-            "records": has.sum(axis=0),
-            "accuracy": _shares(part.likeliest == part.true, has),
-            "answered": _shares(told, has),
-            "answered_accuracy": _shares(part.answered == part.true, told),
-        }
-    )
-    return table[table["level"] > 0]
 
 
 def _hierarchical(part: _Part) -> pd.DataFrame:
@@ -158,28 +133,30 @@ def _hierarchical(part: _Part) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(HIERARCHY_COLUMNS[1:]))
 
 
-def _by_node(part: _Part, levels: Levels) -> pd.DataFrame:
-    """Return the figures of each node but the root."""
-    n = len(levels.tree.nodes)
-    has, told = part.has, part.has & (part.answered >= 0)
+def _counted(part: _Part, levels: Levels) -> dict[str, pd.DataFrame]:
+    """Return the figures of each node but the root, and of each level: sums over its nodes."""
+    tree, true, has = levels.tree, part.true, part.true >= 0
+    told = has & (part.answered >= 0)
 
-    def count(paths: IntArray, where: NDArray[np.bool_]) -> FloatArray:
-        return np.bincount(paths[where], minlength=n).astype(np.float64)
+    def count(paths: IntArray, where: NDArray[np.bool_]) -> IntArray:
+        return np.bincount(paths[where], minlength=len(tree.nodes))
 
-    records = count(part.true, has)
-    found = count(part.true, has & (part.likeliest == part.true))
-    answers = count(part.true, told)
-    right = count(part.true, told & (part.answered == part.true))
     # Among the records that have the level: below the ends of labels nothing is known.
-    table = pd.DataFrame(
-        {
-            "node": levels.tree.nodes,
-            "level": levels.tree.depth,
-            "records": records,
-            "precision": _ratio(found, count(part.likeliest, has)),
-            "recall": _ratio(found, records),
-            "answered": _ratio(answers, records),
-            "answered_accuracy": _ratio(right, answers),
-        }
+    counts = (
+        *(count(true, has), count(true, has & (part.likeliest == true))),
+        *(count(true, told), count(true, told & (part.answered == true))),
     )
-    return table.iloc[1:]
+
+    def table(records: Any, found: Any, answers: Any, right: Any, **more: Any) -> pd.DataFrame:
+        shares = {"answered": _ratio(answers, records), "answered_accuracy": _ratio(right, answers)}
+        return pd.DataFrame({**more, "records": records.astype(float), **shares}).iloc[1:]
+
+    of_level = [np.bincount(tree.depth, own) for own in counts]
+    numbers, ofs = np.bincount(tree.depth), count(part.likeliest, has)
+    places = {"level": np.arange(len(numbers)), "nodes": numbers}
+    accuracy, recall = _ratio(of_level[1], of_level[0]), _ratio(counts[1], counts[0])
+    of_nodes = {"node": tree.nodes, "level": tree.depth, "precision": _ratio(counts[1], ofs)}
+    return {
+        "levels": table(*of_level, **places, accuracy=accuracy),
+        "nodes": table(*counts, **of_nodes, recall=recall),
+    }
