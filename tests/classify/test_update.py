@@ -395,11 +395,6 @@ def bad(old, new):
     return {
         "an id that is there": ([(old[0][0], label, residues)], "are those of records that the"),
         "another label": ([("n", "a", old[0][2])], "are the same sequence with the labels 'a'"),
-        "two labels": ([("n", "a", residues), ("o", "b", residues)], "with the labels 'b' and 'a'"),
-        "one of a new class": (
-            [("n", "x", residues)],
-            "the class 'x' is new and has 1 record",
-        ),
         "twins of a new class": (
             [("n", "x", residues), ("o", "x", residues)],
             "the class 'x' is new and has 1 record without identical ones. It needs at least 2",
