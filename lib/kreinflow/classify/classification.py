@@ -25,7 +25,6 @@ from kreinflow.files.tables import table_text
 from kreinflow.sequences.labels import SEPARATOR
 
 RECORD_COLUMNS = ("nearest_record", "record_label", "record_evalue", "record_identity")
-"""See :func:`nearest_records`."""
 
 COLUMNS = (
     *("id", "label", "probability", "runner_up", "runner_up_probability"),
@@ -34,30 +33,18 @@ COLUMNS = (
     *RECORD_COLUMNS,
     "problem",
 )
-"""Columns of the table: ``reject`` is ``yes`` where there is a ``reason``, one of
-:data:`~kreinflow.answering.answers.REASONS`; ``p_value`` is the share of true members that are as
-strange, of a model with such a test;
-``margin`` is what the runner-up lacks to it, ``landmark_score`` is that of
-:func:`~kreinflow.classify.evidence.nearest_landmarks`, ``stage`` is what answered, ``alignments``
-are those with landmarks, with itself and with training records, and the four that follow tell of
-the training record of the label that is nearest among those aligned; see :func:`nearest_records`.
-Of a record with a ``problem`` all others but the id are empty. With both strands aligned,
-``strand`` stands before it. Before that stand the :data:`PROMISES` that were asked for,
-:data:`LABELS_COLUMNS` of objects that may have several labels, and :data:`LEVEL_COLUMNS` of a model
-with levels."""
+"""Columns of the table; of a record with a ``problem`` all others but the id are empty. Before it
+stand :data:`PROMISES` that were asked for, :data:`LABELS_COLUMNS` of objects that may have several
+labels, :data:`LEVEL_COLUMNS` of a model with levels, and ``strand`` if both were aligned."""
 
 LEVEL_COLUMNS = ("node", "level", "node_probability")
-"""The deepest node that the model is sure enough of: its path, which is empty for the root, its
-depth, and its probability; see :class:`~kreinflow.answering.levels.Levels`."""
+"""See :meth:`~kreinflow.answering.levels.Levels.nodes`; the root is empty."""
 
 PROMISES = ("set", "set_size", "error_p", "accepted")
-"""``set`` has the labels of :meth:`~kreinflow.answering.label_sets.Calibration.sets` as
-:func:`joined_labels` gives them, ``error_p`` is the p-value of a wrong prediction, and ``accepted``
-is ``yes`` for the predictions of :func:`accepting`, else ``no``."""
+"""See :func:`joined_labels` and :func:`accepting`."""
 
 LABELS_COLUMNS = ("labels", "label_probabilities")
-"""All labels whose probability is at least their threshold, the likeliest first, and these
-probabilities, each with a semicolon between. ``reject`` is ``yes`` where there is none."""
+"""All labels whose probability is at least their threshold, the likeliest first."""
 
 
 def classify_file(model: Model, path: Path, options: Options = DEFAULTS) -> pd.DataFrame:

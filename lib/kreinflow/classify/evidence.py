@@ -43,14 +43,10 @@ EVIDENCE_COLUMNS = (
     *("query", "label", "of", "member", "kind", "evalue", "score", "bits"),
     *("identity", "columns", "query_start", "query_end", "member_start", "member_end"),
 )
-"""``label`` is the class, and ``of`` says whether it is :data:`PREDICTED`, the :data:`RUNNER_UP`,
-or :data:`OTHER`: neither, but of the record that the answer names, or of its nearest landmark if it
-names no record; ``kind`` is ``landmark`` or ``record``; ``score`` is as aligned or measured;
-``bits`` is :math:`(\\lambda s - \\ln K) / \\ln 2`; ``identity`` is the share of equal residues in
-the ``columns`` of the alignment; positions count from 1, and the last one is part of the alignment.
-Without E-values ``evalue`` and ``bits`` are empty; without an alignment, or of one with more than
-:data:`LARGEST_TRACE` cells, the columns from ``identity`` on. With both strands aligned, ``strand``
-stands last, and positions are those of this strand."""
+"""``of`` says what the class is to the object: :data:`OTHER` is that of the record that the answer
+names, or of its nearest landmark. ``bits`` is :math:`(\\lambda s - \\ln K) / \\ln 2`. Positions
+count from 1. Without E-values ``evalue`` and ``bits`` are empty; without an alignment, or of one
+with more than :data:`LARGEST_TRACE` cells, the columns from ``identity`` on."""
 
 
 class Evidence(NamedTuple):

@@ -23,15 +23,12 @@ ACCEPTED_COLUMNS = (
     *("recipe", "folds", *spread_columns(("accepted", "wrong", *AS.values()))),
     *("wrong_of_accepted", *spread_columns(["alignments"])),
 )
-"""Of each fold, ``accepted`` is the share of the records that are not rejected, ``wrong`` the share
-of wrong predictions among these, ``as_...`` are the shares of the records that are rejected for a
-reason, and ``alignments`` is the mean of this column. Folds where none is accepted have no
-``wrong``, and are left out of its mean. ``wrong_of_accepted`` is the share of wrong predictions
-among the accepted ones of all folds and repeats together: a fold that accepts few counts little."""
+"""Of each fold, ``accepted`` is the share of the records that are not rejected, and ``wrong`` the
+share of wrong predictions among these; folds where none is accepted are left out of its mean.
+``wrong_of_accepted`` is that share of all folds and repeats together."""
 
 REJECTED_COLUMNS = ("recipe", "class", "records", "rejected")
-"""``records`` are predictions over all folds and repeats, and ``rejected`` is the share of them
-that is rejected. ``class`` is the true one."""
+"""Shares of the predictions of each true class over all folds and repeats."""
 
 ERRORS = (0.01, 0.05, 0.1)
 """Shares of wrong predictions among the accepted that may be asked for."""

@@ -11,12 +11,10 @@ BEST_HIT_COLUMNS = (
     *("recipe", "records", "among", "of", "whole"),
     *("accuracy", "hit_accuracy", "difference", "low", "high", "p"),
 )
-"""``records`` is the number of predictions, each beside the best hit ``among`` so many training
-records on the mean, and ``of`` so many in all. ``whole`` is true if these are equal for each
-prediction: the hit is that of a search of all. ``difference`` is the ``accuracy`` of the recipe
-less ``hit_accuracy``; interval and test are those of
-:func:`~kreinflow.evaluation.paired.paired_difference`. The three are shares of all predictions,
-while accuracies of the summary are means over folds: if folds differ in size, these differ too."""
+"""Each prediction stands beside the best hit ``among`` so many training records on the mean, ``of``
+so many in all; ``whole`` is true if these are equal for each prediction. Accuracies are shares of
+all predictions, ``difference`` is that of the recipe less that of the hits; see
+:func:`~kreinflow.evaluation.paired.paired_difference`."""
 
 _RECORD = ["repeat", "id"]
 

@@ -16,15 +16,10 @@ COMPARISON_COLUMNS = (
     *("difference_records", "low", "high", "p_records", "p_records_holm"),
     *("best", "indistinguishable"),
 )
-"""``folds`` counts those that the recipe was measured on. ``difference`` is its mean accuracy minus
-the best one's, over these folds, and ``p_folds`` that of :func:`corrected_t_test`.
-``difference_records`` takes all predictions as one, whatever their fold; its interval is from
-``low`` to ``high``, and its test ``p_records``, see
-:func:`~kreinflow.evaluation.paired.paired_difference`.
-
-What was not tested is empty: in the rows of the best recipe, of the inner choice and of recipes
-that were not measured on all folds. With one fold ``p_folds`` is empty everywhere.
-``indistinguishable`` is true where a test was made and did not show that the recipe is worse:
+"""``difference`` is the mean accuracy minus the best one's, over the ``folds`` that the recipe was
+measured on. ``difference_records`` takes all predictions as one; see
+:func:`~kreinflow.evaluation.paired.paired_difference`. What was not tested is empty.
+``indistinguishable`` is true where a test did not show that the recipe is worse:
 ``p_records_holm`` is above :data:`SIGNIFICANCE`, or ``difference_records`` above zero, as it can be
 where folds are of unlike size."""
 

@@ -31,28 +31,24 @@ MEASURES = (
     "known_error",
     "auroc",
 )
-"""Shares of the known and of the unknown that are rejected, in all and for each reason; errors
-among the known that are not; and how often a known object is surer than an unknown one (of equals:
-half)."""
+"""Shares that are rejected, in all and for each reason; errors among the known that are not; and
+how often a known object is surer than an unknown one (of equals: half)."""
 
 REJECTION_COLUMNS = ("recipe", "repeat", "fold", "known", "unknown", *MEASURES, "would_be_found")
-"""``known`` and ``unknown`` are numbers of predictions. ``would_be_found`` is what the model told
-before: the share of unknown objects that it finds, by classes left out in turn. NaN if it has no
-p-values."""
+"""``would_be_found`` is the share of unknown objects that the model expected to find, by classes
+left out in turn; NaN if it has no p-values."""
 
 REJECTION_SUMMARY_COLUMNS = (
     *("recipe", "folds"),
     *spread_columns(MEASURES),
     "would_be_found",
 )
-"""``would_be_found`` is a mean."""
 
 FAMILIES_COLUMNS = (
     *("recipe", "class", "records", "rejected_mean", "rejected_sd", *AS.values()),
     *("taken_for", "taken_share"),
 )
-"""``taken_for`` is the class that the records are predicted to be of most often, whether they are
-rejected or not, ``taken_share`` the share of these predictions."""
+"""``taken_for`` is the class that is predicted most often, rejected or not."""
 
 UNKNOWN_CURVE_COLUMNS = ("recipe", "known_rejected", "unknown_rejected")
 
