@@ -142,13 +142,7 @@ def explain(
 ) -> Explanation:
     """Explain the decision for the first object of a file that has this id.
 
-    Parameters
-    ----------
-    model, path, options
-        As for :func:`~kreinflow.classify.new_objects.score_new`.
-    id : str
-    shown : int
-        Members of each class that speak for the answer, at most.
+    There are ``shown`` members of each class that speak for the answer, at most.
 
     Raises
     ------

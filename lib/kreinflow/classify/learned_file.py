@@ -57,28 +57,16 @@ def no_update(dataset: Dataset, folds: Mapping[str, Any]) -> str | None:
 class Learned(State):
     """What a model was learned from.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        All records; what it holds is sequences, or objects that a kernel compares.
-    scores : ndarray or TiledMatrix of shape (n_distinct, n_landmarks)
-        As aligned or measured, not transformed.
-    self_scores : ndarray of shape (n_distinct,)
-    landmark_rows : ndarray of shape (n_landmarks,)
-        Distinct rows, rising.
-    held_out : ndarray of shape (n_records,)
-        See :class:`~kreinflow.fitting.training.Trained`.
-    settings : mapping
-        The configuration's ``seed``, ``inner_folds``, ``min_class_size``, ``folds``, and
-        ``columns``, those of the ids and labels in the table of labels. That of labels which are
-        paths may be a list, one for each level.
+    ``settings`` are the configuration's ``seed``, ``inner_folds``, ``min_class_size``, ``folds``,
+    and ``columns``, those of the ids and labels in the table of labels. That of labels which are
+    paths may be a list, one for each level.
     """
 
-    dataset: Dataset
-    scores: NDArray[Any] | TiledMatrix
-    self_scores: FloatArray
-    landmark_rows: IntArray
-    held_out: IntArray
+    dataset: Dataset  # all records: sequences, or objects that a kernel compares
+    scores: NDArray[Any] | TiledMatrix  # (n_distinct, n_landmarks): as aligned or measured
+    self_scores: FloatArray  # (n_distinct,)
+    landmark_rows: IntArray  # (n_landmarks,): distinct rows, rising
+    held_out: IntArray  # (n_records,): see kreinflow.fitting.training.Trained
     settings: Mapping[str, Any]
 
     state: ClassVar = {

@@ -185,12 +185,8 @@ class Model(State):
     ) -> "Model":
         """Read a model file.
 
-        Parameters
-        ----------
-        path : path
-        records : sequence of paths, optional
-            FASTA files that have the training records of a model whose records are apart. Others
-            may be among them; ids do not matter. Without them the first stage answers.
+        ``records`` are FASTA files that have the training records of a model whose records are
+        apart. Others may be among them; ids do not matter. Without them the first stage answers.
 
         Raises
         ------

@@ -155,13 +155,7 @@ def read_vectors(width: int | None, path: Path | None, what: str) -> RecordVecto
 
 
 def clean_sequences(model: Model, path: Path) -> Iterator[tuple[FastaRecord, bytes]]:
-    """Yield the records of a FASTA file with their residues as in training.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a record cannot be aligned.
-    """
+    """Yield the records of a FASTA file with their residues as in training, or refuse one."""
     aligner = _Aligner(model, DEFAULTS)
     for records in aligner.batches(path):
         cleaned = [aligner.alphabet.clean(record.residues) for record in records]

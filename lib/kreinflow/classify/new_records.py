@@ -37,14 +37,8 @@ def read_new(
 ) -> NewRecords:
     """Read the records that a model is to learn.
 
-    Parameters
-    ----------
-    model, learned : Model, Learned
-    path : Path
-        FASTA, or vectors or strings as for `kreinflow classify`.
-    labels, vectors : Path
-        A table with the columns that the table of the training had, else id and label; and one of
-        vectors by id.
+    ``path`` is FASTA, or vectors or strings as for ``kreinflow classify``; ``labels`` a table with
+    the columns that the table of the training had, else id and label; ``vectors`` one by id.
 
     Raises
     ------

@@ -47,14 +47,8 @@ FAR = 0.01
 """Share of the old records. New ones lie far if half of them are less near a landmark."""
 
 _OF_LEVELS = (
-    "inner_accuracy",
-    "inner_log_loss",
-    "inner_records",
-    "alignments_per_query",
-    "temperature",
-    "reject_threshold",
-    "cascade",
-    "cascade_pairs",
+    *("inner_accuracy", "inner_log_loss", "inner_records", "alignments_per_query"),
+    *("temperature", "reject_threshold", "cascade", "cascade_pairs"),
 )
 """Figures of a training that rest on the levels of a cascade, which stay."""
 
@@ -101,12 +95,8 @@ def update(
     ball, and these are aligned with all records. Hyper-parameters, calibration and threshold are
     found on inner folds, as in :meth:`~kreinflow.fitting.training.Training.train_again`.
 
-    Parameters
-    ----------
-    threads : int
-        The result does not depend on it.
-    backend : callable, optional
-        What aligns, "auto" if it is left out. 1,000 pairs of each call are held against parasail.
+    The result does not depend on the threads, nor on the backend ("auto" if it is left out): 1,000
+    pairs of each call are held against parasail.
 
     Raises
     ------
@@ -134,6 +124,8 @@ def update(
     run = Run(dataset, Partition(groups, never), columns, rows, scores.self_scores())
     landmarks = run.landmarks(pd.DataFrame({"row": rows, "class": names}))
     trained, factor = _train(model, learned, run, landmarks)
+    before, after = (np.array([*of.classes, ""], dtype=object) for of in (learned.dataset, dataset))
+    said, n_new = before[learned.held_out], len(new.ids)
     return Updated(
         model=_model(model, learned, dataset, trained, factor, rows),
         learned=replace(
@@ -144,7 +136,15 @@ def update(
             landmark_rows=rows,
             held_out=trained.held_out,
         ),
-        changes=_changes(learned, dataset, trained.held_out),
+        changes=pd.DataFrame(
+            {
+                "id": dataset.ids,
+                "label": after[dataset.labels],
+                "added": ["no"] * len(said) + ["yes"] * n_new,
+                "before": [*said, *[""] * n_new],
+                "after": after[trained.held_out],
+            }
+        ),
         new_classes=new_classes,
         landmarks=len(added),
         alignments=scores.aligned if isinstance(scores, AlignedScores) else 0,
@@ -183,15 +183,9 @@ def _columns(
     added = [np.empty(0, dtype=np.int64)]
     for label, count in counts.items():
         members = dataset.labels == dataset.classes.index(label)
-        selector = EnclosingBalls(
-            {
-                "transform": transform.name,
-                "candidates": CANDIDATES["default"],
-                "epsilon": EnclosingBalls.settings_schema["epsilon"]["default"],
-                "budget": count,
-                "grow": True,
-            }
-        )
+        settings = {"transform": transform.name, "candidates": CANDIDATES["default"], "grow": True}
+        settings |= {"epsilon": EnclosingBalls.settings_schema["epsilon"]["default"]}
+        selector = EnclosingBalls({**settings, "budget": count})
         added.append(replace(stage, training=members).select(selector)["row"].to_numpy(np.int64))
     rows = np.sort(np.concatenate(added))
     scores.into(columns[:, m:], every, rows)
@@ -258,21 +252,6 @@ def _model(
     )
 
 
-def _changes(learned: Learned, dataset: Dataset, held_out: IntArray) -> pd.DataFrame:
-    """Return the table of :class:`Updated`."""
-    old, new = len(learned.dataset.ids), len(dataset.ids) - len(learned.dataset.ids)
-    before, after = (np.array([*of.classes, ""], dtype=object) for of in (learned.dataset, dataset))
-    return pd.DataFrame(
-        {
-            "id": dataset.ids,
-            "label": after[dataset.labels],
-            "added": ["no"] * old + ["yes"] * new,
-            "before": [*before[learned.held_out], *[""] * new],
-            "after": after[held_out],
-        }
-    )
-
-
 def _far(landmarks: Landmarks, m: int, known: int) -> tuple[float, float] | None:
     """Return how near new rows are to the first m landmarks, and old ones, if they lie far.
 
@@ -295,9 +274,6 @@ def _far(landmarks: Landmarks, m: int, known: int) -> tuple[float, float] | None
     middle = float(np.median(nearness[known:]))
     low = float(np.quantile(nearness[:known], FAR, method="lower"))
     return (middle, low) if middle < low else None
-
-
-_SHOWN = 20  # classes whose figures changed
 
 
 def update_text(updated: Updated) -> str:
@@ -323,15 +299,6 @@ def update_text(updated: Updated) -> str:
         f"{after.mean():.4f} after",
         f"with the new ones: {plural(len(measured), 'record')}, accuracy {right.mean():.4f}",
     ]
-    labels = sorted(set(held["label"][changed]))
-    for label in labels[:_SHOWN]:
-        own = held["label"] == label
-        lines.append(
-            f"  {label}: {plural(int(own.sum()), 'record')}, right {int(before[own].sum())} "
-            f"before, {int(after[own].sum())} after"
-        )
-    if len(labels) > _SHOWN:
-        lines.append(f"  and {len(labels) - _SHOWN} more classes")
     if updated.far is not None:
         middle, low = updated.far
         lines.append(
