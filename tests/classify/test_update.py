@@ -89,6 +89,13 @@ def probabilities(model, learned):
     return dict(zip(learned.dataset.ids, found, strict=True))
 
 
+def assert_alike(done, whole):
+    """The first stages say the same of all training records."""
+    ours = probabilities(done.model, done.learned)
+    for id, expected in probabilities(whole.model, learned_of(whole)).items():
+        np.testing.assert_allclose(ours[id], expected, atol=1e-8, rtol=0)
+
+
 def with_given(folder, records, config, ids):
     """The recipe trained on all records with these landmarks."""
     (folder / "given.tsv").write_text("id\n" + "".join(f"{id}\n" for id in ids))
@@ -112,12 +119,7 @@ def test_an_update_is_the_training_on_all_records_with_these_landmarks(tmp_path,
     whole = with_given(tmp_path, [*old, *new], config, done.model.landmark_ids)
     assert whole.model.landmark_ids == done.model.landmark_ids
     assert whole.model.classifier.classes == done.model.classifier.classes
-    ours, theirs = (
-        probabilities(done.model, done.learned),
-        probabilities(whole.model, learned_of(whole)),
-    )
-    for id, expected in theirs.items():
-        np.testing.assert_allclose(ours[id], expected, atol=1e-8, rtol=0)
+    assert_alike(done, whole)
     np.testing.assert_array_equal(done.learned.held_out, whole.trained.held_out)
     assert done.model.classifier.reject_threshold == pytest.approx(
         whole.model.classifier.reject_threshold, abs=1e-8
@@ -154,9 +156,7 @@ def test_levels_are_those_of_a_training_on_all_records(tmp_path, learn):
     assert (ours.levels.separator, ours.levels.back_off) == (".", 0.9)
     assert ours.levels.tree.nodes == theirs.levels.tree.nodes
     np.testing.assert_allclose(ours.levels.thresholds, theirs.levels.thresholds, atol=1e-8)
-    expected = probabilities(whole.model, learned_of(whole))
-    for id, found in probabilities(done.model, done.learned).items():
-        np.testing.assert_allclose(found, expected[id], atol=1e-8, rtol=0)
+    assert_alike(done, whole)
     done.model.save(tmp_path / "two.safetensors")
     table = classify_file(
         Model.load(tmp_path / "two.safetensors"), write_fasta(tmp_path / "n.fasta", new)
@@ -409,14 +409,10 @@ def bad(old, new):
 def test_bad_records_get_one_message(small, tmp_path, what):
     it, old, new = small
     records, message = bad(old, new)[what]
-    if what == "an id twice":
-        write_labels(tmp_path / "l.tsv", records[:1])
-        fasta = write_fasta(tmp_path / "new.fasta", records)
-        with pytest.raises(InputError, match=message):
-            read_new(it.model, learned_of(it), fasta, tmp_path / "l.tsv")
-        return
+    fasta = write_fasta(tmp_path / "new.fasta", records)
+    labels = write_labels(tmp_path / "l.tsv", {id: (id, *more) for id, *more in records}.values())
     with pytest.raises(InputError) as found:
-        updated_of(tmp_path, it, records)
+        update(it.model, learned_of(it), read_new(it.model, learned_of(it), fasta, labels))
     assert message in str(found.value), found.value
 
 
@@ -435,9 +431,7 @@ def test_a_model_that_looks_at_vectors(tmp_path):
     done = update(it.model, learned, read_new(it.model, learned, fasta, labels, table))
     config = config_of("sf_lsm", recipe, vectors="v.tsv")
     whole = with_given(tmp_path, everyone, config, done.model.landmark_ids)
-    ours = probabilities(done.model, done.learned)
-    for id, expected in probabilities(whole.model, learned_of(whole)).items():
-        np.testing.assert_allclose(ours[id], expected, atol=1e-8, rtol=0)
+    assert_alike(done, whole)
     one_less = pd.read_csv(table, sep="\t").iloc[:-1]
     one_less.to_csv(tmp_path / "less.tsv", sep="\t", index=False)
     with pytest.raises(InputError, match="has no vector for 1 of the"):
@@ -492,9 +486,7 @@ def test_models_of_vectors_and_strings(tmp_path, kernel):
     (tmp_path / "given.tsv").write_text("id\n" + "".join(f"{i}\n" for i in done.model.landmark_ids))
     config |= {"selectors": {"meb": {"method": "given", "table": "given.tsv"}}}
     whole = trained_recipe(config | {"data": str(tmp_path)}, tmp_path)
-    ours = probabilities(done.model, done.learned)
-    for id, expected in probabilities(whole.model, learned_of(whole)).items():
-        np.testing.assert_allclose(ours[id], expected, atol=1e-8, rtol=0)
+    assert_alike(done, whole)
     assert done.alignments == 0
 
 
@@ -534,9 +526,7 @@ def test_new_records_join_a_cascade_and_its_levels_stay(tmp_path, recipe):
     # The first stage and the index are those of a training on all records.
     first = config_of("sf_lsm", {**recipe, "cascade": None})
     whole = with_given(tmp_path, [*old, *new], first, done.model.landmark_ids)
-    wanted = probabilities(whole.model, learned_of(whole))
-    for id, found in probabilities(done.model, done.learned).items():
-        np.testing.assert_allclose(found, wanted[id], atol=1e-8, rtol=0)
+    assert_alike(done, whole)
     scale = it.model.classifier.temperature / whole.model.classifier.temperature
     np.testing.assert_allclose(after.weights[0], scale * before.weights[0])
     # It comes back from its file. If all go up, a record that it knows finds itself.
