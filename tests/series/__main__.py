@@ -1,18 +1,31 @@
-"""Long series, by hand or weekly: ``python tests/series NAME ...``, see ``docs/scale.md``.
+"""Long series, by hand or weekly: ``python tests/series NAME ...``, see ``docs/scale.md``."""
 
-The names are kills, flips, surroundings, fuzz and mutants; each has ``--help``.
-"""
-
-import runpy
+import argparse
 import sys
+from importlib import import_module
 from pathlib import Path
 
+NAMES = {"kills": 100, "flips": 320, "surroundings": 0, "fuzz": 1000, "mutants": 100}
+"""The series, and how many kills, flips, inputs or mutants each has if ``--number`` is not given.
+
+A module has ``run``, which takes the options and returns the exit code.
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="tests/series", description=__doc__)
+    parser.add_argument("name", choices=NAMES)
+    parser.add_argument("--number", type=int, help="what is tried; of other words see the module")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="words in the names of rows, or a module")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--case", type=int, help="fuzz: one input of the kind --only")
+    parser.add_argument("--table", type=Path, default=Path("mutants.tsv"), help="mutants: results")
+    asked = parser.parse_args()
+    asked.number = NAMES[asked.name] if asked.number is None else asked.number
+    sys.path[:0] = [str(Path(__file__).parents[1])]
+    return import_module(f"series.{asked.name}").run(asked)
+
+
 if __name__ == "__main__":
-    here = Path(__file__).parent
-    names = ("kills", "flips", "surroundings", "fuzz", "mutants")
-    if len(sys.argv) < 2 or sys.argv[1] not in names:
-        sys.exit(f"usage: python tests/series {{{','.join(names)}}} ...")
-    sys.path[:0] = [str(here.parent)]
-    del sys.argv[0]
-    sys.argv[0] = str(here / f"{sys.argv[0]}.py")
-    runpy.run_path(sys.argv[0], run_name="__main__")
+    sys.exit(main())

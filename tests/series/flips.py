@@ -1,6 +1,6 @@
 """Flips: single bits turned in the files of a finished run, to see whether a later job notices.
 
-    python tests/series flips --flips 320           some minutes of one core
+    python tests/series flips --number 320          some minutes of one core
     python tests/series flips --only distinct.tsv   one kind of file
 
 Bits are turned one at a time, as many in each kind of file that a later job reads. The jobs that
@@ -22,7 +22,6 @@ Files with a checksum must have neither silent flips nor faults nor unnamed ones
 then 1. Flips in text tables are told.
 """
 
-import argparse
 import ast
 import hashlib
 import multiprocessing
@@ -336,21 +335,15 @@ def faults(tried: list[tuple[Flip, str, str]]) -> list[tuple[Flip, str, str]]:
     ]
 
 
-def main() -> int:
+def run(asked: Any) -> int:
     """Make the run, turn the bits, and print how many of each kind were found."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--flips", type=int, default=320, help="bits to turn, one at a time")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", choices=["", *KINDS], help="one kind of file")
-    parser.add_argument("--jobs", type=int, default=1, help="processes, each with its own copy")
-    asked = parser.parse_args()
     tried = []
     with tempfile.TemporaryDirectory(prefix="flips-") as folder:
         start = Path(folder) / "run"
         start.mkdir()
-        run = FinishedRun(start, whole_config(start))
-        drawn = draw(run, asked.flips, asked.seed, asked.only)
-        for flip, found, said in outcomes(run, drawn, folder, asked.jobs):
+        whole = FinishedRun(start, whole_config(start))
+        drawn = draw(whole, asked.number, asked.seed, asked.only)
+        for flip, found, said in outcomes(whole, drawn, folder, asked.jobs):
             tried.append((flip, found, said))
             print(f"{flip.path}, bit {flip.bit}: {found}. {said[:300]}", flush=True)
     counts = Counter((kind, found) for flip, found, _ in tried for kind in (flip.kind, "all"))
@@ -358,7 +351,3 @@ def main() -> int:
     for kind in dict.fromkeys([*(flip.kind for flip, *_ in tried), "all"]):
         print(f"{kind:24}" + "".join(f"{counts[kind, found]:9}" for found in OUTCOMES))
     return int(bool(faults(tried)))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -14,14 +14,12 @@ The same number and seed make the same input. The exit code is 1 if one was not 
 is.
 """
 
-import argparse
 import copy
 import gzip
 import io
 import re
 import resource
 import signal
-import sys
 import tempfile
 import traceback
 import warnings
@@ -520,7 +518,7 @@ def made(kind: str, number: int, seed: int) -> Case:
     return with_damage(random, KINDS[kind][0](random))
 
 
-def run(part, seed):
+def outcomes(part, seed):
     """Return how often each outcome was met by kind, and what was not taken right."""
     resource.setrlimit(resource.RLIMIT_AS, (SPACE, resource.RLIM_INFINITY))
     warnings.simplefilter("ignore")
@@ -539,7 +537,7 @@ def run(part, seed):
 
 
 def tried(total, seed=0, jobs=1, only=""):
-    """Try inputs; return what :func:`run` returns, of all."""
+    """Try inputs; return what :func:`outcomes` does, of all."""
     inputs = [
         (kind, i)
         for kind, (_, share) in KINDS.items()
@@ -549,21 +547,14 @@ def tried(total, seed=0, jobs=1, only=""):
     parts = [inputs[i : i + PART] for i in range(0, len(inputs), PART)]
     counts, wrong = Counter(), []
     with ProcessPoolExecutor(jobs) as pool:
-        for some, faults in pool.map(run, parts, [seed] * len(parts)):
+        for some, faults in pool.map(outcomes, parts, [seed] * len(parts)):
             counts += some
             wrong += faults
     return counts, wrong
 
 
-def main() -> int:
+def run(asked: Any) -> int:
     """Try inputs and print how many of each kind there were."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--number", type=int, default=1000, help="inputs to make")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--only", default="", choices=["", *KINDS], help="one kind of input")
-    parser.add_argument("--case", type=int, help="one input of this kind, by its number")
-    asked = parser.parse_args()
     if asked.case is not None:
         case = made(asked.only, asked.case, asked.seed)
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
@@ -577,7 +568,3 @@ def main() -> int:
         rest = sum(n for (k, _), n in counts.items() if k == kind) - sum(good)
         print(f"| {kind} | {good[0]:,} | {good[1]:,} | {rest} |")
     return int(bool(wrong))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

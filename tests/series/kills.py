@@ -17,7 +17,6 @@ too late is tried again and counts when it hits. What is found depends on the ma
 too. The exit code is 1 if something is lost.
 """
 
-import argparse
 import contextlib
 import fcntl
 import hashlib
@@ -43,9 +42,6 @@ from typing import Any
 
 import numpy as np
 
-from kreinflow.alignment.segments import KIND
-from kreinflow.base.errors import InputError
-from kreinflow.files.arrays import open_array, read_arrays
 from kreinflow.files.tables import read_table
 from sequence_pairs import AMINO_ACIDS
 from series.harness import Bench, said_by, shows_a_fault
@@ -130,9 +126,7 @@ def of_twins(bench: Bench, rng: Random, kills: int) -> None:
         bench.look(run, bench.reference, whole=True)
 
 
-def of_long_alignments(
-    bench: Bench, rng: Random, kills: int, number: int, interval: float | None = SHORT
-) -> None:
+def of_long_alignments(bench: Bench, rng: Random, kills: int, number: int) -> None:
     """Send signals to a job in the compiled loop, which then goes on from its segments."""
     assert bench.long is not None
     run = bench.fresh(bench.long)
@@ -150,88 +144,21 @@ def of_long_alignments(
         return False
 
     for _ in range(kills):
-        process = bench.start(job.command(interval), run)
+        process = bench.start(job.command(SHORT), run)
         while process.poll() is None and not aligns(process.pid):
             time.sleep(0.01)
         begin = time.time()
-        time.sleep(rng.uniform(0.0, 3.0) if interval else rng.uniform(11.0, 16.0))
+        time.sleep(rng.uniform(0.0, 3.0))
         killed = time.time()
         if not signalled(bench, process, run, number):
             break
         bench.look(run, bench.long, whole=False)
         written = [path.stat().st_mtime for path in store.rglob("segment_*")]
         lost = killed - max([begin, *written])
-        if lost > (interval or 10.0) + 2.0:  # an interval, a call, and what a busy machine adds
+        if lost > SHORT + 2.0:  # an interval, a call, and what a busy machine adds
             bench.faults.append(f"the work of {lost:.1f} s is lost")
-    bench.finish(job.command(interval), run)
+    bench.finish(job.command(SHORT), run)
     bench.look(run, bench.long, whole=True)
-
-
-WRITER = """
-import sys, itertools, numpy as np, pandas as pd
-from pathlib import Path
-from kreinflow.files import arrays, tables
-from kreinflow.alignment.segments import SegmentWriter, writing
-kind, once = sys.argv[1], len(sys.argv) > 2
-for value in itertools.count(1):
-    if kind == "table":
-        tables.write_table("results/x", pd.DataFrame({"a": np.full(50_000, value)}))
-    elif kind == "array":
-        arrays.write_array("results/x", np.full(2_000_000, value))
-    elif kind == "mapped array":
-        with arrays.new_array("results/x", np.dtype(int), (2_000_000,)) as out:
-            out[:] = value
-    elif kind == "file of arrays":
-        arrays.write_arrays("results/x", "x", {}, {"a": np.full(2_000_000, value)})
-    else:
-        table = np.random.default_rng(1).integers(0, 256, (1000, 16), dtype=np.uint8)
-        with writing(Path("results")):
-            segments = SegmentWriter(Path("results"), "0" * 64, table, 1)
-            for i in range(1, 1 if once else 4):
-                all_of_it = np.arange(1000)
-                segments.add_panel(all_of_it, all_of_it, np.full((1000, 1000), 7, np.int32))
-    if once:
-        break
-"""
-
-
-def of_writers(bench: Bench, rng: Random, kills: int, what: str) -> None:
-    """Kill a process that does nothing but write, one file after the other."""
-    run = Workflow(bench.home / "writer", {}, bench.reference.root)
-    results = run.folder / "results"
-    shutil.rmtree(results, ignore_errors=True)
-    command = [sys.executable, "-c", WRITER, what]
-    for _ in range(kills):
-        process = bench.start(command, run)
-        while process.poll() is None and not list(results.glob("[xs]*")):
-            time.sleep(0.01)
-        time.sleep(rng.uniform(0.0, 0.2))
-        signalled(bench, process, run, SIGKILL)
-        try:
-            _read_written(results, what)
-        except (InputError, AssertionError) as error:
-            bench.faults.append(f"{what}: {error!r}")
-        for path in list(results.glob("segment_*"))[20:]:
-            path.unlink()
-    bench.finish([*command, "once"], run)
-    if left := list(results.glob(".*.part")):
-        bench.faults.append(f"left behind: {left}")
-
-
-def _read_written(folder: Path, what: str) -> None:
-    if what == "segment":
-        for path in folder.glob("segment_*"):
-            assert (read_arrays(path, KIND)[1]["scores"] == 7).all(), path
-        return
-    if what == "table":
-        values = read_table(folder / "x", ["a"])["a"].to_numpy()
-    elif what == "file of arrays":
-        values = read_arrays(folder / "x", "x")[1]["a"]
-    else:
-        values = open_array(folder / "x", 1)
-    assert values.size in (50_000, 2_000_000)
-    assert (values == values[0]).all()
-    assert values[0] >= 1
 
 
 def _undone(bench: Bench, rng: Random) -> Workflow:
@@ -415,10 +342,6 @@ def kinds() -> Iterator[Kind]:
     for number in (SIGKILL, SIGTERM, SIGINT):
         own = partial(of_long_alignments, number=number)
         yield Kind(f"long alignment: {number.name}, segments after {SHORT} s", 18, 9, own, True)
-    own = partial(of_long_alignments, number=SIGKILL, interval=None)
-    yield Kind("long alignment: SIGKILL, segments after 10 s", 4, 1, own, True)
-    for what in ("table", "array", "mapped array", "file of arrays", "segment"):
-        yield Kind(f"writing of a large {what}: SIGKILL", 16, 8, partial(of_writers, what=what))
     pairs = [("classify", number) for number in (SIGKILL, SIGTERM, SIGINT, SIGHUP)]
     for command, number in (*pairs, ("check", SIGINT)):
         own = partial(of_commands, command=command, number=number)
@@ -482,17 +405,9 @@ def make_references(home: Path, long: bool) -> tuple[Workflow, Workflow | None]:
     return small, slow
 
 
-def main() -> int:
+def run(asked: Any) -> int:
     """Kill, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--number", type=int, default=100, help="kills")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", help="words in the names of kinds")
-    parser.add_argument("--jobs", type=int, default=1, help="series at once")
-    asked = parser.parse_args()
     series = plan(asked.number, asked.only)
-    if not series:
-        parser.error(f"no kind has {asked.only!r} in its name")
     with tempfile.TemporaryDirectory(prefix="kills-") as name:
         both = make_references(Path(name), any(kind.long for kind, _, _ in series))
         table = run_series(series, asked.seed, asked.jobs, Path(name), both)
@@ -502,7 +417,3 @@ def main() -> int:
     lost = sum(len(faults) for _, faults in table.values())
     print(f"| all | {sum(kills for kills, _ in table.values())} | {lost} |")
     return int(lost > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -27,7 +27,6 @@ take its line out. The exit code is 0 whatever survives, because a survivor want
 compute the same as the original.
 """
 
-import argparse
 import ast
 import compileall
 import hashlib
@@ -49,8 +48,6 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # where it is run by its own name
 
 from series.mutations import Mutant, mutants_of
 
@@ -117,6 +114,12 @@ def files_of(module: str, root: Path) -> tuple[list[str], list[str]]:
     return own, [path for path in found if path not in own]
 
 
+def is_foreign(folder: str) -> bool:
+    """Whether a folder of imports is none of the checkout: its virtual environment is foreign."""
+    path = Path(folder).resolve()
+    return not path.is_relative_to(ROOT) or path.is_relative_to(sys.prefix)
+
+
 class _First:
     """Writes the tests that fail, the first one first."""
 
@@ -140,8 +143,7 @@ class Worker:
         heavy = ("results*", ".*", "__pycache__", "site", "node_modules")
         shutil.copytree(ROOT, self.root, ignore=shutil.ignore_patterns(*heavy), symlinks=True)
         os.environ["PYTHONPATH"] = str(self.root / "lib")
-        others = [path for path in sys.path if not path.startswith(str(ROOT))]
-        sys.path[:] = [str(self.root / "lib"), *others]
+        sys.path[:] = [str(self.root / "lib"), *filter(is_foreign, sys.path)]
         # Valid by content: a mutant may have the size and the second of the original.
         checked = py_compile.PycInvalidationMode.CHECKED_HASH
         compileall.compile_dir(self.root / "lib", quiet=2, invalidation_mode=checked)
@@ -268,15 +270,8 @@ def _try(mutant: Mutant) -> tuple[Mutant, str, float]:
     return mutant, _worker.killer(mutant), time.monotonic() - start
 
 
-def main() -> None:
+def run(asked: Any) -> int:
     """Try the mutants that do not stand in the table, and print what it has of the sample."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--number", type=int, default=100, help="mutants to draw")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", help=f"a module or folder, from {LIBRARY}/ on")
-    parser.add_argument("--jobs", type=int, default=1, help="processes, each with its own copy")
-    parser.add_argument("--table", type=Path, default=Path("mutants.tsv"))
-    asked = parser.parse_args()
     drawn = sample(asked.number, asked.seed, asked.only)
     if not asked.table.exists():
         asked.table.write_text("mutant\tmodule\tline\tchange\tkilled by\tseconds\n")
@@ -301,6 +296,4 @@ def main() -> None:
     for _, module, line, change, *_ in sorted(alive, key=lambda row: (row[1], int(row[2]))):
         print(f"{module}:{line}: {change}")
 
-
-if __name__ == "__main__":
-    main()
+    return 0

@@ -10,7 +10,6 @@ the same bytes when the limit is gone. Rows that this machine cannot have (some 
 mounts) say why. The exit code is 1 if a row fails.
 """
 
-import argparse
 import os
 import resource
 import shlex
@@ -22,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from series.harness import Bench, shows_a_fault
 from small_inputs import families, fasta_source, write_fasta
@@ -237,11 +237,8 @@ def rows() -> Iterator[tuple[str, Callable[[Place], None]]]:
     yield name, partial(limited_job, what="NPROC", stage="alignment", rooms=(0, 1, 3))
 
 
-def main() -> int:
+def run(asked: Any) -> int:
     """Try the rows, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--only", default="", help="words in the names of rows")
-    asked = parser.parse_args()
     failed, table = 0, "| surroundings | result |\n|---|---|\n"
     with tempfile.TemporaryDirectory(prefix="surroundings-") as name:
         reference = Workflow(Path(name) / "reference", CONFIG)
@@ -262,7 +259,3 @@ def main() -> int:
             shutil.rmtree(place.home)
     print(table, end="")
     return int(failed > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
