@@ -247,20 +247,6 @@ def test_the_longest_members_are_cut_off_where_that_is_cheaper():
     assert cut >= 6
 
 
-def test_any_number_of_lanes_gives_the_same_scores(monkeypatch, left_over):
-    rng = np.random.default_rng(57)
-    sequences = [sequence for _ in range(150) for sequence in related_pair(rng, 400)]
-    packed = pack([*sequences[::2], *sequences[1::2]])
-    rows, columns = numbers(0, 180), numbers(110, 300)
-    found = []
-    for width in (16, 32, 64):
-        monkeypatch.setattr(batches, "lanes_here", lambda width=width: width)
-        found.append(batches.align_in_batches(packed, rows, columns, scheme_of(), 2))
-    assert np.array_equal(found[0], found[1])
-    assert np.array_equal(found[0], found[2])
-    assert (found[0] > 240).sum() > 20
-
-
 def test_working_memory_is_that_of_the_longest_sequence():
     assert batches.working_bytes(np.array([100, 300])) == 300 * (35 * 64 + 4)
     assert batches.working_bytes(np.array([10**6])) < 25_000_000

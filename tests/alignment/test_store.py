@@ -12,7 +12,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from flipped_bits import each_flip
 from kreinflow.alignment import filling, progress, segments
 from kreinflow.alignment import store as store_module
 from kreinflow.alignment.batches import align_in_batches
@@ -22,7 +21,6 @@ from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.segments import block_of
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.base.errors import InputError, KreinflowError
-from kreinflow.files.arrays import read_arrays, write_arrays
 from sequence_pairs import AMINO_ACIDS, Counting, drawn, rectangle, scheme_of
 
 SCHEME = scheme_of()
@@ -342,17 +340,6 @@ def segment(filled):
     return path
 
 
-def test_a_flipped_bit_of_a_segment_is_refused_and_what_to_delete_is_named(tmp_path):
-    store = open_store(tmp_path / "small" / "scores")
-    store.fill([(np.arange(4), np.arange(2))])
-    (path,) = store.folder.rglob("segment_*.safetensors")
-    for damaged in each_flip(path):
-        with pytest.raises(InputError) as caught:
-            segments.read_segment(damaged, SCHEME.digest)
-        assert str(caught.value).startswith(f"{damaged}: ")
-        assert f"Delete it and the folder {tmp_path}/small/alignment, and" in str(caught.value)
-
-
 def test_after_a_damaged_segment_is_deleted_only_its_pairs_are_aligned_again(tmp_path):
     rectangles = [(ALL, np.array([3, 50])), (ALL, np.array([8, 31])), (ALL, np.array([17]))]
     for rectangle_ in rectangles:
@@ -364,7 +351,8 @@ def test_after_a_damaged_segment_is_deleted_only_its_pairs_are_aligned_again(tmp
     data = bytearray(whole[path])
     data[len(data) // 2] ^= 4
     path.write_bytes(data)
-    with pytest.raises(InputError, match=re.escape(str(path))):
+    advice = f"Delete it and the folder {path.parents[3]}/alignment, and"
+    with pytest.raises(InputError, match=f"{re.escape(str(path))}: .*{re.escape(advice)}"):
         open_store(tmp_path)
     path.unlink()
     counting = Counting()
@@ -387,48 +375,10 @@ def test_segment_of_another_scheme_is_refused(tmp_path, segment):
         open_store(tmp_path, scheme=other)
 
 
-def test_a_segment_without_a_checksum_is_refused(tmp_path, segment):
-    segment.write_bytes(segment.read_bytes().replace(b"crc32:", b"crc3r:"))
-    with pytest.raises(InputError, match=re.escape(str(segment)) + ": has no checksum"):
-        open_store(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("panels", lambda x: x + 1),
-        ("panels", lambda x: x[:, :3]),
-        ("panels", lambda x: -x),
-        ("scores", lambda x: x[:-1]),
-        ("scores", lambda x: x.astype(np.float32)),
-        ("self_scores", lambda x: x[:-1]),
-        ("rows", lambda x: x[:-1]),
-        ("rows", lambda x: x.ravel()),
-    ],
-)
-def test_damaged_segment_is_refused(tmp_path, segment, name, change):
-    header, arrays = read_arrays(segment, segments.KIND)
-    arrays[name] = change(arrays[name])
-    write_arrays(segment, segments.KIND, header, arrays)
-    with pytest.raises(InputError, match=re.escape(str(segment)) + ".*damaged"):
-        open_store(tmp_path)
-
-
-@pytest.mark.parametrize(
-    "digests",
-    [
-        ["aa" * 8, "aa" * 8],
-        ["aa" * 8 + "00", "aa" * 8 + "01"],
-        ["aa" * 8, "cc" * 8, "00" * 8, "aa" * 8, "bb" * 8],  # two of five
-        ["aa" * 8, "b" * 15 + "x"],
-        ["aa" * 8, "bb" * 9],
-        ["aa" * 8, "bb" * 7 + "  "],
-        ["aa" * 7, "bb" * 7],
-        ["", ""],
-    ],
-)
-def test_bad_digests_are_refused(tmp_path, digests):
-    with pytest.raises(KreinflowError, match="one digest, all different, hexadecimal, of one len"):
+@pytest.mark.parametrize("more", [["aa" * 8], ["cc" * 8, "00" * 8, "aa" * 8, "bb" * 8]])
+def test_sequences_with_one_digest_are_refused(tmp_path, more):
+    digests = ["aa" * 8, *more]
+    with pytest.raises(KreinflowError, match="digests that begin alike"):
         ScoreStore(tmp_path, SCHEME, some_sequences(len(digests)), digests)
 
 

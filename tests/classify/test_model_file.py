@@ -226,7 +226,7 @@ def test_foreign_files_are_refused(saved, tmp_path):
         assert "Give a model file that kreinflow wrote." in said
         assert "Delete" not in said, "it may be anything of the user's"
     assert "none.safetensors: no such file" in refused(tmp_path / "none.safetensors")
-    assert "is a folder. Give a model file" in refused(tmp_path)
+    assert "is a folder, or not a plain file. Give a model file" in refused(tmp_path)
 
 
 def parts_of(path):

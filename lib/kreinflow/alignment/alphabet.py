@@ -35,13 +35,9 @@ class ResidueAlphabet:
 
     def __init__(self, letters: str, molecule: str) -> None:
         if molecule not in _REWRITTEN:
-            raise InputError(
-                f"molecule {molecule!r} is unknown; give one of {', '.join(_REWRITTEN)}."
-            )
+            raise InputError(f"molecule {molecule!r} is none of {', '.join(_REWRITTEN)}.")
         known = letters.upper().encode("ascii", "replace")
         self._legal = bytes(sorted(set(known) - set(_END)))
-        if not self._legal:
-            raise InputError("the substitution matrix has no letters; give another one.")
         self._rewritten = {
             old: new
             for old, new in _REWRITTEN[molecule].items()

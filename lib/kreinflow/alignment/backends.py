@@ -19,11 +19,7 @@ _SHOWN = 40  # residues of a sequence in a message
 
 
 class Backend(Protocol):
-    """A function that scores the sequences of rows with those of columns.
-
-    All backends return the same scores, those of ``parasail.sw_striped_32`` (``nw_``, ``sg_``):
-    they are not part of a scoring scheme, and a score store is read and filled by any of them.
-    """
+    """A function that scores sequences; all return those of ``parasail.sw_striped_32`` (nw, sg)."""
 
     def __call__(
         self,
@@ -69,10 +65,7 @@ def compare_with_parasail(
     threads: int,
     advice: str = "",
 ) -> None:
-    """Raise a KreinflowError if the scores of pairs are not those of parasail.
-
-    ``advice`` is what to do then, a sentence.
-    """
+    """Raise a KreinflowError, which ends with ``advice``, if scores are not those of parasail."""
     rows, columns = (side.astype(np.int32) for side in pairs)
     expected = align_pairs(sequences, columns, rows, scheme, threads)  # columns are fewer: profiles
     wrong = np.flatnonzero(scores != expected)
@@ -96,8 +89,7 @@ class CheckedBackend:
     """A backend some of whose scores are compared with those of parasail.
 
     A ``share`` of the pairs of each call is compared, but one at least and 1,000 at most; or, if
-    the ``total`` of the pairs of all calls is given, 1,000 of them or all. ``advice`` is what to do
-    if one differs, a sentence; ``agreed`` counts the pairs compared so far.
+    the ``total`` of the pairs of all calls is given, 1,000 of them or all. ``agreed`` counts them.
     """
 
     def __init__(

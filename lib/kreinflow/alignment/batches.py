@@ -59,10 +59,10 @@ _PENDING, _OVERFLOWED = -1, -2  # no local alignment scores below 0
 
 @dataclass(frozen=True, eq=False)
 class _LaneScheme:
-    """A scoring scheme in so many bits, for a list of sequences.
+    """A scoring scheme in so many bits.
 
-    ``numbers`` are what :func:`kreinflow.alignment.loops.align_batches` takes as ``kernel``, and
-    ``codes`` the row of the matrix for each of the 256 characters.
+    ``numbers`` are the ``kernel`` of the compiled loop, ``codes`` the row of the matrix for each of
+    the 256 characters.
     """
 
     code: VectorCode  # its addresses are good while it is kept
@@ -123,8 +123,7 @@ _LayOut = Callable[[_Rectangle, int, int, _Mask], _Batches]
 def working_bytes(lengths: IntArray) -> int:
     """Return the bytes at most of a thread that aligns sequences of these lengths.
 
-    A profile has a vector for each residue and letter, a landmark two for each residue; then the
-    letters of the lanes take a vector, and the offsets of the landmark 4 bytes.
+    Each residue has a vector for each letter (profile), two (states), one (lanes), and 4 bytes.
     """
     return min(int(lengths.max(initial=0)), _LONGEST) * ((LETTERS + 3) * _VECTOR_BYTES + 4)
 

@@ -226,10 +226,9 @@ def longer_first(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
     """Give the profile to the longer sequence of a pair, where that pays for the profile.
 
-    The striped functions take some time for each column, whatever its height. A sequence of
-    ``right`` gets a profile if the columns that it saves, over all pairs in which it is the longer
-    one, exceed ``cost`` times its length. Returns the pairs by the number of the sequence with the
-    profile, and their places among the pairs given.
+    A sequence of ``right`` gets one if the columns that it saves, over all pairs in which it is the
+    longer one, exceed ``cost`` times its length. Returns the pairs by the number of the sequence
+    with the profile, and their places among the pairs given.
     """
     difference = np.maximum(lengths[right] - lengths[left], 0)
     saved = np.bincount(right, difference, minlength=lengths.size)
@@ -304,10 +303,7 @@ def align_rectangle(
 def self_scores(
     sequences: PackedSequences, numbers: IntArray, scheme: ScoringScheme, threads: int
 ) -> NDArray[np.int32]:
-    """Return the scores of some sequences, given by their numbers, with themselves, int32.
-
-    They come from :func:`diagonal_sums` where these tell them. Raises as :func:`align_pairs`.
-    """
+    """Return the scores of some sequences, given by their numbers, with themselves, int32."""
     letter_codes(sequences, scheme.matrix)
     scores = diagonal_sums(sequences, numbers, scheme.matrix)
     unsure = np.flatnonzero(scores < 0)

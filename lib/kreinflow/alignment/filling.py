@@ -24,12 +24,10 @@ Rectangle = tuple[IntArray, IntArray]
 
 @dataclass(frozen=True)
 class FillReport:
-    """What one call of :meth:`ScoreStore.fill` did for its block.
+    """What one call of :meth:`ScoreStore.fill` did.
 
-    Pairs of different sequences aligned now, sequences aligned with themselves, pairs that the
-    store had already, cells of the dynamic programming matrices (products of the lengths of the
-    pairs, and the squares of those alone), and pairs that parasail scored too, with the same
-    result.
+    Pairs aligned now, sequences aligned with themselves, pairs that were there, cells of all
+    matrices, and pairs that parasail scored too.
     """
 
     aligned: int
@@ -75,10 +73,7 @@ def cells_of(rows: IntArray, mask: NDArray[np.bool_], columns: IntArray) -> int:
 
 @dataclass(eq=False)
 class Filling:
-    """Aligns, counts, and hands the scores to the writer of segments.
-
-    ``total`` is the number of cells that will be filled.
-    """
+    """Aligns, counts, and hands the scores to the writer of segments; ``total`` are all cells."""
 
     sequences: PackedSequences
     scheme: ScoringScheme

@@ -29,16 +29,9 @@ def align_pair_lists(
 ) -> NDArray[np.int32]:
     """Return the scores of sequences with the partners of each, of shape (n, q), int32.
 
-    Every distinct pair is aligned once. A pair is the same whichever of its two sequences is the
-    row. Memory grows with the pairs. The backend is called for rectangles of 512 rows at most.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n,)
-        Numbers of sequences.
-    partners : ndarray of shape (n, q)
-        Numbers of the sequences that each is aligned with; -1 for none, which scores
-        :data:`~kreinflow.alignment.engine.NOT_ALIGNED`.
+    Both are numbers of sequences; a partner -1 is none, and scores
+    :data:`~kreinflow.alignment.engine.NOT_ALIGNED`. Every distinct pair is aligned once, whichever
+    of its two sequences is the row. The backend is called for rectangles of 512 rows at most.
     """
     scores = np.full(partners.shape, NOT_ALIGNED, dtype=np.int32)
     r, c = np.nonzero(partners >= 0)

@@ -35,13 +35,7 @@ _LARGEST_FILE = 1 << 20  # characters: 128 letters and comments need a tenth of 
 
 
 def by_parasail(backend: str, mode: str) -> bool:
-    """Return whether parasail makes all alignments: it is named, or the mode is not local.
-
-    Examples
-    --------
-    >>> by_parasail("auto", "local"), by_parasail("auto", "global")
-    (False, True)
-    """
+    """Return whether parasail makes all alignments: it is named, or the mode is not local."""
     return backend == "parasail" or mode != "local"
 
 
@@ -58,19 +52,13 @@ class SubstitutionMatrix:
     scores: NDArray[np.int32]
 
     def __post_init__(self) -> None:
-        a = len(self.alphabet)
-        wrong = [
-            x for x in self.alphabet if not (x.isascii() and x.isprintable()) or x != x.upper()
-        ]
-        if not a or wrong or len(set(self.alphabet)) != a:
+        letters = self.alphabet
+        single = letters.isascii() and letters.isprintable() and letters == letters.upper()
+        square = self.scores.shape == (len(letters), len(letters))
+        if not letters or not single or not square or len(set(letters)) != len(letters):
             raise InputError(
-                f"substitution matrix {self.name}: the letters {self.alphabet!r} must be different "
-                "single characters in upper case."
-            )
-        if self.scores.shape != (a, a):
-            raise InputError(
-                f"substitution matrix {self.name}: {a} letters, but scores of shape "
-                f"{self.scores.shape}. Give one row and one column a letter."
+                f"substitution matrix {self.name}: the letters {letters!r} must be different "
+                "single characters in upper case, with one row and one column each."
             )
         if np.abs(self.scores.astype(np.int64)).max() > _LARGEST_ENTRY:
             raise InputError(
@@ -95,11 +83,6 @@ def _built_in_names() -> list[str]:
     return [name for name in vars(parasail) if re.fullmatch(r"(blosum|pam|dna|nuc)\w+", name)]
 
 
-def is_built_in(name: str) -> bool:
-    """Return whether parasail brings a substitution matrix of this name."""
-    return name.lower() in _built_in_names()
-
-
 def _built_in(name: str) -> SubstitutionMatrix:
     table = getattr(parasail, name)
     letter_of: dict[int, str] = {}
@@ -119,47 +102,30 @@ def _from_file(path: Path) -> SubstitutionMatrix:
             text = file.read(_LARGEST_FILE + 1)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read as a substitution matrix ({error}).") from error
-    if len(text) > _LARGEST_FILE:
+    lines = [
+        (number, fields)
+        for number, line in enumerate(text.splitlines(), start=1)
+        if (fields := line.upper().split("#")[0].split())
+    ]
+    alphabet = lines[0][1] if lines else []
+    if len(text) > _LARGEST_FILE or not alphabet or max(map(len, alphabet)) > 1:
         raise InputError(
-            f"{path}: has more than {_LARGEST_FILE:,} characters, which no substitution matrix "
-            "has. Give the right file."
+            f"{path}: no substitution matrix in the NCBI format, whose first line names the "
+            "columns, one letter each. Give the right file."
         )
-    lines = text.splitlines()
-    alphabet: list[str] = []
     rows: dict[str, list[int]] = {}
-    for number, line in enumerate(lines, start=1):
-        fields = line.split("#")[0].split()
-        if not fields:
-            continue
-        if not alphabet:
-            alphabet = [letter.upper() for letter in fields]
-            if any(len(letter) != 1 for letter in alphabet):
-                raise InputError(
-                    f"{path}, line {number}: the first line must name the columns, one letter each "
-                    "(the NCBI format)."
-                )
-            continue
-        letter, values = fields[0].upper(), fields[1:]
-        if letter not in alphabet or letter in rows or len(values) != len(alphabet):
+    for number, (letter, *values) in lines[1:]:
+        integers = all(re.fullmatch(r"[+-]?[0-9]{1,9}", value) for value in values)
+        if letter not in alphabet or letter in rows or len(values) != len(alphabet) or not integers:
             raise InputError(
                 f"{path}, line {number}: a row must be one letter of the first line, not given "
                 f"before, and {len(alphabet)} integers."
             )
-        try:
-            if "_" in line:  # Python reads 1_0 as 10
-                raise ValueError("an underscore between digits")
-            rows[letter] = [int(value) for value in values]
-        except ValueError as error:
-            raise InputError(
-                f"{path}, line {number}: a score is not an integer ({error})."
-            ) from error
-    missing = [letter for letter in alphabet if letter not in rows]
-    if not alphabet or missing:
-        raise InputError(
-            f"{path}: no row for {missing[0]}." if missing else f"{path}: holds no matrix."
-        )
-    limited = np.clip([rows[letter] for letter in alphabet], -(2**31), 2**31 - 1)
-    return SubstitutionMatrix(path.name, "".join(alphabet), limited.astype(np.int32))
+        rows[letter] = [int(value) for value in values]
+    if missing := [letter for letter in alphabet if letter not in rows]:
+        raise InputError(f"{path}: no row for {missing[0]}.")
+    scores = np.array([rows[letter] for letter in alphabet], dtype=np.int32)
+    return SubstitutionMatrix(path.name, "".join(alphabet), scores)
 
 
 def load_substitution_matrix(
@@ -179,7 +145,7 @@ def load_substitution_matrix(
     ('ARND', 4)
     """
     name = os.fspath(name_or_path)
-    if is_built_in(name):
+    if name.lower() in _built_in_names():
         return _built_in(name.lower())
     path = data_folder / name
     if path.is_file():
@@ -209,11 +175,10 @@ class ScoringScheme:
 
     def __post_init__(self) -> None:
         for name, value in (("gap_open", self.gap_open), ("gap_extend", self.gap_extend)):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise InputError(f"{name}: {value!r} is not an integer. Give a cost such as 11.")
-            if not 0 <= value <= _LARGEST_ENTRY:
+            if type(value) is not int or not 0 <= value <= _LARGEST_ENTRY:
                 raise InputError(
-                    f"{name}: {value} is not between 0 and {_LARGEST_ENTRY}. Costs are positive."
+                    f"{name}: {value!r} is not an integer between 0 and {_LARGEST_ENTRY}. "
+                    "Give a cost such as 11."
                 )
         if self.gap_open < self.gap_extend:
             raise InputError(
@@ -290,13 +255,7 @@ class ScoringScheme:
 
 
 def sums_over_letters(sequences: Sequence[bytes], values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each sequence the sum of the values of its letters, given for each byte.
-
-    Examples
-    --------
-    >>> sums_over_letters([b"AB", b"", b"B"], np.arange(256) - 64).tolist()
-    [3, 0, 2]
-    """
+    """Return for each sequence the sum of the values of its letters, given for each byte."""
     parts = [np.empty(0, dtype=np.int64)]
     for start in range(0, len(sequences), 10_000):
         batch = sequences[start : start + 10_000]

@@ -42,10 +42,7 @@ _Masked = tuple[IntArray, IntArray, NDArray[np.bool_]]
 
 @dataclass(frozen=True, eq=False)
 class _Panel:
-    """A rectangle of a segment: what it covers of the sequences at hand.
-
-    ``rows`` and ``columns`` hold their numbers, or -1 for sequences of other data sets.
-    """
+    """A rectangle of a segment, with numbers of sequences, -1 for those of other data sets."""
 
     path: Path
     start: int  # of its scores in those of the segment
@@ -156,10 +153,8 @@ class ScoreStore:
     def gather_into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
         """Write the scores of rows x columns, numbers of sequences, into ``out``.
 
-        One segment after the other is read and spread over ``out``, of 16 or 32 bits, which may be
-        a memory map: apart from it, the memory needed is that of a segment, whatever the number of
-        rows. A KreinflowError names a pair that is not in the store, or tells of a score that does
-        not fit.
+        One segment after the other is spread over ``out``, of 16 or 32 bits, which may be a memory
+        map. A KreinflowError names a pair that is not in the store, or a score that does not fit.
         """
         self.refresh()
         rows, columns = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)
@@ -216,22 +211,10 @@ class ScoreStore:
         share no pair and may be filled at the same time by different processes. Calls with
         other rectangles find what is there when they start: run them one after the other.
 
-        Parameters
-        ----------
-        rectangles : sequence of (rows, columns)
-            Numbers of sequences; rectangles may overlap. All blocks of a call get the same list.
-        block, blocks : int
-            Fill block number ``block``, from 0, of ``blocks``.
-        memory_mb : int
-            Bounds the pieces that are aligned and written, and the threads by what they work with.
-        seed : int
-            Draws the pairs that parasail scores too: 1,000 of those aligned, or all.
-
-        Raises
-        ------
-        KreinflowError
-            If the disk is full, or a score is not what parasail says. What was written before
-            stays; in the second case the message says what to delete.
+        All blocks of a call get the same rectangles, which may overlap. ``memory_mb`` bounds the
+        pieces that are aligned and written, and the threads by what they work with. ``seed`` draws
+        the pairs that parasail scores too: 1,000 of those aligned, or all. A KreinflowError if the
+        disk is full, or a score is not parasail's; what was written before stays.
         """
         begin = time.monotonic()
         own = np.array([block_of(digest, blocks) == block for digest in self._digests], dtype=bool)

@@ -60,8 +60,7 @@ class Alignment:
 def trace(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment:
     """Align two sequences, of letters of the matrix, and trace the alignment back.
 
-    Where several alignments have the same score this is one of them. The memory is in proportion to
-    the product of the lengths.
+    It is one of those with the best score. The memory grows with the product of the lengths.
     """
     codes = letter_codes(pack([first, second]), scheme.matrix)
     native = NativeMatrix(scheme.matrix, codes)

@@ -36,9 +36,8 @@ _Numbers = tuple[NDArray[np.integer], NDArray[np.integer]]
 class ScoreTransform:
     """A score transform with its constants; see the table of this module.
 
-    ``takes_negative`` says whether scores below 0 can be transformed. ``constants`` are ``a`` of
-    ``log``; ``lambda``, ``K`` and their ``source`` of ``evalue``. An InputError names a constant
-    that is missing, unknown or out of range.
+    ``constants`` are ``a`` of ``log``; ``lambda``, ``K`` and their ``source`` of ``evalue``. An
+    InputError names a constant that is missing, unknown or out of range.
     """
 
     name: ClassVar[str]
@@ -64,7 +63,7 @@ class ScoreTransform:
 
     @classmethod
     def completed(cls, given: Mapping[str, Any], scheme: ScoringScheme | None) -> dict[str, Any]:
-        """Return the constants that are given, and those that follow from the scoring scheme."""
+        """Return the constants, with those that follow from the scheme."""
         return dict(given)
 
     def apply(
@@ -76,18 +75,10 @@ class ScoreTransform:
         column_lengths: ArrayLike,
         numbers: _Numbers | None = None,
     ) -> FloatArray:
-        """Return the similarities of a block of scores, of shape (n, m).
+        """Return the similarities of a block of integer scores, of shape (n, m).
 
-        Parameters
-        ----------
-        scores : ndarray of shape (n, m), integers
-        row_self, column_self : ndarray of shape (n,) and (m,)
-            Score of each sequence with itself.
-        row_lengths, column_lengths : ndarray of shape (n,) and (m,)
-            Residues of each sequence.
-        numbers : tuple of ndarray of shape (n,) and (m,), optional
-            Rows of the data set that these rows and columns are, for the InputErrors: a score is
-            negative, or a self-score does not allow to normalise by it.
+        ``numbers`` are the rows of the data set that these rows and columns are, for the
+        InputErrors: a score is negative, or a self-score does not allow to normalise by it.
         """
         rows, columns = numbers if numbers is not None else (None, None)
         row_scale = self._scale(row_self, row_lengths, "row", rows)
@@ -118,7 +109,6 @@ class ScoreTransform:
         return self._evidence_of(self._gain(s, row_lengths, column_lengths), scale)
 
     def _evidence_of(self, gain: FloatArray, scale: FloatArray) -> FloatArray:
-        """Return the evidence from gains and the products of the divisors."""
         gain, scale = np.broadcast_arrays(gain, scale)
         quotients = np.zeros(gain.shape)
         np.divide(gain, np.sqrt(np.maximum(scale, 0.0)), out=quotients, where=scale > 0)
@@ -295,11 +285,6 @@ def make_transform(
 
     They are ``a`` of ``log`` (20 by default), ``lambda`` and ``K`` of ``evalue``, which the scoring
     scheme gives by default, see :func:`~kreinflow.alignment.statistics.local_statistics`.
-
-    Examples
-    --------
-    >>> make_transform("log").constants
-    {'a': 20.0}
     """
     transform = _transform_class(name)
     return transform(transform.completed(constants, scheme))

@@ -30,12 +30,8 @@ def compiled(function: Callable[..., Any]) -> Any:
     """Compile a function for threads that need no interpreter, and keep the machine code.
 
     It is kept beside the module, or in the user's folder of caches. Where neither can be written,
-    each process compiles it again.
-
-    Raises
-    ------
-    OSError
-        If there is no memory for the compiler (``ENOMEM``), which would end the process.
+    each process compiles it again. An OSError (``ENOMEM``) if there is no memory for the compiler,
+    which would end the process.
     """
     check_room(COMPILER_ROOM)
     from numba import njit

@@ -101,12 +101,7 @@ def ending_tidily() -> Iterator[None]:
     """Turn signals that ask a process to end into an interrupt, so that files are cleared away.
 
     ``SIGTERM`` comes from schedulers, ``SIGHUP`` from a closed terminal. A signal that is ignored,
-    as ``nohup`` has it, stays so.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        With the number of the signal.
+    as ``nohup`` has it, stays so. The KeyboardInterrupt has the number of the signal.
     """
     came: list[int] = []
 

@@ -16,10 +16,7 @@ from kreinflow.base.numerics import FloatArray, IntArray
 def path_of(label: str, separator: str) -> tuple[str, ...]:
     """Return the parts of a label, without the parts ``-`` at its end.
 
-    Raises
-    ------
-    InputError
-        If a part is empty, or all are ``-``.
+    An InputError if a part is empty, or all are ``-``.
 
     Examples
     --------
@@ -27,16 +24,13 @@ def path_of(label: str, separator: str) -> tuple[str, ...]:
     ('3', '6', '5')
     """
     parts = label.split(separator)
-    if not all(part.strip() for part in parts):
-        raise InputError(
-            f"The label {label!r} has an empty part between its separators {separator!r}. "
-            "Write it without the gap, or with the part that is missing."
-        )
+    empty = not all(part.strip() for part in parts)
     while parts and parts[-1] == "-":
         parts.pop()
-    if not parts:
+    if empty or not parts:
         raise InputError(
-            f"The label {label!r} names no level. Give its first part, or leave the record out."
+            f"The label {label!r} has an empty part between its separators {separator!r}, or names "
+            "no level. Give the part that is missing, or leave the record out."
         )
     return tuple(parts)
 
@@ -44,15 +38,7 @@ def path_of(label: str, separator: str) -> tuple[str, ...]:
 def paths_of(ids: Iterable[str], labels: Iterable[str], separator: str) -> list[str]:
     """Return labels as paths, without white space around their parts and ``-`` at their ends.
 
-    Raises
-    ------
-    InputError
-        As :func:`path_of`, naming the record.
-
-    Examples
-    --------
-    >>> paths_of(["one", "two"], ["3. 6.5.-", "3.6"], ".")
-    ['3.6.5', '3.6']
+    An InputError as :func:`path_of`, naming the record.
     """
     found: dict[str, str] = {}
     paths = []
@@ -71,15 +57,9 @@ class Tree:
     A class may end at an inner node: with the classes ``3.6.5.-`` and ``3.6.5.3``, the first stands
     at the node ``3.6.5``, above the second.
 
-    Parameters
-    ----------
-    nodes : tuple of str
-        The path of each node, parents before their children. The root ``""`` is the first, and the
-        nodes below a node follow it at once.
-    parent : ndarray of shape (n_nodes,)
-        The number of the node above; -1 of the root.
-    leaf : ndarray of shape (n_classes,)
-        The node at which each class ends.
+    ``nodes`` has the path of each node, parents before their children: the root ``""`` is the
+    first, and the nodes below a node follow it at once. ``parent`` is the number of the node above,
+    of shape (n_nodes,), -1 of the root; ``leaf`` the node at which each class ends, (n_classes,).
 
     Examples
     --------
@@ -96,13 +76,7 @@ class Tree:
 
     @classmethod
     def of(cls, classes: Sequence[str], separator: str) -> "Tree":
-        """Return the tree of classes, in whatever order they come.
-
-        Raises
-        ------
-        InputError
-            As :func:`path_of`, and if two classes have one path.
-        """
+        """Return the tree of classes in any order; an InputError if two have one path."""
         paths = [path_of(label, separator) for label in classes]
         first: dict[tuple[str, ...], str] = {}
         for path, label in zip(paths, classes, strict=True):
@@ -170,12 +144,8 @@ class Forks:
     A branch is a child of the node, or the class that ends there. A node with one branch is no
     fork. The branches of a fork follow each other, and come after those of the forks above it.
 
-    Parameters
-    ----------
-    above : ndarray of shape (n_branches,)
-        The branch that leads to the fork of each branch; -1 of those of the first fork.
-    leaf : ndarray of shape (n_classes,)
-        The last branch on the way to each class.
+    ``above`` is the branch that leads to the fork of each branch, of shape (n_branches,), -1 of
+    those of the first fork; ``leaf`` the last branch on the way to each class, (n_classes,).
 
     Examples
     --------
@@ -189,31 +159,25 @@ class Forks:
 
     @classmethod
     def checked(cls, above: NDArray[Any], leaf: NDArray[Any], n_classes: int) -> "Forks":
-        """Return forks from the whole numbers of a file.
-
-        Raises
-        ------
-        ValueError
-            If they are not those of a tree of so many classes.
-        """
-        n = len(above)
+        """Return forks from the whole numbers of a file; a ValueError if they are of no tree."""
+        n, given, wrong = len(above), (above, leaf), ValueError("its forks are not those of a tree")
         if above.ndim != 1 or leaf.shape != (n_classes,) or n < 2:
-            raise ValueError("its forks and classes do not agree")
-        given = above, leaf
+            raise wrong
         if not all((np.abs(array) <= 2 * n_classes).all() for array in given):
-            raise ValueError("its forks and classes do not agree")
+            raise wrong
         above, leaf = (array.astype(np.int64) for array in given)
-        if not all(map(np.array_equal, given, (above, leaf))):
-            raise ValueError("its forks are no whole numbers")
         new = np.flatnonzero(np.diff(above, prepend=-2))
         leads = above[new]
-        if above[0] != -1 or (above >= np.arange(n)).any() or len(set(leads.tolist())) < len(new):
-            raise ValueError("its forks are not those of a tree")
-        if (leads[1:] < 0).any() or np.diff(new, append=n).min() < 2:
-            raise ValueError("its forks are not those of a tree")
-        ends = np.setdiff1d(np.arange(n), leads)
-        if not np.array_equal(np.sort(leaf), ends):
-            raise ValueError("its forks do not end in its classes")
+        if not (
+            all(map(np.array_equal, given, (above, leaf)))
+            and above[0] == -1
+            and (above < np.arange(n)).all()
+            and len(set(leads.tolist())) == len(new)
+            and (leads[1:] >= 0).all()
+            and np.diff(new, append=n).min() >= 2
+            and np.array_equal(np.sort(leaf), np.setdiff1d(np.arange(n), leads))
+        ):
+            raise wrong
         return cls(above, leaf)
 
     @cached_property

@@ -99,13 +99,8 @@ def tiles(n: int) -> Iterator[slice]:
 class Limits:
     """Threads and memory that a computation may take. Its results do not depend on them.
 
-    Parameters
-    ----------
-    threads : int
-        Tiles that are worked on at once.
-    memory : int
-        Bytes that matrices with a row for each record may take together; larger ones are computed
-        again or read from a scratch file, a tile at a time.
+    ``memory`` are the bytes that matrices with a row for each record may take together; larger ones
+    are computed again or read from a scratch file, a tile at a time.
     """
 
     threads: int = 1

@@ -13,10 +13,9 @@ def _digest(seed: int, parts: Iterable[object]) -> bytes:
 
 
 def stream(seed: int, *name: object) -> np.random.Generator:
-    """Return the random generator of one draw.
+    """Return the generator of one draw, independent of those of other names.
 
-    The name says what the draw is for, from the general to the special, for example ``"uniform",
-    "fold 3"``. Streams of different names are independent.
+    The name says what it is for, from the general to the special: ``"uniform", "fold 3"``.
     """
     return np.random.default_rng(np.frombuffer(_digest(seed, name), dtype=np.uint32).tolist())
 
@@ -34,19 +33,9 @@ def hash_keys(seed: int, name: str, ids: Iterable[str]) -> NDArray[np.uint64]:
 def row_uniforms(keys: NDArray[np.uint64], draw: int) -> NDArray[np.float64]:
     """Return draw number ``draw`` (from 0) of each row's own generator, in [0, 1).
 
-    The generator is SplitMix64, started at the key of the row (:func:`hash_keys`). As the numbers
-    belong to rows, two folds that share most rows draw mostly the same, and added rows leave the
-    others' draws alone.
-
-    References
-    ----------
-    .. [1] Steele, G. L., Lea, D., Flood, C. H.: Fast splittable pseudorandom number generators.
-       OOPSLA 2014, 453-472. doi:10.1145/2660193.2660195
-
-    Examples
-    --------
-    >>> row_uniforms(np.array([1234567], dtype=np.uint64), 0).tolist()
-    [0.3500795420214081]
+    The generator is SplitMix64 (Steele, Lea and Flood, OOPSLA 2014, doi:10.1145/2660193.2660195),
+    started at the key of the row. Two folds that share most rows draw mostly the same, and added
+    rows leave the others' draws alone.
     """
     # Products of 64 bits are meant to overflow.
     x = keys + np.uint64((draw + 1) * 0x9E3779B97F4A7C15 % 2**64)

@@ -34,15 +34,8 @@ def strict_validator() -> Any:
 class Configured:
     """A method with its settings, which are checked; missing keys have their default.
 
-    Attributes
-    ----------
-    named_by : str
-        The key of the config that names the method; it is no setting.
-    settings_schema : mapping
-        The JSON schema of each key that the config may have, with ``description`` and
-        ``default``; a key without default is required.
-    settings : dict
-        A value for each key.
+    ``named_by`` is the key of the config that names the method, no setting. ``settings_schema`` has
+    the JSON schema of each key, with ``description`` and ``default``; one without is required.
     """
 
     named_by: ClassVar[str] = "method"

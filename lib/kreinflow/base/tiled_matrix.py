@@ -21,8 +21,7 @@ _COPIED = 64 << 20
 def release(array: NDArray[Any]) -> None:
     """Give the pages of a memory map back: else all that was touched counts as our memory.
 
-    What was written to a shared map stays in the file. Copy-on-write maps, which would lose it, and
-    arrays that are not mapped are left alone.
+    Copy-on-write maps, which would lose what was written, and other arrays are left alone.
     """
     if (pages := _pages(array)) is not None:
         pages.madvise(mmap.MADV_DONTNEED)
@@ -38,9 +37,8 @@ def _pages(array: NDArray[Any]) -> mmap.mmap | None:
 class TiledMatrix:
     """A matrix whose rows are made, or read from a file, when they are needed.
 
-    It can be sliced by rows like an ndarray; each row must depend on its place alone.
-    ``np.asarray`` makes all of it at once. ``read`` returns the rows at some places, an ndarray of
-    int, as ``dtype``.
+    It can be sliced by rows like an ndarray, and ``np.asarray`` makes all of it at once. ``read``
+    returns the rows at some places; each row must depend on its place alone.
 
     Examples
     --------
@@ -67,8 +65,7 @@ class TiledMatrix:
     ) -> "NDArray[Any] | TiledMatrix":
         """Return a memory-mapped array, or some of its columns, as a matrix read by tiles.
 
-        Pages that were read are given back at once; else the whole file would count as the memory
-        of this process. An array that is not mapped is returned as it is, or its columns.
+        An array that is not mapped is returned as it is, or its columns.
         """
         if _pages(array) is None:
             return array if columns is None else array[:, columns]

@@ -36,10 +36,7 @@ def new_array(
 ) -> Iterator[NDArray[Any]]:
     """Yield a memory map that becomes a ``.npy`` file when the block ends well.
 
-    Raises
-    ------
-    KreinflowError
-        If the disk has no room for it.
+    A KreinflowError if the disk has no room for it.
     """
     with replacing(path) as part:
         out = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=shape)
@@ -56,11 +53,8 @@ def new_array(
 def open_array(path: str | os.PathLike[str], ndim: int, advice: str = AGAIN) -> NDArray[Any]:
     """Open a ``.npy`` file of :func:`write_array` as a read-only memory map, checked whole.
 
-    Raises
-    ------
-    InputError
-        If it is missing, damaged, holds objects, or has another number of dimensions. The message
-        ends with ``advice``.
+    An InputError, which ends with ``advice``, if it is missing, damaged, holds objects, or has
+    another number of dimensions.
     """
     sealed = check_seal(path, advice)
     try:
@@ -75,13 +69,7 @@ def open_array(path: str | os.PathLike[str], ndim: int, advice: str = AGAIN) -> 
 
 
 def map_array(path: str | os.PathLike[str]) -> NDArray[Any]:
-    """Return any ``.npy`` file as a read-only memory map, whether it has a checksum or not.
-
-    Raises
-    ------
-    ValueError
-        If it is anything else, or damaged.
-    """
+    """Return any ``.npy`` file as a read-only memory map; a ValueError if it is none."""
     try:
         with open(path, "rb") as file:
             begin = file.read(12)
@@ -104,14 +92,8 @@ def write_arrays(
 ) -> None:
     """Write named arrays and a JSON header as one safetensors file with its checksum, atomically.
 
-    Parameters
-    ----------
-    kind : str
-        What the file is, for example ``"kreinflow model 2"``; checked on reading.
-    header : mapping
-        Anything JSON can hold.
-    arrays : mapping of str to ndarray or TiledMatrix
-        Numbers or booleans, no objects. They are read some rows at a time.
+    ``kind`` says what the file is, such as ``"kreinflow model 2"``; it is checked on reading. The
+    arrays, of numbers or booleans, may be tiled matrices: they are read some rows at a time.
     """
     # The checksum comes first, where it is looked for.
     content = {"checksum": UNSET, "header": header, "kind": kind}
@@ -182,31 +164,15 @@ def read_arrays(
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read the header and the arrays that :func:`write_arrays` wrote.
 
-    All sizes are checked against the size of the file before anything is allocated.
-
-    Parameters
-    ----------
-    path : path
-    kind : str
-        As for :func:`write_arrays`.
-    advice : str
-        What a message about a file that is none, or damaged, says last.
-    sizes : callable, optional
-        Takes the header and returns the arrays that may be there. All are checked before one is
-        read.
-    mapped : collection of str
-        Arrays that become read-only memory maps.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, damaged, of another kind, not safetensors, or has other arrays.
+    All sizes are checked against the size of the file before anything is allocated, and against
+    the arrays that ``sizes`` returns for the header. Those that are ``mapped`` become read-only
+    memory maps. An InputError, which ends with ``advice``, if the file is missing, damaged, of
+    another kind, not safetensors, or has other arrays.
     """
     if not os.path.isfile(path):
         if not os.path.exists(path):
             raise InputError(f"{path}: no such file.")
-        what = "a folder" if os.path.isdir(path) else "not a plain file"
-        raise InputError(f"{path}: is {what}. {advice}")
+        raise InputError(f"{path}: is a folder, or not a plain file. {advice}")
     sealed = check_seal(path, advice)
     try:
         with safetensors.safe_open(path, framework="numpy") as file:

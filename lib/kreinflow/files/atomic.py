@@ -20,10 +20,7 @@ AGAIN = "Delete it and run again, or give the right file."
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path``, renamed onto it when the block ends well.
 
-    Raises
-    ------
-    KreinflowError
-        If the disk is full or the folder cannot be written; nothing is left behind.
+    A KreinflowError if the disk is full or the folder cannot be written; nothing is left behind.
     """
     target, part, lock = Path(path), None, None
     try:

@@ -40,21 +40,11 @@ def seal(path: str | os.PathLike[str]) -> None:
         file.write(b"%08x" % crc)
 
 
-def is_sealed(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file carries a checksum, right or wrong."""
-    with open(path, "rb", buffering=0) as file:
-        return _find(file) is not None
-
-
 def check_seal(path: str | os.PathLike[str], advice: str) -> bool:
     """Compare a file with the checksum that it carries; return False if it carries none.
 
     A file of more than a megabyte is read once by a process, as long as it keeps its size and time.
-
-    Raises
-    ------
-    InputError
-        If the file does not match, or cannot be read. The message ends with ``advice``.
+    An InputError, which ends with ``advice``, if it does not match, or cannot be read.
     """
     try:
         with open(path, "rb", buffering=0) as file:
@@ -79,10 +69,7 @@ def check_seal(path: str | os.PathLike[str], advice: str) -> bool:
 
 def no_seal(path: str | os.PathLike[str], advice: str) -> InputError:
     """Return what to raise for a file that should carry a checksum, and does not."""
-    return InputError(
-        f"{path}: has no checksum: it is damaged, truncated, or of kreinflow 0.3.0 or older. "
-        f"{advice}"
-    )
+    return InputError(f"{path}: has no checksum: it is damaged or truncated. {advice}")
 
 
 def _find(file: FileIO) -> tuple[int, int] | None:

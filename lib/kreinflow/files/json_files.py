@@ -19,13 +19,7 @@ def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None
 
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a JSON object written by :func:`write_json`.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or damaged.
-    """
+    """Read what :func:`write_json` wrote; an InputError if it is missing or damaged."""
     sealed = check_seal(path, AGAIN)
     try:
         content = json.loads(read_bytes(path))

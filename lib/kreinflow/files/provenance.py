@@ -110,12 +110,8 @@ def package_versions() -> dict[str, str]:
 def job_record() -> dict[str, str | float]:
     """Return what a job adds to Snakemake's benchmark of it: where it ran, and with what.
 
-    Returns
-    -------
-    dict
-        host (as Slurm calls the node); kreinflow and numpy, their versions; cpu_kernel, the code
-        that BLAS chose for this processor, on which last digits depend; peak_mb, the largest
-        resident memory of this process; ended, the date and time, in UTC.
+    ``host`` is the node as Slurm calls it, ``cpu_kernel`` the code that BLAS chose for this
+    processor, on which last digits depend, ``peak_mb`` the largest resident memory, ``ended`` UTC.
     """
     kernels = {
         str(library["architecture"])

@@ -1,8 +1,7 @@
 """State of models: what each class keeps in a file, declared once.
 
-A class lists the numbers, arrays and parts that it keeps. From that list follow the JSON header and
-the arrays of a file, the largest arrays that a header allows, which is looked at before anything is
-read, and the reading itself, which refuses damage. Nothing in a file is code.
+From that list follow the JSON header and the arrays of a file, the largest arrays that a header
+allows, and the reading, which refuses damage. Nothing in a file is code.
 
 A dimension whose name is one letter is known from outside, or chosen by the first array that has
 it: m landmarks or inducing points, c classes, r at most the landmarks, s at most the training
@@ -28,18 +27,9 @@ Parts = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 class Array:
     """An array of a file.
 
-    Parameters
-    ----------
-    kind : str
-        ``dtype.kind``, followed by the bytes of a number where these matter.
-    shape : str
-        The names of the dimensions, or numbers.
-    least, most, above, below : float or str
-        Bounds of the values; a name is that of a dimension.
-    finite : bool
-        False if infinite values are fine.
-    optional : bool
-        Whether it may be missing.
+    ``kind`` is ``dtype.kind``, followed by the bytes of a number where these matter, ``shape`` the
+    names of the dimensions, or numbers. A bound that is a name is that of a dimension. Of a
+    ``finite`` one infinite values are refused; an ``optional`` one may be missing.
     """
 
     kind: str
@@ -57,12 +47,7 @@ class Array:
         return None if None in shape else tuple(int(size or 0) for size in shape)
 
     def check(self, name: str, array: NDArray[Any], sizes: dict[str, int]) -> NDArray[Any]:
-        """Return the array, if it is as declared; dimensions that it is free to choose are added.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Return the array; a ValueError if it is not as declared. Adds dimensions of its own."""
         names = self.shape.split()
         for dimension, size in zip(names, array.shape, strict=False):
             if not dimension.isdigit():
@@ -92,12 +77,7 @@ class Number(Array):
     """A number of a header, or a list of numbers if it has a shape; None if it is optional."""
 
     def read(self, name: str, value: object, sizes: dict[str, int]) -> Any:
-        """Return a float or an int, or an array of them.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Return a float or an int, or an array of them; a ValueError if it is none."""
         if value is None and self.optional:
             return None
         array = np.array(value)
@@ -109,16 +89,9 @@ class Number(Array):
 
 @dataclass(frozen=True)
 class Value:
-    """Anything else of a header.
+    """Anything else of a header; an ``optional`` one is left out if it is None.
 
-    Parameters
-    ----------
-    read : callable
-        Takes what JSON holds, and raises ValueError, TypeError or KeyError if it does not fit.
-    write : callable
-        The other way round.
-    optional : bool
-        Whether it is left out of the header if it is None.
+    ``read`` takes what JSON holds, and raises ValueError, TypeError or KeyError if it does not fit.
     """
 
     read: Callable[[Any], Any]
@@ -130,14 +103,8 @@ class Value:
 class Part:
     """A part with a header and arrays of its own, left out of the file if it is None.
 
-    Parameters
-    ----------
-    state : type
-        Its class.
-    prefix : str
-        What the names of its arrays begin with.
-    needs : str
-        What it is built with: a value that is declared before it.
+    The names of its arrays begin with ``prefix``; ``needs`` names a value, declared before it, that
+    it is built with.
     """
 
     state: "type[State]"
@@ -146,13 +113,7 @@ class Part:
 
 
 class State:
-    """The base of classes that are kept in files.
-
-    Attributes
-    ----------
-    state : mapping of str to Array, Number, Value or Part
-        What is kept, by its name in the file.
-    """
+    """The base of classes that are kept in files: ``state`` is what is kept, by its name there."""
 
     state: ClassVar[Mapping[str, Array | Number | Value | Part]]
 
@@ -162,13 +123,7 @@ class State:
 
     @classmethod
     def restored(cls, **values: Any) -> Self:
-        """Build an instance of what :meth:`stored` returns.
-
-        Raises
-        ------
-        ValueError
-            If parts do not fit together.
-        """
+        """Build an instance of what :meth:`stored` returns; a ValueError if it does not fit."""
         return cls(**values)
 
     @classmethod
@@ -208,11 +163,7 @@ class State:
     def sizes(cls, header: Mapping[str, Any], most: Mapping[str, int]) -> Sizes:
         """Return the arrays that a file may have, and the largest shape of each.
 
-        Parameters
-        ----------
-        header : mapping
-        most : mapping of str to int
-            The largest sizes of dimensions that are not in the header.
+        ``most`` has the largest sizes of dimensions that are not in the header.
         """
         found: dict[str, tuple[str, tuple[int, ...]]] = {}
         known = {**most, **cls.dimensions(header)}
@@ -233,20 +184,9 @@ class State:
         sizes: Mapping[str, int],
         **given: Any,
     ) -> Self:
-        """Build an instance of a file's header and arrays.
+        """Build an instance; ``sizes`` are known dimensions, ``given`` what :meth:`restored` needs.
 
-        Parameters
-        ----------
-        header, arrays : mapping
-        sizes : mapping of str to int
-            The dimensions that are known.
-        **given
-            What :meth:`restored` needs beside.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If something is missing, not as declared, or does not fit together.
+        A KeyError, TypeError or ValueError if something is missing, or not as declared.
         """
         known = {**sizes, **cls.dimensions(header)}
         for name, item in cls.state.items():

@@ -37,17 +37,10 @@ def read_table(
     whole: Sequence[str] = (),
     finite: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Read a TSV written by :func:`write_table`.
+    """Read a TSV written by :func:`write_table`, in which ``columns`` must be there.
 
-    Parameters
-    ----------
-    path : path
-    columns : sequence of str
-        Columns that must be there; others may be.
-    text : sequence of str
-        Columns to be read as text whatever they hold (ids and labels: ``NA`` is a label too).
-    whole, finite : sequence of str
-        Columns that must be there and hold a whole number, or a finite one, in each row.
+    Those of ``text`` are read as text whatever they hold (``NA`` is a label too); those of
+    ``whole`` and ``finite`` must be there and hold such a number in each row.
 
     Raises
     ------
@@ -107,12 +100,8 @@ def read_measures(
 def read_plain_columns(path: str | os.PathLike[str], columns: Sequence[str]) -> list[list[bytes]]:
     """Read columns of a TSV in which no entry is quoted, as bytes.
 
-    For a million sequences pandas would take several times the time and memory.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, truncated, lacks a column or has a line of another width.
+    For a million sequences pandas would take several times the time and memory. An InputError if
+    the file is missing, truncated, lacks a column or has a line of another width.
     """
     try:
         file = open(path, "rb")  # noqa: SIM115
