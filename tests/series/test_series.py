@@ -15,7 +15,6 @@ from series.kills import plan, run_series
         (2, "run: SIGKILL to the process group"),
         (1, "run: Ctrl-C"),
         (8, "job: SIG"),
-        (5, "while it writes"),
         (2, "classify: SIGINT"),
     ],
 )
