@@ -169,7 +169,7 @@ def test_landmarks_are_exported_and_read_again(tmp_path):
     for name in ("landmarks.npy", "landmarks.csv", "landmarks.tsv"):
         export(model, tmp_path / name)
         read = read_objects(tmp_path / name, make_kernel(model.kernel))
-        np.testing.assert_array_equal(read.objects, model.landmarks)
+        np.testing.assert_array_equal(read.values, model.landmarks)
         assert read.ids == (None if name.endswith("npy") else model.landmark_ids)
     with pytest.raises(InputError, match=r"landmarks\.fasta: the landmarks are vectors \(2 feat"):
         export(model, tmp_path / "landmarks.fasta")
@@ -177,7 +177,7 @@ def test_landmarks_are_exported_and_read_again(tmp_path):
     model = saved_and_loaded("strings", tmp_path)
     export(model, tmp_path / "landmarks.txt")
     read = read_objects(tmp_path / "landmarks.txt", make_kernel(model.kernel))
-    assert read.objects.tolist() == model.landmarks.tolist()
+    assert read.values.tolist() == model.landmarks.tolist()
 
     with pytest.raises(InputError, match="a model of a matrix has the ids of its landmarks only"):
         export(saved_and_loaded("matrix", tmp_path), tmp_path / "landmarks.csv")

@@ -86,7 +86,7 @@ def test_matrices_that_do_not_fit_the_model(measured, tmp_path):
     message = f"no column for 1 of the {m} landmarks of the model: {landmarks[0]}."
     assert message in refused(model, tmp_path / "lacks.csv")
     write_matrix(tmp_path / "twice.csv", values, ids, [landmarks[1], *landmarks[1:]])
-    message = f"id {landmarks[1]!r} of column 2 stands twice"
+    message = f"id {landmarks[1]!r} of column 2 is empty or stands twice"
     assert message in refused(model, tmp_path / "twice.csv")
     values[2, 1] = np.nan
     np.save(tmp_path / "nan.npy", values)

@@ -165,7 +165,7 @@ def test_landmarks_of_other_objects(shell, place, kernel):
         shell(f"{export} plain.txt && {export} packed.txt.gz")
         for name in ("plain.txt", "packed.txt.gz"):
             read = read_objects(place / name, make_kernel(model.kernel))
-            assert read.objects.tolist() == model.landmarks.tolist()
+            assert read.values.tolist() == model.landmarks.tolist()
         return
     shell(f"{export} x.npy && {export} x.NPY.gz")
     np.testing.assert_array_equal(np.load(place / "x.npy"), model.landmarks)
@@ -174,7 +174,7 @@ def test_landmarks_of_other_objects(shell, place, kernel):
     shell(f"{export} x.tsv && {export} y.csv.gz && {export} - > z")
     for name in ("x.tsv", "y.csv.gz"):
         read = read_objects(place / name, make_kernel(model.kernel))
-        np.testing.assert_array_equal(read.objects, model.landmarks)
+        np.testing.assert_array_equal(read.values, model.landmarks)
     table = (place / "x.tsv").read_bytes()
     assert (place / "z").read_bytes() == table
     error = shell(f"{export} x.fasta", code=2)[1]

@@ -62,12 +62,6 @@ def test_a_sequence_of_two_classes_is_dropped_or_refused():
         collapsed(more, conflicting="refuse")
 
 
-def test_class_size_counts_distinct_sequences():
-    data = collapsed([("s1", "S", "WWW"), ("s2", "S", "WWW")])
-    assert data.classes == ("A", "B")
-    assert data.statistics["dropped"]["small class"] == {"count": 2, "examples": ["s1", "s2"]}
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

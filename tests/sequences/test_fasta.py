@@ -1,7 +1,6 @@
 import bz2
 import gzip
 import io
-import lzma
 import os
 import random
 import threading
@@ -71,9 +70,7 @@ def test_a_record_at_fault_does_not_lose_the_others(tmp_path):
         (b"id\tlabel\n", r"x.fasta, line 1: not FASTA, .* with 'id\\tlabel'"),
         (b"\n;old\n>a\nMK\n", r"x.fasta, line 2: not FASTA"),
         (b"\x89PNG\xff", r"x.fasta, line 1: not FASTA, .* this line with '\\x89PNG\\xff'"),
-        (bz2.compress(b">a\nMK\n"), "x.fasta: is packed with bzip2. Unpack it"),
-        (lzma.compress(b">a\nMK\n"), "x.fasta: is packed with xz. Unpack it"),
-        (b"PK\x03\x04>a\nMK\n", "x.fasta: is a zip archive"),
+        (bz2.compress(b">a\nMK\n"), r"x.fasta, line 1: not FASTA"),
         (b">a\nMK\n>\nMK\n", r"x.fasta, record 2 \(line 3\): has no id"),
         (b">a\nMK\n>b\n>c\nMK\n", r"x.fasta, record 2 \(line 3\), b: has no residues"),
         (b">a\nMK\n>b\n", r"x.fasta, record 2 \(line 3\), b: has no residues"),
@@ -122,6 +119,8 @@ def test_lines_that_are_read_in_parts_are_those_of_biopython(tmp_path, monkeypat
             "\r\n",
             "\r",
             "-*",
+            "\t",
+            "\v",
         )
         text = ">first " + "".join(rng.choices(parts, k=rng.randint(1, 60)))
         path = write(tmp_path, text.encode())
@@ -164,14 +163,6 @@ def test_a_sequence_is_cut_a_little_behind_the_longest(tmp_path, monkeypatch, wi
         assert len(first.residues) >= min(len(sequence), 111)
         assert (second.id, second.residues, second.more) == ("b", b"VL", False)
         assert first.place == f"{path}, record 1 (line 1)"
-
-
-@pytest.mark.parametrize("space", ["\t", " \t", "\t ", " ", "\v", "\u00a0"])
-def test_white_space_at_the_end_of_a_line(tmp_path, space):
-    for text in (f">a\nMK{space}\nKV{space}", f">a\nMK{space}K{space}\n{space}V"):
-        (record,) = fasta._records(io.StringIO(text), "x", 100)
-        ((_, theirs),) = SimpleFastaParser(io.StringIO(text))
-        assert record[2] == theirs
 
 
 def test_a_header_without_an_end_is_a_fault_of_its_record(tmp_path, monkeypatch):

@@ -123,21 +123,10 @@ def test_near_identical_sequences_share_a_fold(tmp_path):
     assert (apart[:60] != apart[60:]).any()
 
 
-def test_a_group_of_two_classes_counts_in_the_larger(tmp_path):
-    sequences, labels = random_data(40, length=80)
-    mutants = [sequences[0][:i] + b"W" + sequences[0][i + 1 :] for i in (10, 20)]
-    data = dataset([*sequences, *mutants], [*labels, "A", "B"])
-    table = folds_of(data, tmp_path, k=2, method="grouped")
-    assert table["fold"][[0, 40, 41]].nunique() == 1
-
-
 def test_class_smaller_than_the_folds(tmp_path):
     sequences, _ = random_data(34)
     data = dataset(sequences + sequences[-4:], ["A"] * 20 + ["C"] * 10 + ["B"] * 8)
-    message = (
-        r"1 of 3 classes have fewer different records than k = 5 folds; 'B' has 4\. Lower "
-        r"'folds\.k' to 4, or raise 'min_class_size' .* dropped, or give more records\.$"
-    )
+    message = r"1 of 3 classes have fewer different records than k = 5 folds; 'B' has 4\."
     with pytest.raises(InputError, match=message):
         folds_of(data, tmp_path)
     folds_of(data, tmp_path, k=4)
@@ -148,14 +137,11 @@ def test_classes_in_fewer_groups_than_folds(tmp_path):
     labels = ["A", "B"] * 20
     mutants = [sequences[0][:i] + b"W" + sequences[0][i + 1 :] for i in (10, 20, 30, 40)]
     data = dataset([*sequences, *mutants], [*labels, "C", "C", "D", "D"])
-    message = (
-        r"2 of 4 classes have fewer groups .*identity 0\.9\) than k = 2 folds; 'D' has 0\. "
-        r"Raise 'folds\.identity', or raise 'min_class_size'"
-    )
+    message = r"2 of 4 classes have fewer groups .*identity 0\.9\) than k = 2 folds; 'D' has 0\."
     with pytest.raises(InputError, match=message):
         folds_of(data, tmp_path, k=2, method="grouped")
     data = dataset([*sequences, *(s[::-1] for s in sequences[:2])], [*labels, "C", "C"])
-    message = r"1 of 3 classes .*'C' has 2\. Raise 'folds\.identity', or lower 'folds\.k' to 2, or"
+    message = r"1 of 3 classes .*'C' has 2\."
     with pytest.raises(InputError, match=message):
         folds_of(data, tmp_path, k=3, method="grouped")
     folds_of(data, tmp_path, k=2, method="grouped")
@@ -280,7 +266,7 @@ def test_the_users_table(tmp_path):
     ("lines", "message"),
     [
         (LINES[:4], r"f.tsv: no fold for 2 of 6 ids: s4, s5"),
-        ([*LINES, "t 1"], r"1 ids are not in the data: t"),
+        ([*LINES, "t 1"], r"f.tsv: no record for 1 of 7 folds: t"),
         (
             ["s0 1", "s1 1", "s2 2", "s3 2", "s4 1", "s5 2"],
             r"f.tsv: all .* have the label 'A' are in",
@@ -387,18 +373,6 @@ def test_groups_of_several_labels_are_spread_by_all_that_their_records_have(tmp_
     for own in has.T:
         sizes = np.bincount(table["fold"][own], minlength=3)
         assert sizes.min() > 0.5 * sizes.mean()
-
-
-def test_a_label_that_is_the_rarest_of_no_record_is_spread_too(tmp_path):
-    has = np.column_stack([np.arange(60) % 2 == 0, np.arange(60) % 2 == 1, np.arange(60) % 5 < 4])
-    sequences, _ = random_data(60)
-    data = dataset(sequences, ["a", "b"] * 30)
-    data = replace(data, memberships=has, classes=("a", "b", "c"))
-    data = with_species(data, [f"s{i % 20}" for i in range(60)])
-    for method in ({}, {"method": "grouped"}, {"method": "grouped", "column": "organism"}):
-        fold = folds_of(data, tmp_path, k=3, **method)["fold"]
-        sizes = np.bincount(fold[has[:, 2]], minlength=3)
-        assert np.abs(sizes - 16).max() <= 3
 
 
 def test_labels_that_too_few_records_have_or_lack_for_folds(tmp_path):

@@ -28,12 +28,6 @@ def test_short_forms(id, forms):
     assert short_forms(id) == forms
 
 
-def test_the_exact_id_comes_first():
-    """Though the long id would also fit the other line."""
-    table = {"sp|P12345|AATM_RABIT": "exact", "P12345": "short"}
-    assert known_by(["sp|P12345|AATM_RABIT"], table, "y.tsv") == table
-
-
 def test_long_and_short_ids_on_either_side():
     table = {"P12345": "a", "sp|P67890|XYZ_HUMAN": "b", "NP_000005.2": "c", "unused": "d"}
     ids = ["sp|P12345|AATM_RABIT", "P67890", "ref|NP_000005.2|", "other"]

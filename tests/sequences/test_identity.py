@@ -41,13 +41,6 @@ def test_mutants_are_together_and_unrelated_sequences_are_not(letters, share):
     assert clusters[4] == 4  # a cluster is named after its first member
 
 
-def test_identity_is_a_share_of_the_shorter_sequence():
-    random = np.random.default_rng(5)
-    whole = random.choice(PROTEIN, 200).tobytes()
-    assert identity(whole[60:120], whole, nucleotides=False) == 1
-    assert identity_clusters([whole[60:120], whole], 1.0).tolist() == [0, 0]
-
-
 def extended(one, two, i, j, word, scores, gain, threshold):
     """The score of the diagonal through a shared word, by slices of the two sequences."""
     of_word = sum(scores[x, y] for x, y in zip(one[i : i + word], two[j : j + word], strict=True))

@@ -39,28 +39,7 @@ def test_groups_can_be_read_without_the_data_set(tmp_path):
     np.testing.assert_array_equal(groups, GROUPS)
 
 
-@pytest.mark.parametrize(
-    ("line", "column", "value"),
-    [
-        (0, "id", "another"),
-        (3, "group", 0),
-        (3, "repeat", 1),
-        (3, "fold", 2),
-        (slice(0, N - 1), "repeat", 2),
-        (slice(0, None), "repeat", 0),
-    ],
-)
-def test_groups_of_no_split_are_refused(tmp_path, line, column, value):
-    table = folds()
-    table.loc[table.index[line], column] = value
-    write_table(tmp_path / "folds.tsv", table)
-    with pytest.raises(InputError, match="folds.tsv: not the folds of a data set. Delete it"):
-        read_groups(tmp_path / "folds.tsv")
-    write_table(tmp_path / "folds.tsv", table[:0])
-    with pytest.raises(InputError, match="folds.tsv: not the folds of a data set. Delete it"):
-        read_groups(tmp_path / "folds.tsv")
-
-
+@pytest.mark.parametrize("read", [read_groups, lambda path: read_partition(path, DATASET)])
 @pytest.mark.parametrize(
     ("line", "column", "value"),
     [
@@ -68,20 +47,19 @@ def test_groups_of_no_split_are_refused(tmp_path, line, column, value):
         (3, "group", 0),
         (3 + N, "group", 7),
         (3, "repeat", 1),
-        (3 + N, "repeat", 2),
         (-1, "repeat", 10**12),
         (3, "fold", 2),
-        (3, "fold", -1),
-        (slice(0, 1), "fold", 7),
-        (slice(0, 1), "fold", -2),
+        (slice(0, N - 1), "repeat", 2),
+        (slice(0, None), "repeat", 0),
     ],
 )
-def test_what_no_split_can_be_is_refused(tmp_path, line, column, value):
+def test_what_no_split_can_be_is_refused(tmp_path, read, line, column, value):
     table = folds()
     table.loc[table.index[line], column] = value
-    write_table(tmp_path / "folds.tsv", table)
-    with pytest.raises(InputError, match="folds.tsv: not the folds of this data set. Delete it"):
-        read_partition(tmp_path / "folds.tsv", DATASET)
+    for damaged in (table, table[:0]):
+        write_table(tmp_path / "folds.tsv", damaged)
+        with pytest.raises(InputError, match="folds.tsv: not the folds of this data set. Delete"):
+            read(tmp_path / "folds.tsv")
 
 
 def test_flips_of_single_bits_are_read_or_refused(tmp_path):

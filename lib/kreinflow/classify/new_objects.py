@@ -328,7 +328,7 @@ def _measured_batches(model: Model, path: Path) -> Iterator[Batch]:
     if model.kernel is not None:
         kernel = make_kernel(model.kernel)
         read = read_objects(path, kernel, columns=None if kernel.strings else landmarks.shape[1])
-        given = read.objects
+        given = read.values
         ids = list(read.ids or map(str, range(1, len(given) + 1)))
     else:
         ids, given = _rows_of_matrix(model, path)

@@ -55,12 +55,12 @@ def read_new(
         columns = None if strings else payload.objects.shape[1]
         read = read_objects(path, payload.kernel, columns=columns)
         ids = list(read.ids or given)
-        if len(ids) != len(read.objects):
+        if len(ids) != len(read.values):
             raise InputError(
-                f"{path}: has {plural(len(read.objects), 'row')} without ids, and the labels are "
+                f"{path}: has {plural(len(read.values), 'row')} without ids, and the labels are "
                 f"{len(ids)}. Give one label for each row, in their order."
             )
-        objects = read.objects if strings else read.objects + 0.0  # -0.0 is 0.0
+        objects = read.values if strings else read.values + 0.0  # -0.0 is 0.0
         new: Payload = replace(payload, objects=objects)
     else:
         places: dict[str, str] = {}

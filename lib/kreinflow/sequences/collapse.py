@@ -49,20 +49,11 @@ def examples(ids: Sequence[str]) -> dict[str, Any]:
 
 @dataclass
 class Records:
-    """The records that a source read, clean and labelled.
+    """The records that a source read, clean and labelled, each with a row of the payload.
 
-    Attributes
-    ----------
-    labels : sequence of str
-        Of each record one, or all joined by :func:`~kreinflow.sequences.labels.join_labels`.
-    payload : Payload
-        A row for each record.
-    read : int
-        Records of the input, those that were dropped too.
-    files : sequence of Path
-        Of the input.
-    substitutions : Counter
-        Residues that were rewritten, by kind.
+    A record with several ``labels`` has them joined by
+    :func:`~kreinflow.sequences.labels.join_labels`; ``read`` counts the dropped ones too;
+    ``substitutions`` are residues that were rewritten, by kind.
     """
 
     ids: Sequence[str]
@@ -79,33 +70,25 @@ def collapse(
 ) -> Dataset:
     """Return the data set of some records: each distinct object once.
 
-    What is dropped is added to their ``drops``.
-
-    Parameters
-    ----------
-    records : Records
-    conflicting : {"drop", "refuse"}
-        What to do with an object that two classes have.
-    min_class_size : int
-        Classes with fewer distinct objects are dropped.
-    unknown : sequence of str
-        Classes that are to be held out. An object that one of them shares with another class stays
-        in the other alone.
-
-    Raises
-    ------
-    InputError
-        If conflicts are refused, labels look alike, or fewer than two classes are left.
+    What is dropped is added to their ``drops``: objects that two classes have (unless ``refuse``
+    refuses these ``conflicting`` ones), and classes of fewer distinct objects than
+    ``min_class_size``. An object that a class to be held out (``unknown``) shares with another one
+    stays in the other alone. An InputError says that labels look alike, or one class is left.
     """
     refuse_lookalikes(records.labels)
     ids, labels, drops = records.ids, records.labels, records.drops
     contents, what = records.payload.contents(ids), records.payload.what
-    of_known, conflicts = _in_two_classes(records, contents, conflicting, unknown)
+    if conflicting == "refuse":
+        _refuse_conflicts(records, contents)
+    own: dict[bytes, set[str]] = {}
+    for label, content in zip(labels, contents, strict=True):
+        own.setdefault(content, set()).add(label)
     places = []
     for i, (label, content) in enumerate(zip(labels, contents, strict=True)):
-        if label in unknown and content in of_known:
+        of_known = own[content].difference(unknown)
+        if label in unknown and of_known:
             drops.add(f"unknown, identical to a {what} of a known class", [ids[i]])
-        elif content in conflicts:
+        elif len(of_known or own[content]) > 1:
             drops.add(f"identical {what}s with different labels", [ids[i]])
         else:
             places.append(i)
@@ -126,36 +109,18 @@ def collapse_several(records: Records, conflicting: str, min_class_size: int) ->
     An object has the labels of all its records. Its class in ``labels`` is the one that fewest
     objects have, the first of them on a tie.
 
-    Parameters
-    ----------
-    records : Records
-        Their labels are joined. What is dropped here is added to their ``drops``.
-    conflicting : {"drop", "refuse"}
-        ``refuse`` refuses identical objects with other labels.
-    min_class_size : int
-        A label that fewer distinct objects have, or lack, is removed from its records. A record
-        that has no label then is dropped.
-
-    Returns
-    -------
-    Dataset
-        Its statistics also have ``several`` (True), ``labels_per_record`` (how many records have
-        one, two and so on) and ``labels_removed``. Its ``class_sizes`` count a record for each
-        label.
-
-    Raises
-    ------
-    InputError
-        If conflicts are refused, labels look alike, or fewer than two classes are left.
+    The labels of ``records`` are joined. A label that fewer distinct objects than
+    ``min_class_size`` have, or lack, is removed from its records. A record that has no label then
+    is dropped. The statistics also have ``several`` (True), ``labels_per_record`` (how many records
+    have one, two and so on) and ``labels_removed``; ``class_sizes`` count a record for each label.
+    An InputError is as of :func:`collapse`.
     """
     contents = records.payload.contents(records.ids)
     names = records.payload.digests(contents)
+    if conflicting == "refuse":
+        _refuse_conflicts(records, contents)
     own: dict[bytes, frozenset[str]] = {}
-    first: dict[bytes, int] = {}
-    for i, (content, text) in enumerate(zip(contents, records.labels, strict=True)):
-        other = first.setdefault(content, i)
-        if conflicting == "refuse" and text != records.labels[other]:
-            raise _conflict(records, other, i)
+    for content, text in zip(contents, records.labels, strict=True):
         own[content] = own.get(content, frozenset()) | {*text.split(SEPARATOR)}
     name_of = dict(zip(contents, names, strict=True))
     alike: dict[str, frozenset[str]] = {}  # rows of a matrix may be alike, and count as one
@@ -227,36 +192,16 @@ def _dataset(
     )
 
 
-def _in_two_classes(
-    records: Records, contents: Sequence[bytes], conflicting: str, unknown: Sequence[str]
-) -> tuple[set[bytes], set[bytes]]:
-    """Return the objects of known classes, and those that two classes have, of the same side."""
-    labels = records.labels
-    held = [label in unknown for label in labels]
+def _refuse_conflicts(records: Records, contents: Sequence[bytes]) -> None:
     first: dict[bytes, int] = {}
-    of_known: set[bytes] = set()
-    conflicts: set[bytes] = set()
-    # Those held out come last: what they meet is of a known class, or of another one held out.
-    for i in sorted(range(len(labels)), key=held.__getitem__):
-        content = contents[i]
-        other = first.setdefault(content, i)
-        if not held[i]:
-            of_known.add(content)
-        if labels[other] == labels[i]:
-            continue
-        if conflicting == "refuse":
-            raise _conflict(records, other, i)
-        if held[other] == held[i]:
-            conflicts.add(content)
-    return of_known, conflicts
-
-
-def _conflict(records: Records, one: int, other: int) -> InputError:
-    ids, labels = records.ids, records.labels
-    return InputError(
-        f"{ids[one]!r} and {ids[other]!r} are the same {records.payload.what} with the labels "
-        f"{labels[one]!r} and {labels[other]!r}. Correct one, or set 'conflicting_labels: drop'."
-    )
+    for i, content in enumerate(contents):
+        one, labels = first.setdefault(content, i), records.labels
+        if labels[one] != labels[i]:
+            raise InputError(
+                f"{records.ids[one]!r} and {records.ids[i]!r} are the same {records.payload.what} "
+                f"with the labels {labels[one]!r} and {labels[i]!r}. Correct one, or set "
+                "'conflicting_labels: drop'."
+            )
 
 
 def _refuse_one_class(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -37,7 +37,7 @@ class Dataset:
     Attributes
     ----------
     ids : tuple of str
-        Of each record, in the order of the input.
+        In the order of the input.
     labels : ndarray of shape (n_records,)
         Class of each record, a place in ``classes``; of several labels the rarest.
     classes : tuple of str
@@ -137,11 +137,7 @@ class Dataset:
 def is_unknown(dataset: Dataset, unknown: Sequence[str]) -> NDArray[np.bool_]:
     """Return the mask of the records whose class is held out.
 
-    Raises
-    ------
-    InputError
-        If the data have no such class, or fewer than two others, or if records may have several
-        labels.
+    An InputError says that there is no such class, or fewer than two others, or several labels.
     """
     if dataset.memberships is not None:
         raise InputError("unknown: records with several labels cannot be held out by class.")
@@ -162,11 +158,9 @@ def is_unknown(dataset: Dataset, unknown: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def without_unknown(dataset: Dataset, unknown: Sequence[str]) -> Dataset:
-    """Return the data set as if the classes held out were not in the input.
+    """Return the data set as if the classes held out were not in the input, rows numbered anew.
 
-    Rows are numbered anew, so that nothing that is made from it depends on the others. Its
-    ``statistics`` are of what is left and have the key ``unknown`` (class to records) besides; its
-    ``dropped`` has the ids that were held out too.
+    Its ``statistics`` also have ``unknown`` (class to records), its ``dropped`` their ids.
     """
     if not unknown:
         return dataset
@@ -203,14 +197,7 @@ def without_unknown(dataset: Dataset, unknown: Sequence[str]) -> Dataset:
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> None:
-    """Write ``records.tsv``, ``distinct.tsv``, ``summary.json`` and the numbers, if there are any.
-
-    ``records.tsv`` has the columns id, label and row, of records with several labels also labels
-    (all of them, with a semicolon between), and taxonomy and organism where the input says them of
-    all records; ``distinct.tsv`` has digest, length and sequence, one line for each row: the
-    sequence, or with length 0 the string or nothing. The numbers are ``matrix.npy`` or
-    ``vectors.npy``, those of a view ``view.npy``. The summary has the checksums of the tables.
-    """
+    """Write the files of a data set, as docs/files.md describes them."""
     labels = [dataset.classes[code] for code in dataset.labels]
     records = {"id": dataset.ids, "label": labels, "row": dataset.rows}
     if dataset.memberships is not None:
@@ -245,20 +232,24 @@ def write_unlabelled(path: Path, dataset: Dataset) -> None:
 def read_dataset(folder: Path) -> Dataset:
     """Read what :func:`write_dataset` wrote; numbers are read-only memory maps.
 
-    Raises
-    ------
-    InputError
-        If a file is missing, damaged or does not fit the others.
+    An InputError says which file is missing, damaged or does not fit the others.
     """
     summary = read_json(folder / "summary.json")
-    expected = {"kind", "kernel", "checksums", "classes", "statistics", "dropped_ids"}
-    if not expected <= summary.keys():
+    if "checksums" not in summary:
         raise InputError(
             f"{folder / 'summary.json'}: not the summary of a data set. "
             "Delete the folder and run again."
         )
     for name in _TABLES:
-        _check_table(folder / name, summary["checksums"][name])
+        try:
+            found = file_checksum(folder / name)
+        except OSError as error:
+            raise InputError(f"{folder / name}: cannot be read ({error.strerror}).") from error
+        if found != summary["checksums"][name]:
+            raise InputError(
+                f"{folder / name}: damaged or of another data set, it does not match its checksum "
+                "in summary.json. Delete it and run again."
+            )
     several = ["labels"] if "several" in summary["statistics"] else []
     needed = ("id", "label", "row", *several)
     records = read_table(folder / "records.tsv", needed, text=("id", "label", "labels", *_ORGANISM))
@@ -267,26 +258,23 @@ def read_dataset(folder: Path) -> Dataset:
     if "vectors" in summary["statistics"]:
         advice = f"Delete the folder {folder} and run again."
         vectors = open_array(folder / VIEW_FILE, 2, advice)
-    rows, labels = records["row"].to_numpy(), _codes(records["label"], classes)
     memberships = None
-    labelled = _covers(labels, len(classes))
     if several:
-        memberships, known = _memberships(records["labels"], classes)
-        own = memberships[np.arange(len(labels)), labels]
-        labelled = known and bool((labels >= 0).all() and own.all())
-        labelled &= bool(memberships.any(axis=0).all())
+        own = records["labels"].str.split(SEPARATOR)
+        codes = pd.Index(classes).get_indexer(pd.Index(own.explode()))
+        memberships = np.zeros((len(own), len(classes)), dtype=np.bool_)
+        memberships[np.repeat(np.arange(len(own)), own.map(len)), codes] = True
     n = len(digests)
-    fits = payload.fits(n) and (vectors is None or len(vectors) == n)
-    if not (labelled and fits and rows.dtype.kind == "i" and _covers(rows, n)):
+    if not payload.fits(n) or (vectors is not None and len(vectors) != n):
         raise InputError(
-            f"{folder}: records, distinct rows and summary do not belong together. "
+            f"{folder}: its tables and its numbers do not belong together. "
             "Delete the folder and run again."
         )
     return Dataset(
         ids=tuple(records["id"].tolist()),
-        labels=labels,
+        labels=pd.Index(classes).get_indexer(pd.Index(records["label"])),
         classes=classes,
-        rows=rows.astype(np.int64),
+        rows=records["row"].to_numpy(np.int64),
         digests=digests,
         payload=payload,
         statistics=summary["statistics"],
@@ -295,37 +283,6 @@ def read_dataset(folder: Path) -> Dataset:
         vectors=vectors,
         memberships=memberships,
     )
-
-
-def _check_table(path: Path, checksum: str) -> None:
-    try:
-        found = file_checksum(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
-    if found != checksum:
-        raise InputError(
-            f"{path}: damaged or of another data set, it does not match its checksum in "
-            "summary.json. Delete it and run again."
-        )
-
-
-def _covers(numbers: NDArray[np.integer], count: int) -> bool:
-    """Return whether the numbers are all of 0 to count - 1, each at least once."""
-    return np.array_equal(np.unique(numbers), np.arange(count)) and count > 0
-
-
-def _codes(labels: Iterable[str], classes: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return the place of each label among the classes, -1 of an unknown one."""
-    return pd.Index(classes).get_indexer(pd.Index([*labels]))
-
-
-def _memberships(texts: pd.Series[str], classes: tuple[str, ...]) -> tuple[NDArray[np.bool_], bool]:
-    """Return the classes of each record, and whether all its labels are classes."""
-    labels = [text.split(SEPARATOR) for text in texts]
-    codes = _codes((label for own in labels for label in own), classes)
-    memberships = np.zeros((len(labels), len(classes)), dtype=np.bool_)
-    memberships[np.repeat(np.arange(len(labels)), [len(own) for own in labels]), codes] = True
-    return memberships, bool((codes >= 0).all())
 
 
 def write_rows(path: str | os.PathLike[str], table: pd.DataFrame, dataset: Dataset) -> None:
@@ -341,13 +298,8 @@ def read_rows(
 ) -> pd.DataFrame:
     """Read a table of :func:`write_rows`.
 
-    ``columns`` must be there beside row and digest. A ``class`` is that of the row, or empty.
-
-    Raises
-    ------
-    InputError
-        If a line has a row that the data set does not have, another digest or class than the data
-        set has for it, or stands twice.
+    ``columns`` must be there beside row and digest. A ``class`` is that of the row, or empty. An
+    InputError names a line whose row, digest or class is not of the data set, or stands twice.
     """
     table = read_table(path, ["digest", *columns], ["class", "digest"], whole=["row"])
     rows = table["row"]

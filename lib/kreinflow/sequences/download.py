@@ -56,22 +56,10 @@ def fetch(
     The bytes go to ``target`` with the ending ``.part`` until they are all there and have the right
     checksum. A wrong file is thrown away and downloaded once more, whole.
 
-    Parameters
-    ----------
-    target : Path
-    download : mapping
-        The part ``download`` of the source: ``url`` and ``sha256`` or ``md5``.
-    say : callable
-        Takes a line of progress.
-    wait : float
-        Seconds before the second of several fruitless tries; each further wait is twice as long.
-
-    Raises
-    ------
-    InputError
-        If the server refuses, or sends a file with another checksum twice.
-    KreinflowError
-        If the server cannot be reached, or the file cannot be written.
+    ``download`` is that part of the source, ``say`` takes a line of progress, ``wait`` is seconds
+    before the second of several fruitless tries; each further wait is twice as long. An InputError
+    says that the server refuses, or sends a file with another checksum twice; a KreinflowError that
+    it cannot be reached, or the file cannot be written.
     """
     url, (name, wanted) = download["url"], wanted_checksum(download)
     part = target.with_name(f"{target.name}.part")

@@ -18,18 +18,10 @@ _BLOCK = 1 << 16  # characters of a line that are looked at together
 
 
 class FastaRecord(NamedTuple):
-    """One record as it stands in the file.
+    """One record of a file; ``number`` and ``line``, where it begins, count from 1.
 
-    Attributes
-    ----------
-    file : str
-        What messages call the file.
-    number, line : int
-        Of the record, and where it begins; both from 1.
-    fault : str or None
-        Why it cannot be used, and what to do; then it has no residues.
-    more : bool
-        Whether it has more residues than may be held; these are the first of them.
+    One that cannot be used has a ``fault`` (why, and what to do) and no residues. One that has
+    ``more`` residues than may be held has the first of them.
     """
 
     id: str
@@ -56,17 +48,9 @@ def read_fasta(path: Path, longest: int = LONGEST) -> Iterator[FastaRecord]:
     """Yield the records of a FASTA file, plain or gzip; refuse the first that is at fault.
 
     The id is the first word of the header. Blank lines, Windows line ends, spaces inside sequences,
-    a byte order mark and a missing last line end are harmless.
-
-    A sequence longer than ``longest`` is cut a little behind so many residues
-    (:attr:`FastaRecord.more`), and yielded before the rest of it is read: no more is ever held of a
-    record.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, empty, truncated or not FASTA, or a record has no id, no residues, a
-        header without an end, or characters that are not text.
+    a byte order mark and a missing last line end are harmless. A sequence longer than ``longest``
+    is cut a little behind so many residues (:attr:`FastaRecord.more`), and yielded before the rest
+    of it is read: no more is ever held of a record.
     """
     for record in read_any_fasta(path, longest):
         if record.fault is not None:

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from kreinflow.base.errors import InputError
 from kreinflow.base.late import pandas as pd
 from kreinflow.base.random_streams import hash_keys
-from kreinflow.base.wording import abridged
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.headers import known_by
-from kreinflow.sequences.labels import differ_in_case, read_pairs
+from kreinflow.sequences.labels import check_matched, differ_in_case, read_pairs
 from kreinflow.sequences.mmseqs import find_mmseqs, mmseqs_clusters, mmseqs_version
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.stratification import iterative_stratification, spread
@@ -76,28 +75,11 @@ def assign_folds(
     several classes each: they are given out from the largest to the smallest, each to the fold
     where it leaves the shares of the classes most even.
 
-    Parameters
-    ----------
-    settings, data_folder
-        As for :func:`count_folds`.
-    dataset : Dataset
-    seed : int
-    source : mapping, optional
-        The part ``source`` of the configuration: its table of labels may have the column.
-    groups : ndarray of shape (n_records,), optional
-        The result of :func:`own_groups`, if it is there already.
-
-    Returns
-    -------
-    DataFrame
-        Columns id, group, repeat and fold; one line for each record and repeat. Fold -1 is never
-        tested.
-
-    Raises
-    ------
-    InputError
-        If a class has fewer units than there are folds, or the user's table does not fit, or a
-        fold would have nothing to learn a class from.
+    The table of labels in the ``source`` of the configuration may have the column; ``groups`` is
+    the result of :func:`own_groups`, if it is there already. The result has the columns id, group,
+    repeat and fold, and a line for each record and repeat; fold -1 is never tested. An InputError
+    says that a class has fewer units than there are folds, the user's table does not fit, or a fold
+    would have nothing to learn a class from.
     """
     k, by_column = settings["k"], settings["method"] == "grouped" and settings["column"] is not None
     place, advice = "folds", "Lower 'folds.k'"
@@ -167,26 +149,12 @@ def inner_folds(
 ) -> NDArray[np.intp]:
     """Return folds inside a training part, by the scheme of :func:`assign_folds`.
 
-    Parameters
-    ----------
-    groups : ndarray of shape (n,)
-        Records of one group share a fold.
-    labels : ndarray of shape (n,)
-        Classes, as integers.
-    k : int
-        Folds wanted. A class with fewer units is in as many of them, chosen by its random
-        numbers, and is learned from whole in the others; fewer if no class has as many, but at
-        least 2.
-    seed : int
-    *name : object
-        What the folds are for, as in :func:`kreinflow.base.random_streams.stream`.
-    memberships : ndarray of shape (n, n_classes), optional
-        The classes of records with several labels, in place of ``labels``.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Folds from 0. A class with a single unit is in all training parts: its fold is -1.
+    Records of one group share a fold. A class with fewer units than k is in as many folds, chosen
+    by its random numbers, and is learned from whole in the others; one with a single unit is in all
+    training parts: its fold is -1. There are fewer folds than k, but 2 at least, if no class has as
+    many units. ``memberships`` (n, n_classes) stands for the ``labels`` (n,) of records with
+    several; ``name`` is what the folds are for, as in
+    :func:`kreinflow.base.random_streams.stream`.
     """
     units, unit_of = np.unique(groups, return_inverse=True)
     keys = hash_keys(seed, _name("inner fold", *name), map(str, units))
@@ -274,16 +242,13 @@ def _column(
             "Give the labels in a table that has the column."
         )
     path, id_column = data_folder / way["table"], way["id_column"]
-    if dataset.memberships is None:
-        values = read_pairs(path, id_column, column)
-    else:  # an id may have several lines
-        values = {}
-        for line, id, value in read_columns(path, (id_column, column)):
-            if values.setdefault(id, value) != value:
-                raise InputError(
-                    f"{path}, line {line}: the {column!r} of {id!r} is {value!r}, and "
-                    f"{values[id]!r} in a line before. Write the same in all lines of an id."
-                )
+    values: dict[str, str] = {}
+    for line, id, value in read_columns(path, (id_column, column)):
+        if values.setdefault(id, value) != value:
+            raise InputError(
+                f"{path}, line {line}: the {column!r} of {id!r} is {value!r}, and "
+                f"{values[id]!r} in a line before. Write the same in all lines of an id."
+            )
     table = known_by(dataset.ids, values, str(path))
     return [table[id] for id in dataset.ids]
 
@@ -296,15 +261,13 @@ def _refuse_few_groups(
     few, code = np.count_nonzero(own < k), int(own.argmin())
     if not few:
         return
-    ways = [f"lower 'folds.k' to {own[code]}"] if own[code] >= 2 else []
     if settings["method"] == "grouped":
         what = f"groups of sequences that must share a fold (identity {settings['identity']:g})"
-        ways.insert(0, "raise 'folds.identity'")
-    ways += ["raise 'min_class_size' to have small classes dropped", "give more records"]
-    advice = ", or ".join(ways)
     raise InputError(
         f"folds: {few} of {len(own)} classes have fewer {what} than k = {k} folds; "
-        f"{dataset.classes[code]!r} has {own[code]}. {advice[0].upper()}{advice[1:]}."
+        f"{dataset.classes[code]!r} has {own[code]}. Lower 'folds.k' (2 at least), or raise "
+        "'folds.identity' of groups, or 'min_class_size' to have small classes dropped, or give "
+        "more records."
     )
 
 
@@ -402,20 +365,10 @@ def _table_folds(
 ) -> NDArray[np.intp]:
     path = data_folder / settings["table"]
     table, numbers = _read_table(settings, data_folder)
-    known = dict.fromkeys([*dataset.ids, *dataset.dropped])
-    table = known_by(known, table, str(path))
-    missing = [id for id in dataset.ids if id not in table]
-    if missing:
-        raise InputError(
-            f"{path}: no fold for {len(missing)} of {len(dataset.ids)} ids: {abridged(missing)}. "
-            f"Add them (fold {TRAIN!r}: never tested)."
-        )
-    unknown = [id for id in table if id not in known]
-    if unknown:
-        raise InputError(
-            f"{path}: {len(unknown)} ids are not in the data: {abridged(unknown)}. "
-            "Remove these lines, or add the sequences."
-        )
+    dropped = set(dataset.dropped).difference(dataset.ids)
+    table = known_by([*dataset.ids, *dropped], table, str(path))
+    table = {id: fold for id, fold in table.items() if id not in dropped}
+    check_matched(dataset.ids, table, str(path), "record", may_drop=False, has="fold")
     folds = np.array([numbers.get(table[id], -1) for id in dataset.ids], dtype=np.intp)
     first = np.unique(dataset.rows, return_index=True)[1][dataset.rows]
     apart = np.flatnonzero(folds != folds[first])

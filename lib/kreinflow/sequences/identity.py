@@ -75,24 +75,12 @@ def identity_clusters(
 
     Identity is the number of identical pairs in the best local alignment (BLOSUM62, or 2/-3 for
     nucleotides; gaps 11/1 or 5/2) divided by the length of the shorter sequence; or, with
-    ``coverage``, by the columns of the alignment, see :func:`covered`.
+    ``coverage`` (the share of the shorter sequence that the alignment must cover), by the columns
+    of the alignment, see :func:`covered`. With the ``classes`` of the sequences all pairs of one
+    class are compared, whatever words they share: this work grows with the squares of their sizes.
 
-    Parameters
-    ----------
-    sequences : sequence of bytes
-        Distinct, upper case.
-    threshold : float
-        From 0 (excluded) to 1.
-    coverage : float, optional
-        The share of the shorter sequence that the alignment must cover.
-    classes : sequence of str, optional
-        The class of each sequence: then all pairs of one class are compared, whatever words they
-        share. This work grows with the squares of the sizes of the classes.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The cluster of each sequence: the index of its first member.
+    The sequences are distinct and upper case. The cluster of each, (n,), is the index of its first
+    member.
 
     References
     ----------
@@ -108,17 +96,21 @@ def identity_clusters(
             i = parent[i]
         return i
 
-    def alike(a: bytes, b: bytes) -> bool:
+    def join_if_alike(i: int, j: int) -> None:
+        a, b = root(i), root(j)
+        if a == b:
+            return
         if coverage is None:
-            return identity(a, b, nucleotides) >= threshold
-        share, part = covered(a, b, nucleotides)
-        return share >= threshold and part >= coverage
+            alike = identity(sequences[i], sequences[j], nucleotides) >= threshold
+        else:
+            share, part = covered(sequences[i], sequences[j], nucleotides)
+            alike = share >= threshold and part >= coverage
+        if alike:
+            parent[max(a, b)] = min(a, b)
 
     of_shorter = threshold * (1 if coverage is None else coverage)
     for i, j in _candidates(sequences, kind, of_shorter).tolist():
-        a, b = root(i), root(j)
-        if a != b and alike(sequences[i], sequences[j]):
-            parent[max(a, b)] = min(a, b)
+        join_if_alike(i, j)
     if classes is not None and len(sequences):
         packed, scheme = pack(sequences), _scoring_scheme(sequences, kind)
         align = checked(backend_named("auto"), share=0.001)  # a pair of each call
@@ -133,9 +125,7 @@ def identity_clusters(
                 [scores] = align(packed, np.array([i]), right, scheme, 1)
                 least = _LEAST_SCORE * np.minimum(packed.lengths[i], packed.lengths[right])
                 for j in right[scores >= least].tolist():
-                    a, b = root(i), root(j)
-                    if a != b and alike(sequences[i], sequences[j]):
-                        parent[max(a, b)] = min(a, b)
+                    join_if_alike(i, j)
     return np.array([root(i) for i in range(len(sequences))], dtype=np.intp)
 
 

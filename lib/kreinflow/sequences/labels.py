@@ -55,41 +55,30 @@ def read_pairs(
     value_column: str | Sequence[str],
     skip_empty: bool = False,
     separator: str | None = None,
+    several: bool = False,
 ) -> dict[str, str]:
     """Return the value of each id in a TSV or CSV file, in the order of the file.
 
-    Several columns are the parts of a path; see :func:`read_columns`, whose faults are refused, and
-    an id that stands twice.
+    Several columns are the parts of a path; see :func:`read_columns`. With ``several`` an id may
+    stand in several lines, and a line may have several labels: they are joined. Else an id that
+    stands twice is refused.
     """
-    values: dict[str, str] = {}
-    lines: dict[str, int] = {}
+    found: dict[str, tuple[int, list[str]]] = {}
     columns = (id_column, *label_columns(value_column))
-    for line, id, value in read_columns(path, columns, skip_empty, separator or ""):
-        if id in lines:
+    between = "" if several else separator or ""
+    for line, id, value in read_columns(path, columns, skip_empty, between):
+        if id in found and not several:
             raise InputError(
-                f"{path}, line {line}: id {id!r} stands twice, first in line {lines[id]}. "
+                f"{path}, line {line}: id {id!r} stands twice, first in line {found[id][0]}. "
                 "Remove one of the lines."
             )
-        values[id], lines[id] = value, line
-    if not values:
-        raise InputError(f"{path}: has no line below its header. Give the right file.")
-    return values
-
-
-def read_several(
-    path: Path, id_column: str, label_column: str, separator: str, skip_empty: bool = False
-) -> dict[str, str]:
-    """Return the labels of each id in a TSV or CSV file, joined, in the order of the file.
-
-    An id may stand in several lines, and a line may have several labels.
-    """
-    found: dict[str, list[str]] = {}
-    for line, id, text in read_columns(path, (id_column, label_column), skip_empty):
-        labels = several_labels(text, separator, f"{path}, line {line}")
-        found.setdefault(id, []).extend(labels)
+        labels = [value]
+        if several:
+            labels = several_labels(value, separator or SEPARATOR, f"{path}, line {line}")
+        found.setdefault(id, (line, []))[1].extend(labels)
     if not found:
         raise InputError(f"{path}: has no line below its header. Give the right file.")
-    return {id: join_labels(labels) for id, labels in found.items()}
+    return {id: join_labels(labels) if several else labels[0] for id, (_, labels) in found.items()}
 
 
 def several_labels(text: str, separator: str, place: str) -> list[str]:
@@ -178,31 +167,26 @@ def check_matched(
     place: str,
     what: str = "sequence",
     may_drop: bool = True,
+    has: str = "label",
 ) -> None:
     """Refuse ids without a label and labels without the object that has that id.
 
-    ``place`` is where the labels come from, ``what`` their objects; ``may_drop`` tells whether the
-    message names the option to drop them.
+    ``place`` is where the labels come from, ``what`` their objects, ``has`` what these have;
+    ``may_drop`` tells whether the message names the option to drop them.
     """
     ids = list(ids)
-    option = ", or set 'unmatched: drop'." if may_drop else "."
-    unlabelled = [id for id in ids if id not in labels]
-    if unlabelled and labels and len(unlabelled) == len(ids):
-        raise InputError(
-            f"{place}: none of its ids is that of a {what}. It has {abridged([*labels], 3)}; the "
-            f"{what}s have {abridged(unlabelled, 3)}. Give the right one, or write the ids alike."
-        )
-    if unlabelled:
-        classified = "to drop, or to classify: the final model labels them"
-        advice = f"Add them, or set 'unmatched' {classified}" if may_drop else "Add them"
-        raise InputError(
-            f"{place}: no label for {len(unlabelled)} of {len(ids)} ids: "
-            f"{abridged(unlabelled)}. {advice}."
-        )
     known = set(ids)
+    missing = [id for id in ids if id not in labels]
     left = [id for id in labels if id not in known]
-    if left:
-        raise InputError(
-            f"{place}: no {what} for {len(left)} of {len(labels)} labels: {abridged(left)}. "
-            f"Add the {what}s, or remove the labels{option}"
-        )
+    if not missing and not left:
+        return
+    option = ", or set 'unmatched' to drop" if may_drop else ""
+    if missing and may_drop:
+        option += ", or to classify: the final model labels them"
+    if missing:
+        fault = f"no {has} for {len(missing)} of {len(ids)} ids: {abridged(missing)}"
+        if left:
+            fault += f"; it has others, such as {abridged(left, 3)}"
+    else:
+        fault = f"no {what} for {len(left)} of {len(labels)} {has}s: {abridged(left)}"
+    raise InputError(f"{place}: {fault}. Add or remove them, or write the ids alike{option}.")

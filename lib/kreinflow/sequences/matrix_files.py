@@ -2,7 +2,6 @@
 
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -44,15 +43,14 @@ _NUMBERS = ("double", "single", "logical", *_INTEGERS)  # what MATLAB calls them
 
 @dataclass(frozen=True)
 class ReadMatrix:
-    """A matrix as it stands in its file.
+    """A matrix or vectors as they stand in their file; a ``.npy`` file is a memory map.
 
-    ``values`` are real numbers, of a ``.npy`` file a memory map of which nothing was read yet.
     ``ids`` are those of the rows, of a square matrix from a header row or column; ``column_ids``
     those of the columns from a header row.
     """
 
     values: NDArray[Any]
-    ids: tuple[str, ...] | None
+    ids: tuple[str, ...] | None = None
     column_ids: tuple[str, ...] | None = None
 
 
@@ -90,106 +88,84 @@ def read_matrix(
     ------
     InputError
         If the file cannot be read, is not a matrix of numbers, has too many rows, or the ids of a
-        square matrix disagree. The shape is checked before the numbers are read: no more of a text
-        is held than its numbers and one row of
-        :data:`~kreinflow.sequences.user_tables.LONGEST_ROW` characters at most.
+        square matrix disagree. The shape is checked before the numbers are read.
     """
     ending = check_ending(path)
     check_file(path)
     if ending == ".npy":
-        return ReadMatrix(_read_npy(path, square, rows), None)
-    if ending == ".mat":
-        return ReadMatrix(_read_mat(path, variable, square, rows), None)
-    with open_text(path) as file:
-        delimiter, lines = table_rows(file, str(path), "," if ending == ".csv" else "\t")
-        given = (row for _, row in lines if len(row) > 1 or "".join(row).strip())
-        return _parse(path, given, square, delimiter, rows)
+        read = ReadMatrix(_read_npy(path))
+    elif ending == ".mat":
+        read = ReadMatrix(_read_mat(path, variable, square, rows))
+    else:
+        with open_text(path) as file:
+            delimiter, lines = table_rows(file, str(path), "," if ending == ".csv" else "\t")
+            given = (row for _, row in lines if len(row) > 1 or "".join(row).strip())
+            read = _parse(path, given, square, f"{DELIMITERS[delimiter]}s", rows)
+    if read.values.ndim != 2 or read.values.dtype.kind not in "iuf":
+        raise InputError(
+            f"{path}: holds {read.values.dtype} of {read.values.ndim} dimensions where real "
+            "numbers of 2 dimensions are expected, objects in rows. Convert them first."
+        )
+    _check_shape(path, read.values.shape, square, rows)
+    return read
 
 
-_SQUARE = (
-    "A square matrix is expected; ids in a first row or column must not be numbers, or the corner "
-    "must be empty or id."
-)
-
-
-def _check_shape(path: Path, shape: tuple[int, ...], square: bool, rows: int | None) -> None:
+def _check_shape(
+    path: Path, shape: tuple[int, ...], square: bool = True, rows: int | None = None
+) -> None:
     n, m = shape
-    if square and n != m:
-        has = f"{plural(n, 'row')} and {plural(m, 'column')}"
-        raise InputError(f"{path}: has {has}. {_SQUARE}")
+    if square and (n != m or n < 2):
+        raise InputError(
+            f"{path}: has {plural(n, 'row')} and {plural(m, 'column')}. A square matrix of 2 rows "
+            "at least is expected; ids in a first row or column must not be numbers, or the corner "
+            "must be empty or id."
+        )
     if rows is not None and n > rows:
-        raise _too_many_rows(path, rows)
+        raise InputError(
+            f"{path}: has more than {plural(rows, 'row')}, as many as there are labels. "
+            "Give one label for each row."
+        )
 
 
-def _too_many_rows(path: Path, rows: int) -> InputError:
-    return InputError(
-        f"{path}: has more than {plural(rows, 'row')}, as many as there are labels. "
-        "Give one label for each row."
-    )
-
-
-def _read_npy(path: Path, square: bool, rows: int | None) -> NDArray[Any]:
+def _read_npy(path: Path) -> NDArray[Any]:
     try:
-        mapped = map_array(path)
+        return map_array(path)
     except ValueError as error:
         raise InputError(
             f"{path}: truncated, not a .npy file, or no array of numbers ({error}). Save it again "
             "with numpy.save."
         ) from error
-    if mapped.ndim != 2:
-        raise InputError(
-            f"{path}: an array of 2 dimensions is expected, objects in rows. Reshape it."
-        )
-    _refuse_others(path, mapped.dtype)
-    _check_shape(path, mapped.shape, square, rows)
-    return mapped
-
-
-def _refuse_others(path: Path, dtype: np.dtype[Any]) -> None:
-    if dtype.kind not in "iuf":
-        raise InputError(
-            f"{path}: holds {dtype} where real numbers are expected. Convert them first."
-        )
 
 
 def _read_mat(path: Path, variable: str | None, square: bool, rows: int | None) -> NDArray[Any]:
     import scipy.io  # takes 0.2 s, and few runs need it
 
-    with _reading_mat(path):
-        content = sorted(scipy.io.whosmat(path))
-    matrices = {
-        name: shape for name, shape, what in content if len(shape) == 2 and what in _NUMBERS
-    }
-    # Beside a matrix stand labels or options; one column alone may be vectors of one number.
-    wide = [name for name, shape in matrices.items() if min(shape) > 1] or list(matrices)
-    names = wide if variable is None else [variable] if variable in matrices else []
-    if len(names) != 1:
-        what = f"holds {len(wide)} matrices" if variable is None else f"has no matrix {variable!r}"
-        raise InputError(
-            f"{path}: {what} of numbers (sparse ones and cells are not read); it has "
-            f"{', '.join(matrices) or 'none'}. Name one as 'variable' in the config, or save it "
-            "alone."
-        )
-    _check_shape(path, matrices[names[0]], square, rows)
-    with _reading_mat(path):
-        values: NDArray[Any] = scipy.io.loadmat(path, variable_names=names)[names[0]]
-    if values.shape != matrices[names[0]]:
-        raise InputError(f"{path}: truncated or not a .mat file (another shape).")
-    _refuse_others(path, values.dtype)
-    return values
-
-
-@contextmanager
-def _reading_mat(path: Path) -> Iterator[None]:
-    """Give each fault of scipy's reader the message of a damaged file."""
     try:
-        yield
-    except NotImplementedError as error:
-        raise InputError(
-            f"{path}: is a MATLAB 7.3 file. Save it with save(..., '-v7') or as .csv."
-        ) from error
+        content = sorted(scipy.io.whosmat(path))
+        matrices = {
+            name: shape for name, shape, what in content if len(shape) == 2 and what in _NUMBERS
+        }
+        # Beside a matrix stand labels or options; one column alone may be vectors of one number.
+        names = [name for name, shape in matrices.items() if min(shape) > 1] or list(matrices)
+        if variable is not None:
+            names = [name for name in matrices if name == variable]
+        if len(names) != 1:
+            raise InputError(
+                f"{path}: holds {len(names)} matrices of numbers"
+                f"{f' named {variable!r}' if variable else ''} (sparse ones and cells are not "
+                f"read); it has {', '.join(matrices) or 'none'}. Name one as 'variable' in the "
+                "config, or save it alone."
+            )
+        _check_shape(path, matrices[names[0]], square, rows)
+        values: NDArray[Any] = scipy.io.loadmat(path, variable_names=names)[names[0]]
+    except InputError:
+        raise
     except Exception as error:  # the reader lets any kind of error of a damaged file through
-        raise InputError(f"{path}: truncated or not a .mat file ({error}).") from error
+        raise InputError(
+            f"{path}: truncated, or not a .mat file that can be read ({error}). Save one of MATLAB "
+            "7.3 with save(..., '-v7') or as .csv."
+        ) from error
+    return values
 
 
 def _is_number(field: str) -> bool:
@@ -201,45 +177,44 @@ def _is_number(field: str) -> bool:
 
 
 def _parse(
-    path: Path, rows: Iterator[list[str]], square: bool, delimiter: str, most: int | None
+    path: Path, rows: Iterator[list[str]], square: bool, separator: str, most: int | None
 ) -> ReadMatrix:
     head = list(islice(rows, 2))
-    if len(head) < 1 + square:
-        fault = "has fewer than 2 rows. Give a square matrix." if square else "has no rows."
-        raise InputError(f"{path}: {fault}")
+    if not head:
+        raise InputError(f"{path}: has no rows. Give the right file.")
     first, second = head[0], head[-1]
+    if square and len(head) == 1:
+        _check_shape(path, (1, len(first)))
     width, corner = len(second), first[0].strip().lower() in ("", "id")
-    # In rows of one field a comma may separate fields; else it can be that of decimals alone.
-    commas = width > 1
 
+    # In rows of one field a comma may separate fields; else it can be that of decimals alone.
     def meant_as_number(field: str) -> bool:
-        return _is_number(field) or (commas and _is_number(field.replace(",", ".", 1)))
+        return _is_number(field) or (width > 1 and _is_number(field.replace(",", ".", 1)))
 
     has_header = corner or not any(map(meant_as_number, first[1:] or first))
     if has_header and len(head) == 1:
         raise InputError(f"{path}: has a header, but no rows.")
     has_ids = corner or not meant_as_number((second if has_header else first)[0])
-    n, separator = width - has_ids, f"{DELIMITERS[delimiter]}s"
+    n = width - has_ids
     if n == 0:
         raise InputError(
             f"{path}: its rows begin with {second[0]!r} and have no numbers behind that. Fields "
             f"must be separated by {separator}, decimals have a point."
         )
     names = [name.strip() for name in first] if has_header else []
-    rows = chain(head[1:] if has_header else head, rows)
     corner_left_out = has_ids and not corner and len(first) == n  # as R writes it
     if has_header and len(first) != width and not corner_left_out:
         raise InputError(
             f"{path}: its header has {plural(len(first), 'field')}, the row below it {width}. "
             "Name each column once."
         )
+    if has_ids and not corner_left_out:
+        names = names[1:]
     ids: list[str] = []
     whole, grown, i = _new_square(path, n) if square else np.empty((0, n)), array("d"), 0
-    for i, row in enumerate(rows, start=1):
-        if square and i > n:
-            raise InputError(f"{path}: has more rows than its {plural(n, 'column')}. {_SQUARE}")
-        if most is not None and i > most:
-            raise _too_many_rows(path, most)
+    for i, row in enumerate(chain(head[has_header:], rows), start=1):
+        if (square and i > n) or (most is not None and i > most):
+            _check_shape(path, (i, n), square, most)
         if len(row) != width:
             raise InputError(
                 f"{path}, row {i}: has {len(row)} fields, others have {width}. "
@@ -252,8 +227,6 @@ def _parse(
             whole[i - 1] = numbers
         else:
             grown.frombytes(numbers.tobytes())
-    if has_ids and not corner_left_out:
-        names = names[1:]
     if square and names and ids and names != ids:
         raise InputError(
             f"{path}: the ids of the columns ({abridged(names, 3)}) and of the rows "
@@ -261,9 +234,16 @@ def _parse(
         )
     if square:
         ids = ids or names
-    else:
-        _check_ids(path, names, "column")
-    _check_ids(path, ids, "row")
+    for what, given in (("column", [] if square else names), ("row", ids)):
+        refuse_control("id", given, (f"{path}, {what} {i}" for i, _ in enumerate(given, 1)))
+        seen: set[str] = set()
+        for i, id in enumerate(given, start=1):
+            if not id or id in seen:
+                raise InputError(
+                    f"{path}: id {shortened(id)!r} of {what} {i} is empty or stands twice. "
+                    f"Give each {what} its own id."
+                )
+            seen.add(id)
     values = whole[:i] if square else np.frombuffer(grown).reshape(-1, n)
     return ReadMatrix(values, tuple(ids) or None, tuple(names) or None)
 
@@ -289,25 +269,11 @@ def _numbers(place: str, fields: list[str], separator: str) -> FloatArray:
         pass
     for j, field in enumerate(fields, start=1):
         if not _is_number(field) or not field.strip().isascii():
-            if ";" in field and separator == "commas":  # decimals made commas of semicolons
-                separator = "semicolons"
             raise InputError(
                 f"{place}, column {j}: {shortened(field)!r} is not a number. Separate fields by "
                 f"{separator}, and write decimals with a point (3.5) and digits as 0 to 9."
             )
     return numbers
-
-
-def _check_ids(path: Path, ids: list[str], what: str) -> None:
-    refuse_control("id", ids, (f"{path}, {what} {i}" for i in range(1, len(ids) + 1)))
-    seen: dict[str, int] = {}
-    for i, id in enumerate(ids, start=1):
-        if not id or id in seen:
-            why = f"stands twice, first at {seen[id]}" if id else "is empty"
-            raise InputError(
-                f"{path}: id {shortened(id)!r} of {what} {i} {why}. Give each {what} its own id."
-            )
-        seen[id] = i
 
 
 def check_matrix(
@@ -338,23 +304,15 @@ def check_matrix(
     Raises
     ------
     InputError
-        If the matrix is not square, not finite or not symmetric, its entries are too small
-        (:data:`SMALLEST_ENTRY`) or too large (:data:`LARGEST_ENTRY`), its diagonal does not fit its
-        kind, or a dissimilarity is negative. The message names row and column, counted from 1.
+        If the matrix is not square, finite or symmetric, its entries are too small
+        (:data:`SMALLEST_ENTRY`) or large (:data:`LARGEST_ENTRY`), or do not fit its kind. The
+        message names row and column, counted from 1.
     """
-    n = len(values)
-    _check_shape(path, values.shape, True, None)
-    if n < 2:
-        raise InputError(f"{path}: has {plural(n, 'row')}. At least 2 are needed.")
-    values = np.asarray(values, dtype=np.float64)
-    _refuse_first(path, values, ~np.isfinite(values), "is not a finite number. Fill it in.")
+    _check_shape(path, values.shape)
+    n, values = len(values), np.asarray(values, dtype=np.float64)
     largest = LARGEST_ENTRY if kind != "dissimilarity" else LARGEST_ENTRY**0.5
-    _refuse_first(
-        path,
-        values,
-        np.abs(values) > largest,
-        f"is above {largest:g} in size, too large to compute with. Divide the matrix by a number.",
-    )
+    why = f"is not a finite number, or above {largest:g} in size. Correct it, or divide the matrix."
+    _refuse_first(path, values, ~(np.abs(values) <= largest), why)
     scale = float(np.abs(values).max())
     if scale < 1 / largest:
         raise InputError(
@@ -385,19 +343,15 @@ def check_matrix(
             "dissimilarity? Set 'kind' to what it is. If these are similarities, set 'kind: "
             "zero_diagonal_similarity'."
         )
+    wrong = np.zeros((n, n), dtype=np.bool_)
     if kind in DISSIMILARITIES:
-        negative = symmetric < -tolerance * scale
-        _refuse_first(path, symmetric, negative, "is a negative dissimilarity.")
+        wrong = symmetric < -tolerance * scale
     if kind != "similarity":
         limit = 0.0 if kind == "zero_diagonal_similarity" else tolerance * scale
-        wrong = np.abs(diagonal) > limit
-        if wrong.any():
-            i = int(wrong.argmax())
-            what = kind.split("_")[-1]
-            raise InputError(
-                f"{path}, row {i + 1}, column {i + 1}: the {what} of an object with itself is "
-                f"{symmetric[i, i]:.6g}, not 0. Set 'kind: similarity' if this is one."
-            )
+        np.fill_diagonal(wrong, np.abs(diagonal) > limit)
+    what = kind.replace("_", " ")
+    why = f"is no {what} (of an object with itself it is 0). Set 'kind' to what the matrix is."
+    _refuse_first(path, symmetric, wrong, why)
     if kind in DISSIMILARITIES:
         np.fill_diagonal(symmetric, 0.0)
         np.maximum(symmetric, 0.0, out=symmetric)

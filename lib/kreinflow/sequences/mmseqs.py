@@ -35,12 +35,7 @@ def mmseqs_clusters(sequences: Sequence[bytes], threshold: float) -> NDArray[np.
     :func:`kreinflow.sequences.identity.identity_clusters`. One thread, so that the result does not
     depend on the machine.
 
-    Raises
-    ------
-    InputError
-        If the program is missing.
-    KreinflowError
-        If it fails; the message has its last lines.
+    An InputError says that the program is missing, a KreinflowError that it fails.
 
     References
     ----------

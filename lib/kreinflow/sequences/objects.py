@@ -1,6 +1,5 @@
 """Vectors and strings: reading and checking."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,17 +8,8 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.wording import plural
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.sequences.labels import read_lines
-from kreinflow.sequences.matrix_files import check_ending, read_matrix
+from kreinflow.sequences.matrix_files import ReadMatrix, check_ending, read_matrix
 from kreinflow.sequences.text_files import check_file, name_endings
-
-
-@dataclass(frozen=True)
-class ReadObjects:
-    """Vectors or strings as they stand in their file, and the ids of a first column, if any."""
-
-    objects: Objects
-    ids: tuple[str, ...] | None
-    """From a first column that holds no numbers, if there is one."""
 
 
 def check_objects_file(path: Path, kernel: Kernel) -> None:
@@ -40,7 +30,7 @@ def read_objects(
     variable: str | None = None,
     rows: int | None = None,
     columns: int | None = None,
-) -> ReadObjects:
+) -> ReadMatrix:
     """Read the objects that a kernel compares: one a row of a table, or one a line of text.
 
     Parameters
@@ -63,7 +53,7 @@ def read_objects(
     """
     check_objects_file(path, kernel)
     if kernel.strings:
-        return ReadObjects(np.array(read_lines(path, "string"), dtype=object), None)
+        return ReadMatrix(np.array(read_lines(path, "string"), dtype=object))
     read = read_matrix(path, variable, square=False, rows=rows)
     found = read.values.shape[1]
     if columns is not None and found != columns:
@@ -81,7 +71,7 @@ def read_objects(
             "a finite number. Fill it in."
         )
     refuse_unfit(str(path), kernel, values)
-    return ReadObjects(values, read.ids)
+    return ReadMatrix(values, read.ids)
 
 
 def refuse_unfit(place: str, kernel: Kernel, objects: Objects) -> None:

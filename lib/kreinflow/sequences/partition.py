@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,24 +81,15 @@ class Partition:
 def partition_of(table: pd.DataFrame, dataset: Dataset, name: str = "folds") -> Partition:
     """Return the partition that a table of folds describes; ``name`` is for messages.
 
-    Raises
-    ------
-    InputError
-        If it is not the table of these records, if records with one row have two groups, or those
-        of a group two folds, or if the numbers of the folds have a gap.
+    An InputError refuses a table of other records, or one that splits a row or a group.
     """
-    found = _groups_and_folds(table, dataset.ids)
-    if (
-        found is None
-        or not _same_within(dataset.rows, found[:1])
-        or not all(map(_no_gap, found[1:]))
-    ):
-        raise InputError(f"{name}: not the folds of this data set. Delete it and run again.")
-    return Partition(groups=found[0], folds=found[1:])
+    partition = _partition(table, dataset.ids, name)
+    if not _is_constant(partition.groups, dataset.rows):
+        raise _not_folds(name)
+    return partition
 
 
-def _groups_and_folds(table: pd.DataFrame, ids: Sequence[str]) -> NDArray[np.int64] | None:
-    """Return the groups, and the folds of each repeat; None if these are no splits of the ids."""
+def _partition(table: pd.DataFrame, ids: Sequence[str], name: str) -> Partition:
     n = len(ids)
     repeats = len(table) // n if n else 0
     if (
@@ -106,31 +97,28 @@ def _groups_and_folds(table: pd.DataFrame, ids: Sequence[str]) -> NDArray[np.int
         or table["id"].tolist() != list(ids) * repeats
         or not np.array_equal(table["repeat"], np.repeat(np.arange(repeats), n))
     ):
-        return None
+        raise _not_folds(name)
     groups, folds = (table[c].to_numpy(np.int64).reshape(repeats, n) for c in ("group", "fold"))
-    return np.r_[groups[:1], folds] if _same_within(groups[0], [*groups, *folds]) else None
+    if not all(_is_constant(values, groups[0]) for values in (*groups, *folds)):
+        raise _not_folds(name)
+    return Partition(groups[0], folds)
 
 
-def _same_within(units: NDArray[np.int64], columns: Iterable[NDArray[np.int64]]) -> bool:
-    """Return whether all records of a unit have one value in each of some columns."""
+def _is_constant(values: NDArray[np.int64], units: NDArray[np.int64]) -> bool:
+    """Return whether all records of a unit have one value."""
     _, first, unit = np.unique(units, return_index=True, return_inverse=True)
-    return all((values[first][unit] == values).all() for values in columns)
+    return bool((values[first][unit] == values).all())
 
 
-def _no_gap(folds: NDArray[np.int64]) -> bool:
-    """Return whether the folds are 0, 1 and so on, beside :data:`NEVER_TESTED`."""
-    tested = np.unique(folds[folds != NEVER_TESTED])
-    return [*tested] == [*range(len(tested))]
+def _not_folds(name: str) -> InputError:
+    return InputError(f"{name}: not the folds of this data set. Delete it and run again.")
 
 
 def read_groups(path: str | os.PathLike[str]) -> pd.Series[int]:
     """Read the group of each record, by its id, from a table of folds; refuse a damaged one."""
     table = _read(path)
     ids = pd.Index(table["id"][table["repeat"] == 0])
-    found = _groups_and_folds(table, ids) if ids.is_unique else None
-    if found is None:
-        raise InputError(f"{path}: not the folds of a data set. Delete it and run again.")
-    return pd.Series(found[0], index=ids)
+    return pd.Series(_partition(table, ids, str(path)).groups, index=ids)
 
 
 def read_partition(path: str | os.PathLike[str], dataset: Dataset) -> Partition:

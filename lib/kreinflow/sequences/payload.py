@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.arrays import open_array
 from kreinflow.files.tables import read_plain_columns, read_table
@@ -64,13 +63,8 @@ def _bytes(numbers: FloatArray) -> bytes:
 class Payload(ABC):
     """The objects of the distinct rows, how they are told apart, and the files that keep them.
 
-    Attributes
-    ----------
-    kind : {"sequences", "similarity", "asymmetric", "squared_dissimilarity"}
-    free : bool
-        Whether the score of any two rows costs next to nothing.
-    what : str
-        What messages call an object.
+    The ``kind`` is sequences, similarity, asymmetric or squared_dissimilarity; ``free`` tells that
+    the score of any two rows costs next to nothing; ``what`` is what messages call an object.
     """
 
     kind: str
@@ -152,17 +146,9 @@ class Sequences(Payload):
 
     @classmethod
     def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
-        """See :meth:`Payload.read`; a sequence with another digest is refused."""
-        path = folder / DISTINCT_FILE
-        names, texts = read_plain_columns(path, ("digest", "sequence"))
-        digests = tuple(name.decode("ascii", "replace") for name in names)
-        for line, (name, text) in enumerate(zip(digests, texts, strict=True), start=2):
-            if name != digest(text):  # scores would get the wrong names
-                raise InputError(
-                    f"{path}, line {line}: {name} is not the digest of the sequence beside it. "
-                    "Delete it and run again."
-                )
-        return digests, cls(tuple(texts))
+        """See :meth:`Payload.read`."""
+        names, texts = read_plain_columns(folder / DISTINCT_FILE, ("digest", "sequence"))
+        return tuple(name.decode("ascii") for name in names), cls(tuple(texts))
 
     @property
     def lengths(self) -> NDArray[np.int64]:

@@ -57,13 +57,8 @@ def check_vectors_file(path: Path) -> None:
 def read_record_vectors(path: Path, width: int | None = None) -> RecordVectors:
     """Read a ``.tsv[.gz]`` or ``.csv[.gz]`` table: an id, then the numbers of its vector.
 
-    ``width`` is the numbers of a vector that a model was trained on.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, has no ids or one twice, an entry is not a finite number or is
-        too large, or it has another number of columns than ``width``.
+    ``width`` is the numbers of a vector that a model was trained on. An InputError refuses a table
+    of another width, one without ids, and an entry that is not finite or too large.
     """
     check_vectors_file(path)
     read = read_matrix(path, square=False)

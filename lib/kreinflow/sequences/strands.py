@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.wording import plural
 
 MOST_COMPARED = 200
 """Members of a class that each is compared with."""
@@ -81,20 +82,15 @@ def _shared(
 
 
 def strand_advice(other_strand: Mapping[str, Any] | None) -> str:
-    """Return a sentence or two on the records that were found, empty if there are none.
-
-    ``other_strand`` has ``count`` and ``examples``, as the statistics of a data set of nucleotides.
-    """
-    if other_strand is None:
+    """Return a sentence or two on the records that the statistics name, empty if there are none."""
+    if other_strand is None or not other_strand["count"]:
         return ""
     count, examples = other_strand["count"], other_strand["examples"][:5]
-    if not count:
-        return ""
     more = f" and {count - len(examples)} more" if count > len(examples) else ""
     return (
-        f"{count} record{'s look' if count > 1 else ' looks'} like the other strand of their "
-        f"class: {', '.join(examples)}{more}. Sequences are aligned as they stand: reverse and "
-        "complement these, or leave them out."
+        f"{plural(count, 'record looks', 'records look')} like the other strand of their class: "
+        f"{', '.join(examples)}{more}. Sequences are aligned as they stand: reverse and complement "
+        "these, or leave them out."
     )
 
 
@@ -106,10 +102,7 @@ def reverse_complements(sequences: Sequence[bytes], letters: str) -> list[bytes]
 
     Letters that stand for several nucleotides become those that stand for their complements.
 
-    Raises
-    ------
-    InputError
-        If the matrix lacks the complement of a letter.
+    An InputError says that the matrix lacks the complement of a letter.
 
     Examples
     --------

@@ -58,13 +58,7 @@ def iterative_stratification(
     counted first. Then units go home, to key mod k, as in :func:`spread`. So an added unit moves
     few others.
 
-    Parameters
-    ----------
-    keys : ndarray of shape (n,)
-        Random numbers of the units.
-    has : ndarray of shape (n, n_labels)
-        The labels of each unit.
-    k : int
+    ``keys`` (n,) are random numbers of the units, ``has`` (n, n_labels) their labels.
 
     References
     ----------

@@ -13,8 +13,6 @@ from kreinflow.sequences.text_files import bounded_lines, open_text, too_long
 LABEL_SOURCES = ("prosite", "pfam", "interpro", "ec", "keyword")
 
 _DATABASES = {"prosite": "PROSITE", "pfam": "Pfam", "interpro": "InterPro"}
-_WHAT = {name: f"a cross-reference to {title}" for name, title in _DATABASES.items()}
-_WHAT |= {"ec": "an EC number", "keyword": "a keyword"}
 _NEEDED = frozenset(("ID", "AC", "DE", "OS", "OX", "DR", "KW", "SQ", "  ", "//"))
 """The lines that are read. References, comments and features are most of a file, and where its
 format changes over the years."""
@@ -23,20 +21,10 @@ _BLOCK = 1 << 16  # residues that are read beyond the longest sequence
 
 
 class Entry(NamedTuple):
-    """The wanted parts of one entry.
+    """The wanted parts of one entry: its first accession, each label once, NCBI's taxonomy number.
 
-    Attributes
-    ----------
-    id : str
-        Its primary accession.
-    labels : tuple of str
-        In the order of the entry, each once.
-    taxonomy : str
-        NCBI's number of the organism.
-    place : str
-        File, entry number and line, for messages.
-    more : bool
-        Whether it has more residues than may be held; these are the first of them.
+    ``place`` is file, entry number and line, for messages; ``more`` tells that it has more residues
+    than may be held: these are the first of them.
     """
 
     id: str
@@ -58,22 +46,10 @@ def read_swissprot(
     known to the wanted level (``3.6.5.-``) is none either, unless numbers may be ``unequal``: then
     it is the label ``3.6.5``.
 
-    Parameters
-    ----------
-    path : Path
-    way : mapping
-        The part ``labels`` of the source: ``from`` (one of :data:`LABEL_SOURCES`), ``levels`` of
-        EC numbers, and ``classes``: the labels that count, or None for all.
-    longest : int
-        A longer sequence is cut a little behind so many residues (:attr:`Entry.more`).
-    unequal : bool
-        Whether EC numbers may have fewer levels.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, empty, truncated or no UniProtKB flat file. The message names
-        file, entry and line.
+    ``way`` is the part ``labels`` of the source: ``from`` (one of :data:`LABEL_SOURCES`),
+    ``levels`` of EC numbers, and ``classes``: the labels that count, or None for all. A sequence
+    longer than ``longest`` is cut a little behind so many residues (:attr:`Entry.more`). An
+    InputError names file, entry and line.
     """
     from Bio import SwissProt
 
@@ -122,22 +98,6 @@ def check_flat_file(path: Path) -> None:
         next(iter(_Lines(file, path)), None)
 
 
-def label_source(way: Mapping[str, Any], unequal: bool = False) -> str:
-    """Return the name of the labels, for messages; see :func:`read_swissprot`.
-
-    Examples
-    --------
-    >>> label_source({"from": "pfam", "levels": 4, "classes": ["PF00009"]})
-    'a cross-reference to Pfam, to one of labels.classes'
-    """
-    text = _WHAT[way["from"]]
-    if way["from"] == "ec" and not unequal:
-        text += f" known to {way['levels']} levels"
-    if way["classes"] is not None:
-        text += ", to one of labels.classes" if way["from"] in _DATABASES else " of labels.classes"
-    return text
-
-
 class _Lines:
     """The lines of a flat file that are needed, as Biopython wants them, and where it is."""
 
@@ -171,10 +131,9 @@ class _Lines:
             elif not self._entry:
                 if not line.strip():
                     continue
-                shown = line.strip()[:30]
                 raise InputError(
-                    f"{self._path}, line {number}: not a UniProtKB flat file, an entry starts "
-                    f"with 'ID' but this line with {shown!r}. Give a .dat file of UniProtKB."
+                    f"{self._path}, line {number}: not a UniProtKB flat file, an entry starts with "
+                    f"'ID' but this line with {line.strip()[:30]!r}. Give a .dat file of UniProtKB."
                 )
             if key not in _NEEDED or self.more:
                 continue

@@ -26,18 +26,13 @@ _UNSEEN = re.compile(
 def has_control(text: str) -> bool:
     """Return whether a text has control characters, or others that are not shown.
 
-    A terminal obeys the former and tables lose them. The latter turn the direction of what stands
-    around them, or are spaces without a width: two texts look alike and differ. Characters without
-    a width that letters need (Persian, Sinhala, Devanagari) do not count.
+    Those that letters need (of Persian, Sinhala, Devanagari) do not count.
     """
     return not text.isprintable() and _UNSEEN.search(text) is not None
 
 
 def refuse_control(what: str, texts: Iterable[str], places: Iterable[str]) -> None:
-    """Refuse characters that are obeyed or not shown, in texts for tables and figures.
-
-    ``what`` and ``places`` say what the texts are and where each stands; the first is named.
-    """
+    """Refuse texts, each a ``what`` at its place, with characters that are obeyed or not shown."""
     for text, place in zip(texts, places, strict=True):
         if has_control(text):
             raise InputError(f"{place}: the {what} {shortened(text)!a} {UNSEEN}")
@@ -90,16 +85,6 @@ STANDARD_INPUT = Path("-")
 """Standard input, for :func:`open_text`."""
 
 
-_OTHERS = {
-    rb"\xff\xfe|\xfe\xff": "is UTF-16 text. Save it as UTF-8 and give it again.",
-    rb"BZh[1-9]1AY": "is packed with bzip2. Unpack it, or pack it with gzip.",
-    rb"\xfd7zXZ": "is packed with xz. Unpack it, or pack it with gzip.",
-    rb"\x28\xb5\x2f\xfd": "is packed with zstd. Unpack it, or pack it with gzip.",
-    rb"PK\x03\x04": "is a zip archive, as spreadsheets are. Give text, plain or packed with gzip.",
-}
-"""Other formats by their first bytes."""
-
-
 def shown_name(path: Path) -> str:
     """Return what messages call a file, or standard input."""
     return "standard input" if path == STANDARD_INPUT else str(path)
@@ -109,13 +94,8 @@ def shown_name(path: Path) -> str:
 def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
     """Open a text file, plain or gzip (told by its first bytes), as UTF-8 with any line ends.
 
-    A byte order mark is skipped. :data:`STANDARD_INPUT` is read once and to its end. ``errors`` is
-    as in :func:`open`.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, empty, a truncated gzip file, or not UTF-8 text.
+    A byte order mark is skipped. An InputError says if the file is missing, empty, a truncated gzip
+    file, or not UTF-8 text.
     """
     name = shown_name(path)
     if path != STANDARD_INPUT:
@@ -125,11 +105,7 @@ def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
     try:
         standard = path == STANDARD_INPUT
         with open(sys.stdin.fileno() if standard else path, "rb", closefd=not standard) as raw:
-            begin = raw.peek(8)
-            for other, fault in _OTHERS.items():
-                if re.match(other, begin):
-                    raise InputError(f"{name}: {fault}")
-            packed = begin.startswith(b"\x1f\x8b")
+            packed = raw.peek(2).startswith(b"\x1f\x8b")
             binary: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
             with io.TextIOWrapper(binary, encoding="utf-8-sig", errors=errors) as text:
                 yield text
@@ -139,8 +115,8 @@ def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
         ) from error
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{name}: not UTF-8 text (byte {error.object[error.start]:#04x}). "
-            "Save it as UTF-8 and give it again."
+            f"{name}: not UTF-8 text (byte {error.object[error.start]:#04x}), plain or packed with "
+            "gzip. Save it as such text and give it again."
         ) from error
     except OSError as error:
         raise InputError(f"{name}: cannot be read ({error.strerror or error}).") from error

@@ -13,7 +13,6 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged, plural
 from kreinflow.sequences.text_files import (
     bounded_lines,
-    has_control,
     name_endings,
     open_text,
     refuse_control,
@@ -58,29 +57,27 @@ class Table:
         """Yield line and fields of rows that are not empty; refuse another number of fields."""
         width = len(self.names)
         for line, fields in self._rows:
-            if len(fields) >= width and not any(field.strip() for field in fields[width:]):
-                if any(field.strip() for field in fields):
-                    yield line, fields
-            elif any(field.strip() for field in fields):
-                advice = f"Put a {self._delimiter} for each field that is empty"
-                if len(fields) > width:
-                    advice = f"Put a text that holds a {self._delimiter} into quotation marks"
-                has = plural(len(fields), "field")
+            if not any(field.strip() for field in fields):
+                continue
+            if len(fields) < width or any(field.strip() for field in fields[width:]):
                 raise InputError(
-                    f"{self._path}, line {line}: has {has}, the header {width}. {advice}."
+                    f"{self._path}, line {line}: has {plural(len(fields), 'field')}, the header "
+                    f"{width}. Fields are separated by a {self._delimiter}, empty ones too; a text "
+                    "that holds one stands in quotation marks."
                 )
+            yield line, fields
 
 
 @contextmanager
 def open_table(path: Path) -> Iterator[Table]:
     """Open a table; the ending of its name tells the delimiter."""
     ending = name_endings(path)[1]
+    if ending not in _ENDINGS:
+        raise InputError(
+            f"{path}: the ending {ending!r} is not one of a table. "
+            f"Name it {', '.join(_ENDINGS)} (or these with .gz)."
+        )
     with open_text(path) as file:
-        if ending not in _ENDINGS:
-            raise InputError(
-                f"{path}: the ending {ending!r} is not one of a table. "
-                f"Name it {', '.join(_ENDINGS)} (or these with .gz)."
-            )
         yield Table(path, file, _ENDINGS[ending])
 
 
@@ -99,13 +96,8 @@ def read_columns(
     With ``skip_empty`` a line whose second column is empty is left out. More columns than two are
     the levels of a path, which stands for the second one: their texts with the separator between
     them. Empty ones at the end of a path are left out.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a column is missing, or a line has fewer fields than the header,
-        more (empty ones at its end are harmless), an empty one, characters that are not shown, or a
-        separator in a part of a path.
+    An InputError names the line that has other fields than the header, an empty text, characters
+    that are not shown, or a separator in a part of a path.
     """
     with open_table(path) as table:
         places = [table.place(column) for column in columns]
@@ -121,8 +113,7 @@ def read_columns(
                         f"{path}, line {line}: the {column!r} is empty. "
                         "Fill it in or remove the line."
                     )
-                if has_control(value):
-                    refuse_control(column, [value], [f"{path}, line {line}"])
+                refuse_control(column, [value], [f"{path}, line {line}"])
             if len(places) > 2 and (inside := [part for part in parts if separator in part]):
                 raise InputError(
                     f"{path}, line {line}: {inside[0]!r} has {separator!r} in it, which separates "
@@ -141,17 +132,12 @@ def read_user_table(path: Path) -> tuple[list[str], list[tuple[str, ...]]]:
 def table_rows(
     file: TextIO, place: str, delimiter: str
 ) -> tuple[str, Iterator[tuple[int, list[str]]]]:
-    """Return the delimiter of a table, and an iterator over its rows.
+    """Return the delimiter of a table, and its rows: the number of the (last) line, and the fields.
 
-    Each row is the number of its (last) line and its fields. It has at most :data:`LONGEST_ROW`
-    characters, in several lines if a field is quoted. The delimiter given is that of the file's
-    ending. A comma becomes a semicolon if the first line has semicolons and no comma outside
-    quotation marks: spreadsheets write such a CSV in many countries.
-
-    Raises
-    ------
-    InputError
-        If it is not a table, or a row is longer.
+    The delimiter given is that of the file's ending. A comma becomes a semicolon if the first line
+    has semicolons and no comma outside quotation marks: spreadsheets write such a CSV in many
+    countries. An InputError refuses what is no table, or a row of more than :data:`LONGEST_ROW`
+    characters, in several lines if a field is quoted.
     """
     held = 0
 

@@ -161,9 +161,9 @@ def test_each_fault_has_its_message(tmp_path, text, message):
 
 def test_a_file_without_the_labels_that_are_asked_for(tmp_path):
     write_flat_file(tmp_path / "x.dat", [entry("P00001", residues(1), ["PS00301"])])
-    with pytest.raises(InputError, match=r"none of 1 entry has a cross-reference to Pfam\. Take"):
+    with pytest.raises(InputError, match=r"none of 1 entry has a label from pfam"):
         load(flat_file(labels_from("pfam")), tmp_path)
-    with pytest.raises(InputError, match=r"has an EC number known to 3 levels"):
+    with pytest.raises(InputError, match=r"has a label from ec that counts"):
         load(flat_file(labels_from("ec", levels=3)), tmp_path)
 
 

@@ -32,19 +32,9 @@ class CleanRecords:
     """Records of sequences as they are read, one after the other.
 
     The settings have the keys of :data:`ILLEGAL_RESIDUES` and :data:`LENGTH_LIMIT`; ``alphabet`` is
-    the letters of the substitution matrix.
-
-    Attributes
-    ----------
-    places : dict
-        Where each id stands that was read, for messages.
-    kept : dict
-        The residues of each id that is not dropped.
-    organisms : dict
-        NCBI's number and name, of the ids that have them.
-    drops : Drops
-    substitutions : Counter
-        Residues that were rewritten, by kind.
+    the letters of the substitution matrix. ``places`` has each id that was read, for messages;
+    ``kept`` the residues of those that are not dropped; ``organisms`` NCBI's number and name where
+    they are known; ``substitutions`` how many residues were rewritten, by kind.
     """
 
     def __init__(self, settings: Mapping[str, Any], alphabet: str | None, molecule: str) -> None:
@@ -76,13 +66,9 @@ class CleanRecords:
     ) -> None:
         """Keep a record that was noted, with its residues clean; or drop it, or refuse it.
 
-        ``more`` tells that it is longer than allowed, and these are its first residues.
-
-        Raises
-        ------
-        InputError
-            If it has no residues (``if_empty`` says so), or is too long or has an illegal residue
-            and is not to be dropped.
+        ``more`` tells that it is longer than allowed, and these are its first residues. An
+        InputError says that it has no residues (``if_empty``), or is too long or has an illegal
+        residue and is not to be dropped.
         """
         where, found = f"{self.places[id]}, {id}", self._alphabet.clean(residues)
         if not found:
@@ -110,13 +96,7 @@ class CleanRecords:
         self.drops.add(key.replace("_", " "), [id])
 
     def labelled(self, labels: Mapping[str, str], files: Sequence[Path]) -> Records:
-        """Return the kept records that have a label, read from some files.
-
-        Raises
-        ------
-        InputError
-            If a label has characters that are not shown.
-        """
+        """Return the kept records that have a label, read from some files."""
         ids = [id for id in self.kept if id in labels]
         refuse_control("label", (labels[id] for id in ids), (self.places[id] for id in ids))
         return Records(
@@ -132,13 +112,7 @@ class CleanRecords:
     def organism_columns(
         self, dataset: Dataset, unknown: Sequence[str]
     ) -> dict[str, tuple[str, ...]]:
-        """Return the organisms of a data set; none if one of a class to be learned has none.
-
-        Raises
-        ------
-        InputError
-            If the name of one has characters that are not shown.
-        """
+        """Return the organisms of a data set; none if one of a class to be learned has none."""
         found = [self.organisms.get(id, ("", "")) for id in dataset.ids]
         for (taxonomy, _), code in zip(found, dataset.labels.tolist(), strict=True):
             if not taxonomy and dataset.classes[code] not in unknown:

@@ -25,7 +25,6 @@ from kreinflow.sequences.sources.source import (
 from kreinflow.sequences.swissprot import (
     LABEL_SOURCES,
     check_flat_file,
-    label_source,
     read_swissprot,
 )
 
@@ -143,9 +142,9 @@ class FlatFileSource(Source):
         records = clean.labelled(labels, [path])
         if len(clean.drops.by_reason.get("no label", ())) == len(clean.places):
             raise InputError(
-                f"{path}: none of {plural(len(clean.places), 'entry', 'entries')} has "
-                f"{label_source(self.settings['labels'], self.separator is not None)}. "
-                "Take the labels from something else, or give another file."
+                f"{path}: none of {plural(len(clean.places), 'entry', 'entries')} has a label from "
+                f"{self.settings['labels']['from']} that counts. Take other labels, or levels, or "
+                "classes, or give another file."
             )
         dataset = self._collapse(records, unknown)
         release = None if download is None else download["release"]

@@ -12,7 +12,7 @@ from kreinflow.base.hierarchy import paths_of
 from kreinflow.base.settings import Configured, SettingsSchema
 from kreinflow.sequences.collapse import Records, collapse, collapse_several
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.labels import label_columns, read_pairs, read_several
+from kreinflow.sequences.labels import label_columns, read_pairs
 from kreinflow.sequences.text_files import check_file
 from kreinflow.sequences.user_tables import check_columns
 
@@ -87,22 +87,10 @@ class Source(Configured, ABC):
     """A source of data: one subclass, and its line in the registry.
 
     ``settings`` is the checked part ``source`` of a data set's configuration, ``separator`` that of
-    the levels of labels that are paths. Relative paths start at ``data_folder``.
-
-    Attributes
-    ----------
-    type : str
-        Its name in the config.
-    noun : str
-        What messages call the data.
-    aligned : bool
-        Whether its objects are sequences, which are aligned.
-    path_key : str or None
-        The key of its settings that names the user's files, if it reads any.
-    label_ways : tuple of str
-        The keys of ``labels``, if exactly one of them says where labels come from.
-    memory_per_mb : int
-        Megabytes of memory that reading takes for each megabyte of the user's files.
+    the levels of labels that are paths. Relative paths start at ``data_folder``. ``type`` is its
+    name in the config, ``noun`` what messages call the data, ``path_key`` the key of its settings
+    that names the user's files; exactly one of the ``label_ways`` says where labels come from;
+    ``memory_per_mb`` is megabytes of memory that reading takes for each megabyte of the files.
     """
 
     named_by = "type"
@@ -136,10 +124,9 @@ class Source(Configured, ABC):
     def _read_pairs(self, path: Path, skip_empty: bool = False) -> dict[str, str]:
         """Return the label, or all labels joined, of each id of a table of labels."""
         way = self.settings["labels"]
+        separator = way["separator"] if self.several else self.separator
         columns = way["id_column"], way["label_column"]
-        if self.several:
-            return read_several(path, *columns, way["separator"], skip_empty)
-        return read_pairs(path, *columns, skip_empty, self.separator)
+        return read_pairs(path, *columns, skip_empty, separator, self.several)
 
     @property
     def _label_files(self) -> dict[str, Path]:
@@ -185,14 +172,7 @@ class Source(Configured, ABC):
                 yield "labels.label_column", why
 
     def check(self) -> None:
-        """Check the user's files cheaply, before any job runs.
-
-        Raises
-        ------
-        InputError
-            With the message that :meth:`load` would give, for what the names and beginnings of
-            files and the settings tell.
-        """
+        """Check the user's files cheaply, before any job runs: their names and beginnings."""
         labels = self._label_files
         if "lines" in labels:
             check_file(labels["lines"])
@@ -210,31 +190,12 @@ class Source(Configured, ABC):
     def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
         """Read, check and collapse the data.
 
-        Parameters
-        ----------
-        alphabet : str or None
-            Letters of the substitution matrix, if the objects are aligned.
-        seed : int
-            Of a simulation or a generator.
-        unknown : sequence of str
-            Classes that are to be held out (:func:`kreinflow.sequences.dataset.without_unknown`).
-            What is kept of the other classes does not depend on them: an object of theirs that is
-            identical to one of another class is dropped, and counted.
-
-        Returns
-        -------
-        Dataset
-            Its ``statistics`` has the keys ``records_read``, ``records_kept``, ``distinct``,
-            ``dropped`` (reason to ``count`` and ``examples``), ``substitutions`` (kind to
-            residues), ``class_sizes`` (label to records), ``lengths`` (``minimum``,
-            ``lower_quartile``, ``median``, ``upper_quartile``, ``maximum``, ``mean`` of the
-            distinct sequences; else empty), ``asymmetry`` (of a matrix: largest, as a share of the
-            largest entry; else None) and ``files`` (name to sha256), and what a source adds.
-
-        Raises
-        ------
-        InputError
-            At the first fault that the configuration does not ask to drop.
+        The ``alphabet`` is the letters of the substitution matrix, if the objects are aligned; the
+        ``seed`` that of a simulation or a generator. What is kept of the other classes does not
+        depend on the ``unknown`` ones that are to be held out: an object of theirs that is
+        identical to one of another class is dropped, and counted. The ``statistics`` are those of
+        docs/files.md, and what a source adds. An InputError tells the first fault that the
+        configuration does not ask to drop.
         """
 
     def describe(self) -> str:

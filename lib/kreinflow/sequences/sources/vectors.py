@@ -78,6 +78,6 @@ class VectorsSource(ComparedSource, MeasuredSource):
         """See :meth:`Source.load`."""
         given = self._read_labels()
         read = read_objects(self.path, self.kernel, self.settings["variable"], rows=len(given))
-        ids, labels = self._labels(given, read.ids, len(read.objects))
-        records = Records(ids, labels, self._payload(read.objects), len(ids), self.files())
+        ids, labels = self._labels(given, read.ids, len(read.values))
+        records = Records(ids, labels, self._payload(read.values), len(ids), self.files())
         return self._collapse(records, unknown)
