@@ -119,8 +119,6 @@ def test_lines_that_are_read_in_parts_are_those_of_biopython(tmp_path, monkeypat
             "\r\n",
             "\r",
             "-*",
-            "\t",
-            "\v",
         )
         text = ">first " + "".join(rng.choices(parts, k=rng.randint(1, 60)))
         path = write(tmp_path, text.encode())
@@ -163,6 +161,14 @@ def test_a_sequence_is_cut_a_little_behind_the_longest(tmp_path, monkeypatch, wi
         assert len(first.residues) >= min(len(sequence), 111)
         assert (second.id, second.residues, second.more) == ("b", b"VL", False)
         assert first.place == f"{path}, record 1 (line 1)"
+
+
+@pytest.mark.parametrize("space", ["\t", " \t", "\t ", " ", "\v", "\u00a0"])
+def test_white_space_at_the_end_of_a_line(tmp_path, space):
+    for text in (f">a\nMK{space}\nKV{space}", f">a\nMK{space}K{space}\n{space}V"):
+        (record,) = fasta._records(io.StringIO(text), "x", 100)
+        ((_, theirs),) = SimpleFastaParser(io.StringIO(text))
+        assert record[2] == theirs
 
 
 def test_a_header_without_an_end_is_a_fault_of_its_record(tmp_path, monkeypatch):
