@@ -50,8 +50,7 @@ from kinds import KINDS
 from kreinflow.compare.competitor import ComparedFold, quality, run_competitor
 from kreinflow.compare.kmers import KmerSvm
 from kreinflow.compare.search_tools import Blast
-from kreinflow.fitting.recipe_choice import choose_recipe
-from kreinflow.fitting.recipe_race import race_table
+from kreinflow.fitting.recipe_choice import choose_recipe, race_table
 
 OTHERS = {"blast": "BLAST", "nearest": "SW nearest", "kmer_svm": "k-mer SVM"}
 HEADINGS = (

@@ -17,8 +17,7 @@ from aligned_folds import WORDS, Fold, configuration
 from inducing import Placed
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.compare.competitor import quality
-from kreinflow.fitting.cascade_choice import THRESHOLDS
-from kreinflow.fitting.cascade_curve import CascadeCurve
+from kreinflow.fitting.cascade_choice import THRESHOLDS, CascadeCurve
 from kreinflow.fitting.predictions import FoldRecords
 from kreinflow.fitting.recipe_choice import choose_recipe
 from kreinflow.fitting.run import Run

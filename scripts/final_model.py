@@ -10,8 +10,7 @@ from kreinflow.files.console import logged
 from kreinflow.fitting.factor_file import factor_row
 from kreinflow.fitting.fit_unknown import NoRelativeFit
 from kreinflow.fitting.fold_models import load_fold_model, load_held_out
-from kreinflow.fitting.recipe_choice import choose_recipe, other_choice, read_figures
-from kreinflow.fitting.recipe_race import going_on
+from kreinflow.fitting.recipe_choice import choose_recipe, going_on, other_choice, read_figures
 from kreinflow.fitting.run import open_run, read_landmark_table
 from kreinflow.learners.registry import factored
 from kreinflow.sequences.partition import ALL

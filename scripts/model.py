@@ -18,7 +18,7 @@ from kreinflow.evaluation.metrics import (
 from kreinflow.files.console import logged
 from kreinflow.files.tables import write_table
 from kreinflow.fitting.best_hits import HIT_COLUMNS
-from kreinflow.fitting.cascade_curve import CURVE_COLUMNS
+from kreinflow.fitting.cascade_choice import CURVE_COLUMNS
 from kreinflow.fitting.factor_file import (
     factor_table,
     load_embedding,
@@ -29,8 +29,7 @@ from kreinflow.fitting.factors import make_factors
 from kreinflow.fitting.fold_models import save_fold_models
 from kreinflow.fitting.pipeline import fold_training
 from kreinflow.fitting.predictions import FoldRecords
-from kreinflow.fitting.recipe_choice import BITS, FIGURES_COLUMNS
-from kreinflow.fitting.recipe_race import going_on
+from kreinflow.fitting.recipe_choice import BITS, FIGURES_COLUMNS, going_on
 from kreinflow.fitting.run import open_run, read_landmark_table
 from kreinflow.learners.registry import factored
 from kreinflow.sequences.partition import fold_numbers

@@ -2,8 +2,7 @@
 
 from kreinflow.files.console import logged
 from kreinflow.files.tables import write_table
-from kreinflow.fitting.recipe_choice import read_figures
-from kreinflow.fitting.recipe_race import race_table
+from kreinflow.fitting.recipe_choice import race_table, read_figures
 
 with logged(snakemake.log[0]) as console:
     params = snakemake.params

@@ -6,8 +6,13 @@ import pytest
 from flipped_bits import count_refused
 from kreinflow.base.errors import InputError
 from kreinflow.files.tables import write_table
-from kreinflow.fitting.recipe_choice import choose_recipe, packed
-from kreinflow.fitting.recipe_race import RACE_COLUMNS, going_on, race_table
+from kreinflow.fitting.recipe_choice import (
+    RACE_COLUMNS,
+    choose_recipe,
+    going_on,
+    packed,
+    race_table,
+)
 
 
 def inner(recipe, right, alignments):

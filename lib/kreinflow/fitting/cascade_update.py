@@ -8,7 +8,7 @@ from kreinflow.answering.answers import FIRST, NEAREST
 from kreinflow.answering.cascade import Cascade
 from kreinflow.answering.pair_machines import PairMachines
 from kreinflow.answering.record_scores import Records
-from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.base.numerics import IntArray
 
 
 def with_more_records(cascade: Cascade, records: Records, codes: IntArray, scale: float) -> Cascade:
@@ -29,25 +29,14 @@ def with_more_records(cascade: Cascade, records: Records, codes: IntArray, scale
         and np.array_equal(records.landmarks[:m], cascade.records.landmarks)
     ):
         raise ValueError("the records of the cascade do not come first.")
-    machines = cascade.machines
-    return replace(
-        cascade,
-        records=records,
-        weights=_scaled(cascade, scale),
-        machines=None if machines is None else _machines(machines, records, n, codes),
-    )
-
-
-def _scaled(cascade: Cascade, scale: float) -> tuple[FloatArray, ...]:
-    """Return the weights of the levels, that of the first stage's decision scaled."""
+    # The weights of the levels, that of the first stage's decision scaled.
     stages = [FIRST, *(level.stage for level in cascade.levels)]
-    found = []
-    for stage, weights in zip(stages, cascade.weights, strict=True):
-        own = weights.copy()
-        if stage in (FIRST, NEAREST):
-            own[0] *= scale
-        found.append(own)
-    return tuple(found)
+    weights = tuple(
+        own * np.where(np.arange(len(own)) == 0, scale, 1.0) if stage in (FIRST, NEAREST) else own
+        for stage, own in zip(stages, cascade.weights, strict=True)
+    )
+    machines = cascade.machines and _machines(cascade.machines, records, n, codes)
+    return replace(cascade, records=records, weights=weights, machines=machines)
 
 
 def _machines(machines: PairMachines, records: Records, n: int, codes: IntArray) -> PairMachines:

@@ -51,8 +51,6 @@ def load_held_out(path: str | os.PathLike[str], recipe: str) -> IntArray:
     See :class:`~kreinflow.fitting.training.Trained`.
     """
     _, parts = _read(path, recipe)
-    if _HELD_OUT not in parts:
-        raise InputError(f"{path}: of an older version of kreinflow. Run the workflow again.")
     return parts[_HELD_OUT].astype(np.int64)
 
 

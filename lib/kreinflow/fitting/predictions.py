@@ -17,7 +17,7 @@ from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.answering.several_labels import label_texts
 from kreinflow.base.numerics import TILE, IntArray, single_threaded, tile_map
 from kreinflow.fitting.best_hits import Hits
-from kreinflow.fitting.cascade_curve import CascadeCurve
+from kreinflow.fitting.cascade_choice import CascadeCurve
 from kreinflow.fitting.record_index import row_query
 from kreinflow.fitting.run import Run
 from kreinflow.krein.landmark_kernel import Landmarks

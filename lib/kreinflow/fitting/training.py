@@ -16,11 +16,12 @@ import numpy as np
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.calibration import PlattCalibrator
 from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.several_labels import Several, held_out_figures
 from kreinflow.base.errors import named
 from kreinflow.base.numerics import IntArray
 from kreinflow.base.wording import abridged
-from kreinflow.fitting import fit_cascade, fit_label_sets, fit_levels, fit_unknown
+from kreinflow.fitting import fit_cascade, fit_unknown
 from kreinflow.fitting.cascade_choice import described
 from kreinflow.fitting.cascade_update import with_more_records
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold, RecipeLift, TrainingData
@@ -36,9 +37,34 @@ from kreinflow.learners.learner import NOTES, Fitted, Problem
 from kreinflow.learners.registry import factored, make_learner
 from kreinflow.learners.siblings import learner_of
 
+
+def fit_label_sets(
+    first: FirstStage, classifier: LandmarkClassifier, held: OutOfFold
+) -> tuple[LandmarkClassifier, OutOfFold]:
+    """Return the model with its calibration; of several labels it has none."""
+    if classifier.several is not None:
+        return classifier, held
+    calibration = first.calibration
+    if classifier.cascade is not None:
+        calibration = Calibration.of(held.probabilities, first.data.part.labels[held.places])
+    return classifier.with_parts(calibration=calibration), held
+
+
+def fit_levels(
+    first: FirstStage, classifier: LandmarkClassifier, held: OutOfFold
+) -> tuple[LandmarkClassifier, OutOfFold]:
+    """Return the model with the levels that are asked for, if any are."""
+    data = first.data
+    if data.levels is None:
+        return classifier, held
+    truth = data.part.labels[held.places]
+    levels = data.levels.fitted(held.probabilities, truth, data.reject.confidence)
+    return classifier.with_parts(levels=levels), held
+
+
 PART_FITS: tuple[
     Callable[[FirstStage, LandmarkClassifier, OutOfFold], tuple[LandmarkClassifier, OutOfFold]], ...
-] = (fit_cascade.fit_part, fit_label_sets.fit_part, fit_unknown.fit_part, fit_levels.fit_part)
+] = (fit_cascade.fit_part, fit_label_sets, fit_unknown.fit_part, fit_levels)
 """What learns the parts of a model above its first stage, in this order: each takes the model and
 what it says of records that are held out, and returns both with its own part."""
 

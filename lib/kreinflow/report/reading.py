@@ -22,7 +22,7 @@ from kreinflow.evaluation.unknown import TABLE_COLUMNS as UNKNOWN_COLUMNS
 from kreinflow.files.atomic import read_text
 from kreinflow.files.json_files import read_json
 from kreinflow.files.tables import read_measures, read_table
-from kreinflow.fitting.cascade_curve import CURVE_COLUMNS
+from kreinflow.fitting.cascade_choice import CURVE_COLUMNS
 from kreinflow.fitting.factor_file import FACTOR_COLUMNS, SPECTRUM_COLUMNS
 from kreinflow.fitting.recipe_choice import FIGURES_COLUMNS, TEXT_COLUMNS
 from kreinflow.learners.registry import factored
