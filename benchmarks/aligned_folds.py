@@ -20,7 +20,6 @@ from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.levels import Levels
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.numerics import limited
 from kreinflow.compare.homology import homology_folds
@@ -28,6 +27,7 @@ from kreinflow.config.configuration import complete_configuration
 from kreinflow.fitting.factors import embedding_of, make_factors
 from kreinflow.fitting.pipeline import LiftSource, Settings, training
 from kreinflow.fitting.predictions import FoldRecords
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.run import Run
 from kreinflow.fitting.training import Trained, Training
 from kreinflow.krein.landmark_kernel import Landmarks

@@ -47,7 +47,6 @@ from kreinflow.alignment.engine import align_pairs, pack, self_scores
 from kreinflow.alignment.pair_lists import align_pair_lists
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.numerics import IntArray
 from kreinflow.base.random_streams import hash_keys
@@ -59,6 +58,7 @@ from kreinflow.fitting.factor_file import factor_table
 from kreinflow.fitting.factors import make_factors
 from kreinflow.fitting.fit_lift import Lifting
 from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.learners.decisions import LinearDecision

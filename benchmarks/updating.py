@@ -31,7 +31,6 @@ import pandas as pd
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.answering.query import Query
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model, final_model
@@ -41,6 +40,7 @@ from kreinflow.classify.update import update, update_text
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.fitting.factors import make_factors
 from kreinflow.fitting.pipeline import LiftSource, Settings, training
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.run import Run
 from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.sequences.dataset import Dataset

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from fitting.trainings import embedded, recipe_for
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from small_inputs import configuration, families, fasta_source, trained_recipe, write_fasta

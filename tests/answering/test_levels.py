@@ -5,9 +5,9 @@ import pytest
 
 from kreinflow.answering.answers import EVERY_LEVEL
 from kreinflow.answering.levels import Levels, lineages
-from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import path_of
+from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED, fitted_levels
 
 CLASSES = ("1.1.1", "1.1.2", "1.1", "1.2.1", "2.1.1", "2.1.2", "2", "3")
 
@@ -94,9 +94,9 @@ def test_a_row_does_not_depend_on_the_others(monkeypatch):
         for one, other in zip(pieces, whole, strict=True):
             np.testing.assert_array_equal(one, other)
     y = np.arange(len(p)) % len(CLASSES)
-    fitted = levels.fitted(p, y).thresholds
+    fitted = fitted_levels(levels, p, y).thresholds
     monkeypatch.undo()
-    np.testing.assert_array_equal(fitted, levels.fitted(p, y).thresholds)
+    np.testing.assert_array_equal(fitted, fitted_levels(levels, p, y).thresholds)
 
 
 def test_a_lineage_has_the_node_of_each_level():
@@ -138,7 +138,7 @@ def test_what_is_answered_at_a_level_is_as_often_wrong_as_was_promised(sharper):
     for seed in range(40):
         rng = np.random.default_rng(seed)
         levels = Levels.of(CLASSES, ".", 0.9)
-        fitted = levels.fitted(*drawn(rng, 400, sharper))
+        fitted = fitted_levels(levels, *drawn(rng, 400, sharper))
         assert (fitted.thresholds >= 0.9).all()
         assert (np.diff(fitted.thresholds) >= 0).all()
         p, y = drawn(rng, 4000, sharper)
@@ -152,7 +152,7 @@ def test_what_is_answered_at_a_level_is_as_often_wrong_as_was_promised(sharper):
 
 def test_probabilities_that_keep_their_word_need_no_larger_threshold():
     rng = np.random.default_rng(1)
-    levels = Levels.of(CLASSES, ".", 0.8).fitted(*drawn(rng, 5000, 1.0))
+    levels = fitted_levels(Levels.of(CLASSES, ".", 0.8), *drawn(rng, 5000, 1.0))
     np.testing.assert_array_equal(levels.thresholds, 0.8)
 
 
@@ -160,16 +160,16 @@ def test_nothing_is_answered_where_nothing_can_be_promised():
     p = np.full((44, len(CLASSES)), 0.04 / (len(CLASSES) - 1))
     p[:, 0] = 0.96
     y = np.zeros(44, dtype=np.int64)
-    few = Levels.of(CLASSES, ".", 0.95).fitted(p, y)
+    few = fitted_levels(Levels.of(CLASSES, ".", 0.95), p, y)
     np.testing.assert_array_equal(few.thresholds, NOTHING_ACCEPTED)
     assert set(few.nodes(p).level) == {0}
     assert "95 % of the answers are right at level 1 and those below it, so" in few.unkept()
-    enough = Levels.of(CLASSES, ".", 0.95).fitted(np.vstack([p, p[:1]]), np.append(y, 0))
+    enough = fitted_levels(Levels.of(CLASSES, ".", 0.95), np.vstack([p, p[:1]]), np.append(y, 0))
     np.testing.assert_array_equal(enough.thresholds, 0.95)
     assert enough.unkept() is None
     # records of class 3 have one level: of the levels below it nothing is known
     shallow = np.eye(len(CLASSES))[np.full(60, 7)]
-    some = Levels.of(CLASSES, ".", 0.95).fitted(shallow, np.full(60, 7))
+    some = fitted_levels(Levels.of(CLASSES, ".", 0.95), shallow, np.full(60, 7))
     np.testing.assert_array_equal(some.thresholds, [0.95, NOTHING_ACCEPTED, NOTHING_ACCEPTED])
 
 

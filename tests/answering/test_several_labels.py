@@ -9,11 +9,16 @@ from sklearn.metrics import f1_score
 
 from chimeras import LABELS, several_problem, trained_on_several
 from fitting.trainings import LEARNERS, assert_same, embedded
-from kreinflow.answering.calibration import PlattCalibrator
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.query import Query
-from kreinflow.answering.several_labels import Several, f1_threshold, held_out_figures, label_texts
+from kreinflow.answering.several_labels import label_texts
 from kreinflow.base.errors import InputError
+from kreinflow.fitting.calibration import (
+    PlattCalibrator,
+    f1_threshold,
+    held_out_figures,
+    several_of,
+)
 from kreinflow.fitting.inner_folds import InnerFits, _held_out_decisions, choose, inner_partition
 from kreinflow.fitting.recipe_choice import unpacked
 from kreinflow.krein.landmark_kernel import landmark_kernel
@@ -255,7 +260,7 @@ def test_labels_with_one_record_share_a_calibration():
     memberships = np.column_stack([memberships, np.arange(150) == 3])
     calibrator = PlattCalibrator().fit(np.random.default_rng(0).normal(size=(150, 6)), memberships)
     assert calibrator.shared_.tolist() == [False] * 5 + [True]
-    several = Several.of(calibrator, np.zeros((150, 6)), memberships)
+    several = several_of(calibrator, np.zeros((150, 6)), memberships)
     assert several.thresholds[5] == 0.5
     right, losses = held_out_figures(np.zeros((150, 6)), memberships, np.arange(150) % 3)
     assert right.shape == losses.shape == (150,)

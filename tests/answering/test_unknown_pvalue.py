@@ -6,10 +6,10 @@ import pytest
 from kreinflow.answering.unknown_pvalue import (
     GATE,
     Strangeness,
-    evidence_needed,
     mean_of_largest,
     strange,
 )
+from kreinflow.fitting.fit_unknown import evidence_needed
 
 
 def drawn(rng, n, shift=0.0):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from answering.cascades import WEIGHTS, cascade_model, related_model
-from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.base.errors import InputError
 from kreinflow.classify.inspection import (
     describe_model,
@@ -16,6 +15,7 @@ from kreinflow.classify.inspection import (
     told_of_unknown,
 )
 from kreinflow.classify.model_file import Model
+from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.sequences.fasta import read_fasta
 from kreinflow.sequences.objects import read_objects

@@ -4,10 +4,10 @@ import numpy as np
 
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.query import Query
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.fitting.fit_lift import Lifting
 from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.views.objects import Viewed

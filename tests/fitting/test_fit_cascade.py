@@ -14,7 +14,6 @@ from kreinflow.answering.cascade import LevelAnswers, followed
 from kreinflow.answering.label_sets import outcomes
 from kreinflow.answering.query import Query
 from kreinflow.answering.record_scores import SMALLEST
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.random_streams import hash_keys
@@ -23,6 +22,7 @@ from kreinflow.fitting.cascade_choice import THRESHOLDS, Plan, Wanted, chosen
 from kreinflow.fitting.fit_cascade import fit_logit
 from kreinflow.fitting.fit_lift import Lifting
 from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.views.objects import Viewed

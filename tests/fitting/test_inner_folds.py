@@ -20,12 +20,11 @@ from fitting.trainings import (
     without,
 )
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.answering.calibration import TemperatureCalibrator
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import limited
 from kreinflow.estimators import KreinClassifier
 from kreinflow.fitting import inner_folds
+from kreinflow.fitting.calibration import TemperatureCalibrator
 from kreinflow.fitting.factors import embedding_of, make_factors
 from kreinflow.fitting.inner_folds import (
     InnerFits,
@@ -34,6 +33,7 @@ from kreinflow.fitting.inner_folds import (
     inner_partition,
     whole_groups,
 )
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.training import Training
 from kreinflow.krein.factor import KreinFactor
 from kreinflow.krein.landmark_kernel import TrainingPart, landmark_kernel

@@ -7,11 +7,11 @@ import pytest
 
 from fitting.trainings import problem
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.numerics import limited
 from kreinflow.fitting import training as training_module
 from kreinflow.fitting.fit_lift import Lifting, positive_factor
 from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.learners.learner import MANY_COLUMNS

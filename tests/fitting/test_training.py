@@ -28,10 +28,10 @@ from fitting.trainings import (
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.errors import InputError
 from kreinflow.files.state import refusing_damage
 from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.training import Training, warn_noted
 from kreinflow.krein.factor import Embedding
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel

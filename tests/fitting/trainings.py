@@ -6,9 +6,9 @@ import numpy as np
 
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.query import Query
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.fitting.factors import make_factors
 from kreinflow.fitting.inner_folds import InnerFits, inner_partition
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from small_inputs import matrix_of, points

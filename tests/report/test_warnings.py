@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
+from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.report.warnings import broken_promises, warnings_of
 from report.made_up import config, dataset_report, report_page, run_tables, settings
 

@@ -26,6 +26,10 @@ MOST_PAIRS = 1 << 21
 """Of objects with the records that they may ask, at once."""
 
 
+NOTHING_ACCEPTED = float(np.nextafter(1.0, 2.0))
+"""The threshold that rejects all predictions, those that are rounded to 1 too."""
+
+
 @dataclass(frozen=True, eq=False)
 class Answers:
     """What a model says of n objects.

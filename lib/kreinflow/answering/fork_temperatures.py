@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import log_softmax
 
-from kreinflow.answering.calibration import TemperatureCalibrator
 from kreinflow.base.hierarchy import Forks
-from kreinflow.base.numerics import FloatArray, IntArray, tiles
+from kreinflow.base.numerics import FloatArray, tiles
 from kreinflow.files.state import Number, State
 
 
@@ -33,7 +32,7 @@ class ForkTemperatures(State):
     Notes
     -----
     All temperatures are those of
-    :class:`~kreinflow.answering.calibration.TemperatureCalibrator` on inner out-of-fold decisions:
+    :class:`~kreinflow.fitting.calibration.TemperatureCalibrator` on inner out-of-fold decisions:
     T on the classes of all records, :math:`T_v` on the branches that the records of fork v take. T
     is 1 for decisions that are log probabilities. A fork without records has the temperature of
     the fork above it.
@@ -48,53 +47,17 @@ class ForkTemperatures(State):
     temperature: float  # T
     of_forks: FloatArray
 
-    @classmethod
-    def fitted(
-        cls, forks: Forks, decisions: FloatArray, y: IntArray, temperature: float | None = None
-    ) -> "ForkTemperatures":
-        """Find the temperatures.
-
-        Parameters
-        ----------
-        decisions : ndarray of shape (N, n_classes)
-            Out-of-fold decisions.
-        y : ndarray of shape (N,)
-            True class codes.
-        temperature : float, optional
-            T, if it is known.
-
-        Raises InputError if there are no rows, or a decision is not finite.
-        """
-        calibrator, given = TemperatureCalibrator(), temperature is not None
-        if temperature is None:
-            temperature = calibrator.fit(decisions, y).temperature_
-        found = cls(forks, temperature, np.ones(len(forks.branches)))
-        values = np.concatenate([found._values(decisions[part]) for part in tiles(len(y))])
-        for fork, (branches, codes) in enumerate(zip(forks.branches, forks.codes, strict=True)):
-            own = codes[y] >= 0
-            if own.any():
-                calibrator.fit(np.ascontiguousarray(values[own, branches]), codes[y[own]])
-                found.of_forks[fork] = calibrator.temperature_
-            elif fork:
-                found.of_forks[fork] = found.of_forks[forks.fork_above(fork)]
-        if not given:
-            before = decisions.argmax(axis=1) == y
-            after = found.log_probabilities(decisions).argmax(axis=1) == y
-            if int(before.sum()) - int(after.sum()) > np.sqrt((before != after).sum()):
-                found.of_forks[:] = 1.0
-        return found
-
     def log_probabilities(self, decisions: FloatArray) -> FloatArray:
         """Return log p, of shape (n, n_classes); each row depends on its own decisions alone."""
         out = np.empty_like(decisions)
         for part in tiles(len(decisions)):
-            values = self._values(decisions[part])
+            values = self.branch_values(decisions[part])
             for branches, temperature in zip(self.forks.branches, self.of_forks, strict=True):
                 values[:, branches] /= temperature
             out[part] = self.forks.log_probabilities(values)
         return out
 
-    def _values(self, decisions: FloatArray) -> FloatArray:
+    def branch_values(self, decisions: FloatArray) -> FloatArray:
         """Return log q of each branch."""
         scaled = np.ascontiguousarray(decisions / self.temperature)
         return self.forks.branch_log_probabilities(log_softmax(scaled, axis=1))

@@ -7,15 +7,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.answering.answers import NOTHING_ACCEPTED
 from kreinflow.answering.parts import ModelPart
-from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED, reject_threshold
 from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import Tree
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Number, Value
-
-CONFIDENCE = 0.9
-"""With which the thresholds are found where the reject threshold is found by a coverage."""
 
 _CELLS = 1 << 22  # probabilities of nodes that are held at once
 
@@ -120,42 +117,6 @@ class Levels(ModelPart):
                 top[part, level] = own[np.arange(len(own)), nodes[part, level]]
         return nodes, top
 
-    def fitted(
-        self, probabilities: FloatArray, y: IntArray, confidence: float | None = CONFIDENCE
-    ) -> "Levels":
-        r"""Return the levels with thresholds that keep what they promise.
-
-        Of new objects that are answered at level d or below, at most the share 1 - ``back_off``
-        has another node than the true one at level d, with the confidence that is asked for, for
-        each d by itself. The threshold of a level is ``back_off``, or the least one above it that
-        accepts no more rows than :func:`~kreinflow.answering.reject_threshold.reject_threshold` of
-        the most likely nodes of the level; and not below that of the level above. Rows whose
-        labels end above the level are left out: what is below their ends is unknown.
-
-        Parameters
-        ----------
-        probabilities : ndarray of shape (n, n_classes)
-            Of inner out-of-fold predictions.
-        y : ndarray of shape (n,)
-            True class codes.
-        confidence : float or None
-            None stands for :data:`CONFIDENCE`.
-
-        Returns
-        -------
-        Levels
-            A threshold is above 1 where no threshold keeps the promise: nothing is answered there.
-        """
-        likeliest, top = self.likeliest(probabilities)
-        true = lineages(self.tree)[self.tree.leaf[y]]
-        right, has = likeliest == true, true >= 0
-        level = CONFIDENCE if confidence is None else confidence
-        found = [
-            self._threshold(top[has[:, d], d], right[has[:, d], d], level)
-            for d in range(1, true.shape[1])
-        ]
-        return replace(self, thresholds=np.maximum.accumulate(found))
-
     def of_more_classes(self, classes: Sequence[str]) -> "Levels":
         """Return the levels of more classes with the same thresholds.
 
@@ -165,16 +126,6 @@ class Levels(ModelPart):
         more = len(found.thresholds) - len(self.thresholds)
         new = np.full(more, NOTHING_ACCEPTED)
         return replace(found, thresholds=np.concatenate([self.thresholds, new]))
-
-    def _threshold(self, top: FloatArray, right: NDArray[np.bool_], confidence: float) -> float:
-        """Return the threshold of a level by its likeliest nodes, whether right or not."""
-        if not len(top):
-            return NOTHING_ACCEPTED
-        wrong = np.where(right, 0, 1)
-        found = reject_threshold(top[:, None], wrong, 1.0 - self.back_off, confidence)
-        # Between the last row that is accepted and the next one any threshold accepts the same.
-        surer = top[(top >= self.back_off) & (top < found)]
-        return max(self.back_off, found) if len(surer) or found > top.max() else self.back_off
 
     def unkept(self) -> str | None:
         """Return what to say if nothing is answered at some levels, as nothing can be promised."""

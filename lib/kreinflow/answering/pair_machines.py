@@ -5,39 +5,9 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, State
-from kreinflow.views.objects import square_norms
-
-RIDGE = 0.1
-"""Of a machine, in units of the mean squared length of its records about their mean."""
-
-
-def fit_machine(rows: FloatArray, first: NDArray[np.bool_]) -> tuple[FloatArray, float]:
-    r"""Return weights and intercept that tell two classes apart, whatever their sizes.
-
-    .. math:: \min_{w, b} \sum_i v_i (x_i'w + b - y_i)^2 + \rho \bar s \|w\|^2
-
-    with targets :math:`y_i = \pm 1`, weights :math:`v_i` that sum to n/2 in each class, and
-    :math:`\bar s` the mean squared length of :math:`x_i` about their weighted mean.
-
-    ``rows``, of shape (n, n_columns). ``first``, of shape (n,): which are of the first class; both
-    classes have some.
-    """
-    n = len(rows)
-    weights = np.where(first, 0.5 * n / first.sum(), 0.5 * n / (~first).sum())
-    targets = np.where(first, 1.0, -1.0)  # of weighted mean 0
-    mean = np.average(rows, axis=0, weights=weights)
-    X = rows - mean
-    K = X @ X.T
-    spread, rounding = float(np.mean(np.diag(K))), (n + 8) * np.finfo(np.float64).eps
-    if spread <= rounding**2 * float(np.mean(square_norms(rows))):
-        return np.zeros(rows.shape[1]), 0.0  # all alike: nothing to tell them by
-    ridge = RIDGE * spread
-    w = X.T @ np.linalg.solve(K + np.diag(ridge / weights), targets)
-    return w, -float(mean @ w)
 
 
 @dataclass(frozen=True, eq=False)

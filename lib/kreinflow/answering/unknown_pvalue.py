@@ -123,26 +123,6 @@ class Strangeness(State):
             raise ValueError("no records calibrate its p-values")
 
 
-def evidence_needed(evidence: FloatArray, error: float) -> float:
-    r"""Return what the evidence of an object must be above.
-
-    That of N records whose node in a tree was left out tells what objects of unknown nodes have.
-    An object that is exchangeable with them has more than what is returned with a probability of
-    at most ``error``: its p-value
-
-    .. math:: (1 + |\{i : e_i \ge e(x)\}|) / (N + 1)
-
-    would be at most ``error``.
-
-    Returns
-    -------
-    float
-        Infinite if there are too few records.
-    """
-    most = int(error * (len(evidence) + 1) + 1e-9)
-    return float(np.sort(evidence)[-most]) if most else np.inf
-
-
 def ranked(calibrating: FloatArray, objects: FloatArray) -> tuple[IntArray, IntArray]:
     """Return Q of each object, and of the records that calibrate in the bag with it.
 

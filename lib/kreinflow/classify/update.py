@@ -13,7 +13,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.backends import Backend, backend_named, checked
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import IntArray, tiles
 from kreinflow.base.tiled_matrix import new_rows, release
@@ -25,6 +24,7 @@ from kreinflow.classify.new_records import NewRecords, with_new
 from kreinflow.fitting.factor_file import factor_table
 from kreinflow.fitting.factors import make_factors
 from kreinflow.fitting.pipeline import LiftSource, Settings, training
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.run import Run
 from kreinflow.fitting.training import Trained
 from kreinflow.kernels.registry import make_kernel

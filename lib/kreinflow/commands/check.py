@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.answering.label_sets import records_needed
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.wording import plural
 from kreinflow.commands.progress import in_short
 from kreinflow.compare.kinds import twins_of
@@ -24,6 +23,7 @@ from kreinflow.config.plan import DatasetPlan
 from kreinflow.config.preflight import check_dataset
 from kreinflow.config.query_costs import queries
 from kreinflow.fitting.fit_cascade import sample_size
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.landmarks.stage import given_landmarks
 from kreinflow.sequences.dataset import Dataset, without_unknown
 from kreinflow.sequences.folds import assign_folds

@@ -7,11 +7,11 @@ import numpy as np
 
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.query import Query
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.numerics import FloatArray
 from kreinflow.compare.competitor import Competitor, LabelledSequences
 from kreinflow.compare.methods import INNER_FOLDS, LEARNER, LIFT, WORDS
 from kreinflow.fitting.pipeline import LiftSource, Settings, training
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.sequences.payload import digest
 from kreinflow.views.objects import Viewed

@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
 from kreinflow.answering.query import Query
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.config.cross_references import correction_fault, lift_of
 from kreinflow.config.schema import complete, complete_method, schema
 from kreinflow.fitting.inner_folds import ChooseAgain
 from kreinflow.fitting.pipeline import LiftSource, Settings, training
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.krein.correction import CorrectedFactor, embed
 from kreinflow.krein.eigen import Eigenpairs
 from kreinflow.krein.landmark_kernel import (
@@ -220,8 +220,8 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         """Return softmax(f / T), of shape (n, n_classes).
 
         The temperature T suits the decisions for held-out records of the inner folds best; see
-        :class:`~kreinflow.answering.calibration.TemperatureCalibrator`. Of several labels a record
-        they are those of :class:`~kreinflow.answering.calibration.PlattCalibrator`.
+        :class:`~kreinflow.fitting.calibration.TemperatureCalibrator`. Of several labels a record
+        they are those of :class:`~kreinflow.fitting.calibration.PlattCalibrator`.
         """
         check_is_fitted(self)
         return self.landmark_classifier_.predict_proba(self._query(X))

@@ -65,7 +65,7 @@ class NystroemClassifier(LandmarkDecisions):
     landmark_classifier_ : LandmarkClassifier
         The trained function of the scores (:mod:`kreinflow.answering.classifier`), with temperature
         and reject threshold: at most 5 % errors of new objects above it, with 90 % confidence
-        (:func:`~kreinflow.answering.reject_threshold.reject_threshold`).
+        (:func:`~kreinflow.fitting.reject_threshold.reject_threshold`).
     training_ : dict
         What the training said: rank, hyper_parameters, inner_accuracy, converged and more.
 

@@ -15,11 +15,11 @@ from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.fitting.fit_lift import Lifted, Lifting, TriedWidths, Widths
 from kreinflow.fitting.inner_folds import Calibrator, InnerFits, decisions_with_all_landmarks
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.strangers import Strangers
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem

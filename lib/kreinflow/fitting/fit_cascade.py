@@ -16,20 +16,21 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.calibration import TemperatureCalibrator
 from kreinflow.answering.cascade import Cascade, LevelAnswers, followed
 from kreinflow.answering.classifier import LandmarkClassifier
-from kreinflow.answering.pair_machines import PairMachines, fit_machine
+from kreinflow.answering.pair_machines import PairMachines
 from kreinflow.answering.query import Decided
 from kreinflow.answering.record_scores import SMALLEST, Records, RecordScores, logit, pair_features
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded
+from kreinflow.fitting.calibration import TemperatureCalibrator
 from kreinflow.fitting.cascade_choice import Plan, Wanted, chosen
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold
 from kreinflow.fitting.record_index import records_of, row_query
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks
+from kreinflow.views.objects import square_norms
 
 STEPS = (10, 20, 50, 100, 200, 500, 1000)
 """Nearest records that are asked, step by step; no more than an inner fold has."""
@@ -47,6 +48,9 @@ BLOCKS = 200
 
 MEMBERS = 2000
 """Records of the two classes of a machine, at most."""
+
+RIDGE = 0.1
+"""Of a machine, in units of the mean squared length of its records about their mean."""
 
 _CONFUSED = 0.5, 5e-4  # records of a pair that change places at least; and as a share of all
 _SHRINKAGE = 1e-3  # of the squared weights of a level, against the mean log loss
@@ -82,6 +86,31 @@ def fit_logit(features: FloatArray, y: IntArray) -> FloatArray:
 
     start = np.zeros(p)
     return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B").x)
+
+
+def fit_machine(rows: FloatArray, first: NDArray[np.bool_]) -> tuple[FloatArray, float]:
+    r"""Return weights and intercept that tell two classes apart, whatever their sizes.
+
+    .. math:: \min_{w, b} \sum_i v_i (x_i'w + b - y_i)^2 + \rho \bar s \|w\|^2
+
+    with targets :math:`y_i = \pm 1`, weights :math:`v_i` that sum to n/2 in each class, and
+    :math:`\bar s` the mean squared length of :math:`x_i` about their weighted mean.
+
+    ``rows``, of shape (n, n_columns). ``first``, of shape (n,): which are of the first class; both
+    classes have some.
+    """
+    n = len(rows)
+    weights = np.where(first, 0.5 * n / first.sum(), 0.5 * n / (~first).sum())
+    targets = np.where(first, 1.0, -1.0)  # of weighted mean 0
+    mean = np.average(rows, axis=0, weights=weights)
+    X = rows - mean
+    K = X @ X.T
+    spread, rounding = float(np.mean(np.diag(K))), (n + 8) * np.finfo(np.float64).eps
+    if spread <= rounding**2 * float(np.mean(square_norms(rows))):
+        return np.zeros(rows.shape[1]), 0.0  # all alike: nothing to tell them by
+    ridge = RIDGE * spread
+    w = X.T @ np.linalg.solve(K + np.diag(ridge / weights), targets)
+    return w, -float(mean @ w)
 
 
 def fit_part(

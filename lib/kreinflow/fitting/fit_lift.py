@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.answering.calibration import LOSS_DIGITS
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tile_map
 from kreinflow.base.tiled_matrix import MatrixLike, TiledMatrix, select
+from kreinflow.fitting.calibration import LOSS_DIGITS
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.factor import DegenerateKernelError
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart

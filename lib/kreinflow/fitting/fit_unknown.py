@@ -26,7 +26,7 @@ from kreinflow.answering.relatives import (
     overwhelming,
 )
 from kreinflow.answering.score_cache import NOBODY, ScoreCache
-from kreinflow.answering.unknown_pvalue import Strangeness, evidence_needed, strange
+from kreinflow.answering.unknown_pvalue import Strangeness, strange
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tiles
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold
 from kreinflow.fitting.fit_cascade import CascadeFit, sample_size
@@ -58,6 +58,26 @@ def spread(n: int, most: int) -> IntArray:
     """Return so many of n places at most, in equal steps."""
     kept = min(n, max(1, most))
     return np.arange(kept) * n // kept
+
+
+def evidence_needed(evidence: FloatArray, error: float) -> float:
+    r"""Return what the evidence of an object must be above.
+
+    That of N records whose node in a tree was left out tells what objects of unknown nodes have.
+    An object that is exchangeable with them has more than what is returned with a probability of
+    at most ``error``: its p-value
+
+    .. math:: (1 + |\{i : e_i \ge e(x)\}|) / (N + 1)
+
+    would be at most ``error``.
+
+    Returns
+    -------
+    float
+        Infinite if there are too few records.
+    """
+    most = int(error * (len(evidence) + 1) + 1e-9)
+    return float(np.sort(evidence)[-most]) if most else np.inf
 
 
 def asked_records(

@@ -11,12 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.calibration import LOSS_DIGITS, PlattCalibrator, TemperatureCalibrator
 from kreinflow.answering.fork_temperatures import ForkTemperatures
 from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import Forks
 from kreinflow.base.numerics import FloatArray, IntArray, current_limits
 from kreinflow.base.tiled_matrix import MatrixLike
+from kreinflow.fitting.calibration import (
+    LOSS_DIGITS,
+    PlattCalibrator,
+    TemperatureCalibrator,
+    fork_temperatures,
+)
 from kreinflow.fitting.factors import factor_key
 from kreinflow.fitting.fit_lift import Lifting, TriedWidths, positive_factor
 from kreinflow.krein.correction import CorrectedFactor, embed
@@ -343,7 +348,7 @@ def _fork_temperatures(
 ) -> ForkTemperatures:
     """Return the temperatures that suit the decisions of a choice."""
     known = 1.0 if choice.get(SIBLINGS) else None  # they are log probabilities
-    return ForkTemperatures.fitted(forks, decisions, truth, known)
+    return fork_temperatures(forks, decisions, truth, known)
 
 
 def decisions_with_all_landmarks(

@@ -7,10 +7,10 @@ from typing import Any
 
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.levels import Levels
-from kreinflow.answering.reject_threshold import RejectRule
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.fitting.fit_lift import Lifting
 from kreinflow.fitting.inner_folds import ChooseAgain, InnerFits, inner_partition
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.run import Run
 from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart

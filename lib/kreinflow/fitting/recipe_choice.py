@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.answering.calibration import LOSS_DIGITS
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.files.tables import read_measures, read_table
+from kreinflow.fitting.calibration import LOSS_DIGITS
 from kreinflow.sequences.partition import fold_numbers, is_fold_name
 
 BITS = ("inner_right", "inner_known")

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.calibration import PlattCalibrator
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import Calibration
-from kreinflow.answering.several_labels import Several, held_out_figures
 from kreinflow.base.errors import named
 from kreinflow.base.numerics import IntArray
 from kreinflow.base.wording import abridged
 from kreinflow.fitting import fit_cascade, fit_unknown
+from kreinflow.fitting.calibration import PlattCalibrator, held_out_figures, several_of
 from kreinflow.fitting.cascade_choice import described
 from kreinflow.fitting.cascade_update import with_more_records
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold, RecipeLift, TrainingData
@@ -30,6 +29,7 @@ from kreinflow.fitting.fit_unknown import LARGEST_INDEX, spread
 from kreinflow.fitting.inner_folds import InnerFits, LiftedFits, choose, whole_groups
 from kreinflow.fitting.recipe_choice import packed
 from kreinflow.fitting.record_index import records_of
+from kreinflow.fitting.reject_threshold import fitted_levels
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, landmark_kernel
 from kreinflow.learners.binary_relevance import BinaryRelevance
@@ -58,7 +58,7 @@ def fit_levels(
     if data.levels is None:
         return classifier, held
     truth = data.part.labels[held.places]
-    levels = data.levels.fitted(held.probabilities, truth, data.reject.confidence)
+    levels = fitted_levels(data.levels, held.probabilities, truth, data.reject.confidence)
     return classifier.with_parts(levels=levels), held
 
 
@@ -198,7 +198,7 @@ class Training(TrainingData):
         truth = part.truth[self.fits.measured]
         several, stated = None, self.reject.stated
         if isinstance(calibrator, PlattCalibrator):  # each label is accepted by its own threshold
-            several, stated = Several.of(calibrator, decisions, truth), {}
+            several, stated = several_of(calibrator, decisions, truth), {}
             temperature, threshold = 1.0, float(several.thresholds.min())
         else:
             temperature = float(calibrator.temperature_)

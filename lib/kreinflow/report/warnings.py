@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED, RejectRule
+from kreinflow.answering.answers import NOTHING_ACCEPTED
 from kreinflow.base.wording import plural
+from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.report.cascades import LEVEL, broken_loss
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import (

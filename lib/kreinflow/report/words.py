@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.scoring import by_parasail
-from kreinflow.answering.reject_threshold import UNKEPT_ADVICE
 from kreinflow.config.query_costs import million_hours, recipe_seconds
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.comparison import SIGNIFICANCE
 from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.fitting.reject_threshold import UNKEPT_ADVICE
 from kreinflow.report.names import DETAIL, HEAD, NEXT
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import (

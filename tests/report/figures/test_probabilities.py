@@ -3,9 +3,9 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from kreinflow.answering.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.report.figures import figure_svg, percent
 from kreinflow.report.figures import probabilities as p
 from report.made_up import dataset_report, levels_of, settings, unknown_tables

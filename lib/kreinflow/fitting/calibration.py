@@ -1,13 +1,16 @@
-"""From decisions to probabilities: temperature scaling; of several labels, Platt's."""
+"""From decisions to probabilities: temperatures, also of forks; Platt's, and label thresholds."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit, log_softmax, softmax
+from scipy.special import expit, log_expit, log_softmax, logit, softmax
 
+from kreinflow.answering.fork_temperatures import ForkTemperatures
+from kreinflow.answering.several_labels import Several
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.base.hierarchy import Forks
+from kreinflow.base.numerics import FloatArray, IntArray, tiles
 
 LOSS_DIGITS = 9
 """Log losses that agree to so many decimals are equal: where all rows are right, all methods have
@@ -250,3 +253,122 @@ def _platt(decisions: FloatArray, own: NDArray[np.bool_]) -> _Line:
 _STEPS = 100  # of Newton's method: few are needed, for the loss is convex and its minimum finite
 _RIDGE = 1e-12  # keeps a step finite where all probabilities are 0 or 1
 _TOLERANCE = 1e-18  # of the squared Newton decrement for a row, before a last step
+
+
+def several_of(
+    calibrator: PlattCalibrator, decisions: FloatArray, memberships: NDArray[np.bool_]
+) -> Several:
+    """Return the thresholds that suit out-of-fold decisions best.
+
+    Parameters
+    ----------
+    calibrator : PlattCalibrator
+        Fitted to them.
+    decisions : ndarray of shape (n, n_labels)
+    memberships : ndarray of shape (n, n_labels), bool
+        A label with a shared calibration has the threshold 0.5.
+    """
+    logits = calibrator.logits(decisions)
+    cuts = [
+        0.0 if shared else f1_threshold(own, having)
+        for own, having, shared in zip(logits.T, memberships.T, calibrator.shared_, strict=True)
+    ]
+    info = np.finfo(np.float64)  # an open interval, whatever is rounded
+    thresholds = np.clip(expit(np.array(cuts)), info.tiny, 1.0 - info.epsneg)
+    return Several(calibrator.slopes_, calibrator.intercepts_, thresholds)
+
+
+def f1_threshold(logits: FloatArray, having: NDArray[np.bool_]) -> float:
+    r"""Return the logit from which on rows are said to have a label, for the F1 of new rows.
+
+    Let n rows be said to have it, the likeliest first, k of them rightly, and :math:`N_+` have it:
+
+    .. math:: F_1 = \frac{2 k}{n + N_+} .
+
+    The threshold is the mean of two:
+
+    * the cut of the largest :math:`F_1` of these rows, midway between the last row above it and the
+      first below it; the highest of equals; the smallest logit if all rows are said to have it;
+    * the logit of :math:`F^*/2`, half the largest :math:`F_1` that the probabilities let expect,
+      with the sum of those of the n rows for k and the sum of all for :math:`N_+`. A row adds to
+      the largest :math:`F_1` if its probability is above that [1]_.
+
+    ``logits``, of shape (N,): of the calibrated probabilities of rows that were held out.
+    ``having``, of shape (N,): which rows have the label: some.
+
+    Notes
+    -----
+    The first needs no calibration, but varies with every row near the cut. The second is steady,
+    but few rows with the label give probabilities that are too cautious. Of 500 simulated rows, 2
+    to 80 of them with the label, their mean gave new rows an F1 within .03 of the better of
+    both, whatever the overlap of the two kinds of rows.
+
+    References
+    ----------
+    .. [1] Lipton, Z. C., Elkan, C., Naryanaswamy, B.: Optimal thresholding of classifiers to
+       maximize F1 measure. ECML PKDD 2014, Lecture Notes in Computer Science 8725, 225-239.
+    """
+    order = np.argsort(-logits, kind="stable")
+    ordered, p = logits[order], expit(logits[order])
+    said = np.arange(1, len(ordered) + 1)
+    f1 = 2.0 * np.cumsum(having[order]) / (said + having.sum())
+    last = np.append(ordered[1:] < ordered[:-1], True)  # of equal logits all or none are said
+    best = int(np.where(last, f1, -1.0).argmax())
+    expected = float((2.0 * np.cumsum(p) / (said + p.sum())).max())
+    cut = float(ordered[best : best + 2].mean())
+    return (cut + float(logit(expected / 2.0))) / 2.0
+
+
+def held_out_figures(
+    decisions: FloatArray, memberships: NDArray[np.bool_], folds: IntArray
+) -> tuple[NDArray[np.bool_], FloatArray]:
+    """Return which rows have all labels right, and the mean log loss over the labels of each.
+
+    The calibration and the thresholds of each inner fold are those that the other folds give:
+    ``decisions`` and ``memberships``, of shape (n, n_labels), are of records that were held out.
+    """
+    right, losses = np.zeros(len(folds), dtype=bool), np.empty(len(folds))
+    for fold in np.unique(folds):
+        own, others = folds == fold, folds != fold
+        calibrator = PlattCalibrator().fit(decisions[others], memberships[others])
+        several = several_of(calibrator, decisions[others], memberships[others])
+        said = several.chosen(several.probabilities(decisions[own]))
+        right[own] = (said == memberships[own]).all(axis=1)
+        losses[own] = calibrator.losses(decisions[own], memberships[own])
+    return right, losses
+
+
+def fork_temperatures(
+    forks: Forks, decisions: FloatArray, y: IntArray, temperature: float | None = None
+) -> ForkTemperatures:
+    """Find the temperatures.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (N, n_classes)
+        Out-of-fold decisions.
+    y : ndarray of shape (N,)
+        True class codes.
+    temperature : float, optional
+        T, if it is known.
+
+    Raises InputError if there are no rows, or a decision is not finite.
+    """
+    calibrator, given = TemperatureCalibrator(), temperature is not None
+    if temperature is None:
+        temperature = calibrator.fit(decisions, y).temperature_
+    found = ForkTemperatures(forks, temperature, np.ones(len(forks.branches)))
+    values = np.concatenate([found.branch_values(decisions[part]) for part in tiles(len(y))])
+    for fork, (branches, codes) in enumerate(zip(forks.branches, forks.codes, strict=True)):
+        own = codes[y] >= 0
+        if own.any():
+            calibrator.fit(np.ascontiguousarray(values[own, branches]), codes[y[own]])
+            found.of_forks[fork] = calibrator.temperature_
+        elif fork:
+            found.of_forks[fork] = found.of_forks[forks.fork_above(fork)]
+    if not given:
+        before = decisions.argmax(axis=1) == y
+        after = found.log_probabilities(decisions).argmax(axis=1) == y
+        if int(before.sum()) - int(after.sum()) > np.sqrt((before != after).sum()):
+            found.of_forks[:] = 1.0
+    return found

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from fitting.trainings import noisy_decisions
-from kreinflow.answering.reject_threshold import (
+from kreinflow.fitting.reject_threshold import (
     NOTHING_ACCEPTED,
     RejectRule,
     allowed_errors,

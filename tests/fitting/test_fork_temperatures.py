@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
 
-from kreinflow.answering.calibration import TemperatureCalibrator
 from kreinflow.answering.fork_temperatures import ForkTemperatures
 from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import Tree
+from kreinflow.fitting.calibration import TemperatureCalibrator, fork_temperatures
 
 PATHS = ("a.1", "a.2", "a.3", "b.1", "b.2", "c")
 FORKS = Tree.of(PATHS, ".").forks
@@ -58,7 +58,7 @@ def test_temperatures_of_one_change_nothing():
 def test_the_temperatures_that_made_the_classes_are_found(seed):
     true = np.array([0.5, 2.0, 1.2])
     decisions, y, p = drawn(np.random.default_rng(seed), 20_000, true)
-    found = ForkTemperatures.fitted(FORKS, decisions, y, 1.0)
+    found = fork_temperatures(FORKS, decisions, y, 1.0)
     np.testing.assert_allclose(found.of_forks, true, rtol=0.1)
     assert loss(found.log_probabilities(decisions), y) < loss(np.log(p), y) + 1e-4
 
@@ -68,7 +68,7 @@ def test_one_temperature_is_never_better_on_the_decisions_that_it_was_found_by(s
     rng = np.random.default_rng(seed)
     decisions, y, _ = drawn(rng, 300, rng.uniform(0.3, 3.0, 3))
     one = TemperatureCalibrator().fit(decisions, y)
-    found = ForkTemperatures.fitted(FORKS, decisions, y)
+    found = fork_temperatures(FORKS, decisions, y)
     assert found.temperature == one.temperature_
     assert loss(found.log_probabilities(decisions), y) <= one.log_loss_ + 1e-12
 
@@ -80,7 +80,7 @@ def test_siblings_that_are_hard_to_tell_do_not_make_their_parent_unsure():
     top = np.array([0, 0, 0, 1, 1, 2])
     decisions = 4.0 * (top == top[y][:, None]) + 2.0 * rng.normal(size=(1000, 6))
     part = slice(0, 500), slice(500, None)
-    found = ForkTemperatures.fitted(FORKS, decisions[part[0]], y[part[0]])
+    found = fork_temperatures(FORKS, decisions[part[0]], y[part[0]])
     one = TemperatureCalibrator().fit(decisions[part[0]], y[part[0]])
     sure = {}
     for name, p in (
@@ -109,12 +109,12 @@ def far_off(seed, n=600):
 def test_temperatures_of_forks_do_not_cost_right_classes(seed):
     forks, decisions, y = far_off(seed)
     part, rest = slice(0, 400), slice(400, None)
-    found = ForkTemperatures.fitted(forks, decisions[part], y[part])
+    found = fork_temperatures(forks, decisions[part], y[part])
     np.testing.assert_array_equal(found.of_forks, 1.0)
     log_p = found.log_probabilities(decisions[rest])
     np.testing.assert_array_equal(log_p.argmax(axis=1), decisions[rest].argmax(axis=1))
     scaled = log_softmax(decisions[part] / found.temperature, axis=1)
-    forced = ForkTemperatures.fitted(forks, scaled, y[part], 1.0)
+    forced = fork_temperatures(forks, scaled, y[part], 1.0)
     unseen = log_softmax(decisions[rest] / found.temperature, axis=1)
     after = forced.log_probabilities(unseen).argmax(axis=1) == y[rest]
     assert after.mean() < (decisions[rest].argmax(axis=1) == y[rest]).mean() - 0.1
@@ -123,7 +123,7 @@ def test_temperatures_of_forks_do_not_cost_right_classes(seed):
 def test_noise_gives_chance():
     rng = np.random.default_rng(6)
     decisions, y = rng.normal(size=(2000, 6)), rng.integers(0, 6, 2000)
-    found = ForkTemperatures.fitted(FORKS, decisions[:1000], y[:1000])
+    found = fork_temperatures(FORKS, decisions[:1000], y[:1000])
     p = np.exp(found.log_probabilities(decisions[1000:]))
     assert loss(np.log(p), y[1000:]) < loss(log_softmax(decisions[1000:], axis=1), y[1000:])
     assert p[:, :3].sum(axis=1).mean() == pytest.approx(1 / 2, abs=0.1)
@@ -133,14 +133,14 @@ def test_noise_gives_chance():
 def test_a_fork_without_records_has_the_temperature_of_the_fork_above_it():
     decisions, y, _ = drawn(np.random.default_rng(7), 900, (0.5, 2.0, 1.2))
     kept = (y != 3) & (y != 4)
-    found = ForkTemperatures.fitted(FORKS, decisions[kept], y[kept])
+    found = fork_temperatures(FORKS, decisions[kept], y[kept])
     assert found.of_forks[2] == found.of_forks[0] != found.of_forks[1]
 
 
 def test_rows_that_are_all_right_give_probabilities_below_one():
     y = np.arange(60) % 6
     decisions = np.eye(6)[y] * 50.0
-    found = ForkTemperatures.fitted(FORKS, decisions, y)
+    found = fork_temperatures(FORKS, decisions, y)
     p = np.exp(found.log_probabilities(decisions))
     assert (p.argmax(axis=1) == y).all()
     assert 0.9 < p[np.arange(60), y].min() < 1.0
@@ -149,12 +149,12 @@ def test_rows_that_are_all_right_give_probabilities_below_one():
 @pytest.mark.parametrize("decisions", [np.zeros((0, 6)), np.full((2, 6), np.nan)])
 def test_decisions_that_are_none_are_refused(decisions):
     with pytest.raises(InputError, match="finite decisions only"):
-        ForkTemperatures.fitted(FORKS, decisions, np.zeros(len(decisions), dtype=int))
+        fork_temperatures(FORKS, decisions, np.zeros(len(decisions), dtype=int))
 
 
 def test_the_decisions_of_a_row_do_not_depend_on_other_rows():
     decisions, y, _ = drawn(np.random.default_rng(8), 5000, (0.5, 2.0, 1.2))
-    found = ForkTemperatures.fitted(FORKS, decisions, y)
+    found = fork_temperatures(FORKS, decisions, y)
     every = found.log_probabilities(decisions)
     for rows in (slice(0, 1), slice(70, 77), slice(4090, 4100)):
         np.testing.assert_array_equal(found.log_probabilities(decisions[rows]), every[rows])
@@ -164,8 +164,8 @@ def test_the_order_of_the_classes_does_not_matter():
     decisions, y, _ = drawn(np.random.default_rng(9), 500, (0.5, 2.0, 1.2))
     order = np.random.default_rng(9).permutation(6)
     other = Tree.of([PATHS[code] for code in order], ".").forks
-    one = ForkTemperatures.fitted(FORKS, decisions, y).log_probabilities(decisions)
-    moved = ForkTemperatures.fitted(other, decisions[:, order], np.argsort(order)[y])
+    one = fork_temperatures(FORKS, decisions, y).log_probabilities(decisions)
+    moved = fork_temperatures(other, decisions[:, order], np.argsort(order)[y])
     np.testing.assert_allclose(
         moved.log_probabilities(decisions[:, order]), one[:, order], rtol=1e-9
     )

@@ -7,8 +7,8 @@ from sklearn.calibration import _sigmoid_calibration, _TemperatureScaling
 from sklearn.metrics import log_loss
 
 from fitting.trainings import noisy_decisions
-from kreinflow.answering.calibration import PlattCalibrator, TemperatureCalibrator
 from kreinflow.base.errors import InputError
+from kreinflow.fitting.calibration import PlattCalibrator, TemperatureCalibrator
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])

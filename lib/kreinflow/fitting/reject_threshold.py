@@ -1,21 +1,24 @@
-"""The reject threshold: below which probability a prediction is rejected."""
+"""The reject threshold: below which probability a prediction is rejected; also of each level."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import bdtr
 
+from kreinflow.answering.answers import NOTHING_ACCEPTED
+from kreinflow.answering.levels import Levels, lineages
 from kreinflow.base.binomial import quantile
 from kreinflow.base.numerics import FloatArray, IntArray
 
-NOTHING_ACCEPTED = float(np.nextafter(1.0, 2.0))
-"""The threshold that rejects all predictions, those that are rounded to 1 too."""
-
 GRID = 200
 """Numbers of rows at which the errors are bounded: shares of the whole in steps of 0.5 %."""
+
+CONFIDENCE = 0.9
+"""With which the thresholds are found where the reject threshold is found by a coverage."""
 
 UNKEPT_ADVICE = (
     "Use more records, raise reject_error, or give reject_coverage in its place, which promises "
@@ -213,3 +216,53 @@ def coverage_threshold(probabilities: FloatArray, coverage: float) -> float:
     # 0.07 x 100 is a little more than 7.
     accepted = max(1, int(np.ceil(coverage * len(top) - 1e-9)))
     return float(top[-accepted])
+
+
+def fitted_levels(
+    levels: Levels, probabilities: FloatArray, y: IntArray, confidence: float | None = CONFIDENCE
+) -> Levels:
+    r"""Return the levels with thresholds that keep what they promise.
+
+    Of new objects that are answered at level d or below, at most the share 1 - ``back_off``
+    has another node than the true one at level d, with the confidence that is asked for, for
+    each d by itself. The threshold of a level is ``back_off``, or the least one above it that
+    accepts no more rows than :func:`~kreinflow.fitting.reject_threshold.reject_threshold` of
+    the most likely nodes of the level; and not below that of the level above. Rows whose
+    labels end above the level are left out: what is below their ends is unknown.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n, n_classes)
+        Of inner out-of-fold predictions.
+    y : ndarray of shape (n,)
+        True class codes.
+    confidence : float or None
+        None stands for :data:`CONFIDENCE`.
+
+    Returns
+    -------
+    Levels
+        A threshold is above 1 where no threshold keeps the promise: nothing is answered there.
+    """
+    likeliest, top = levels.likeliest(probabilities)
+    true = lineages(levels.tree)[levels.tree.leaf[y]]
+    right, has = likeliest == true, true >= 0
+    level = CONFIDENCE if confidence is None else confidence
+    found = [
+        _level_threshold(levels.back_off, top[has[:, d], d], right[has[:, d], d], level)
+        for d in range(1, true.shape[1])
+    ]
+    return replace(levels, thresholds=np.maximum.accumulate(found))
+
+
+def _level_threshold(
+    back_off: float, top: FloatArray, right: NDArray[np.bool_], confidence: float
+) -> float:
+    """Return the threshold of a level by its likeliest nodes, whether right or not."""
+    if not len(top):
+        return NOTHING_ACCEPTED
+    wrong = np.where(right, 0, 1)
+    found = reject_threshold(top[:, None], wrong, 1.0 - back_off, confidence)
+    # Between the last row that is accepted and the next one any threshold accepts the same.
+    surer = top[(top >= back_off) & (top < found)]
+    return max(back_off, found) if len(surer) or found > top.max() else back_off
