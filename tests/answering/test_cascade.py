@@ -8,7 +8,7 @@ from scipy.special import softmax
 
 from answering.cascades import Problem, answered
 from kreinflow.answering.answers import Answers
-from kreinflow.answering.cascade import Level, LevelAnswers, followed
+from kreinflow.answering.cascade import LevelAnswers, followed
 
 SHAPES = {
     "both": {},
@@ -113,8 +113,3 @@ def test_a_level_that_is_not_reached_says_what_was_said_before():
         assert answered.tolist() == [number, 0]
         assert asked.tolist() == [alignments, 0]
     assert levels[0].probabilities is not found
-
-
-def test_levels_are_named_by_their_stage():
-    assert Problem().cascade.levels == (Level(1, 2), Level(1, 6), Level(2, 6))
-    assert Problem(steps=()).cascade.levels == (Level(2, 0),)

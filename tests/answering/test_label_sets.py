@@ -78,21 +78,6 @@ def test_sets_are_those_of_a_naive_loop(confidence, shares):
     np.testing.assert_array_equal(sets, naive_sets(p, y, new, confidence))
 
 
-def test_an_empty_set_is_for_what_is_less_sure_than_the_records():
-    rng = np.random.default_rng(3)
-    p, y = draw(rng, 2000, sharp=8.0)
-    calibration = Calibration.of(p, y)
-    right = p.argmax(axis=1) == y
-    new, _ = draw(rng, 4000, sharp=8.0)
-    sets = calibration.sets(new, 0.85)
-    empty = ~sets.any(axis=1)
-    assert empty.any()
-    assert right.mean() > 0.85
-    for c in range(4):
-        of_class = new.argmax(axis=1) == c
-        assert new.max(axis=1)[of_class & empty].max() < new.max(axis=1)[of_class & ~empty].min()
-
-
 def coverage(seeds, n, m, confidence, **kind):
     """Of all, of each class, and the mean size, over draws of calibrating and new objects."""
     held, size, classes = [], [], []

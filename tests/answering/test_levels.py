@@ -5,7 +5,6 @@ import pytest
 
 from kreinflow.answering.answers import EVERY_LEVEL
 from kreinflow.answering.levels import Levels, lineages
-from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import path_of
 from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED, fitted_levels
 
@@ -84,21 +83,6 @@ def test_the_probability_of_a_node_is_the_sum_of_its_classes():
     assert own.max() <= 1
 
 
-def test_a_row_does_not_depend_on_the_others(monkeypatch):
-    levels, p = Levels.of(CLASSES, ".", 0.8), probabilities(3)
-    whole = levels.nodes(p)
-    monkeypatch.setattr("kreinflow.answering.levels._CELLS", 50)
-    for pieces in (levels.nodes(p), levels.nodes(p[::-1])):
-        if pieces.node[0] != whole.node[0]:
-            pieces = [values[::-1] for values in pieces]
-        for one, other in zip(pieces, whole, strict=True):
-            np.testing.assert_array_equal(one, other)
-    y = np.arange(len(p)) % len(CLASSES)
-    fitted = fitted_levels(levels, p, y).thresholds
-    monkeypatch.undo()
-    np.testing.assert_array_equal(fitted, fitted_levels(levels, p, y).thresholds)
-
-
 def test_a_lineage_has_the_node_of_each_level():
     tree = Levels.of(("a.b", "a", "c.d.e"), ".", 0.9).tree
     named = [[tree.nodes[node] if node >= 0 else None for node in row] for row in lineages(tree)]
@@ -171,11 +155,3 @@ def test_nothing_is_answered_where_nothing_can_be_promised():
     shallow = np.eye(len(CLASSES))[np.full(60, 7)]
     some = fitted_levels(Levels.of(CLASSES, ".", 0.95), shallow, np.full(60, 7))
     np.testing.assert_array_equal(some.thresholds, [0.95, NOTHING_ACCEPTED, NOTHING_ACCEPTED])
-
-
-def test_settings():
-    assert Levels.of_settings(CLASSES, None) is None
-    levels = Levels.of_settings(CLASSES, {"separator": ".", "back_off": 0.9})
-    np.testing.assert_array_equal(levels.thresholds, [0.9, 0.9, 0.9])
-    with pytest.raises(InputError, match="are one place in the tree"):
-        Levels.of(("a.-", "a"), ".", 0.9)

@@ -7,11 +7,9 @@ import pytest
 from scipy.special import expit
 from sklearn.metrics import f1_score
 
-from chimeras import LABELS, several_problem, trained_on_several
-from fitting.trainings import LEARNERS, assert_same, embedded
-from kreinflow.answering.classifier import LandmarkClassifier
+from chimeras import several_problem, trained_on_several
+from fitting.trainings import LEARNERS, embedded
 from kreinflow.answering.query import Query
-from kreinflow.answering.several_labels import label_texts
 from kreinflow.base.errors import InputError
 from kreinflow.fitting.calibration import (
     PlattCalibrator,
@@ -203,17 +201,6 @@ def test_the_hyper_parameters_are_those_of_the_smallest_log_loss():
         )
 
 
-def test_rows_outside_the_training_part_are_not_looked_at():
-    landmarks, part, _ = several_problem(outside=50)
-    plain = trained_on_several(LEARNERS["lsm"], landmarks, part)
-    scores = landmarks.scores.copy()
-    scores[150:] = 7
-    changed = trained_on_several(LEARNERS["lsm"], replace(landmarks, scores=scores), part)
-    assert_same(plain, changed)
-    for name, array in plain.classifier.several.to_parts()[1].items():
-        np.testing.assert_array_equal(array, getattr(changed.classifier.several, name))
-
-
 def test_inner_figures_promise_what_new_records_get():
     """Over draws of the data the inner figures are those of new records, if anything worse."""
     settings = {"method": "krein_lsm", "lambda_plus": "inner", "lambda_minus": 1e-2}
@@ -271,31 +258,3 @@ def test_a_cascade_is_refused():
     landmarks, part, _ = several_problem()
     with pytest.raises(InputError, match="recipe 'it': a cascade decides between classes"):
         trained_on_several({**LEARNERS["lsm"]}, landmarks, part, cascade={})
-
-
-def test_a_learner_that_cannot_is_refused_with_the_recipe():
-    landmarks, part, _ = several_problem()
-    with pytest.raises(InputError, match="recipe 'it': the learner ikqd cannot learn records"):
-        trained_on_several(LEARNERS["ikqd"], landmarks, part)
-
-
-def test_a_classifier_of_several_labels_comes_back_from_its_parts():
-    landmarks, part, _ = several_problem(outside=20)
-    trained = trained_on_several(LEARNERS["lsm"], landmarks, part)
-    header, arrays = trained.classifier.to_parts()
-    sizes = LandmarkClassifier.sizes(header, {"m": 25, "s": 150})
-    assert sizes.keys() >= arrays.keys()
-    for name, array in arrays.items():
-        kind, shape = sizes[name]
-        assert array.dtype.kind == kind
-        assert all(own <= most for own, most in zip(array.shape, shape, strict=True))
-    again = LandmarkClassifier.from_parts(header, arrays)
-    np.testing.assert_array_equal(
-        new_records(replace(trained, classifier=again), landmarks, part),
-        new_records(trained, landmarks, part),
-    )
-
-
-def test_labels_are_joined_in_the_order_of_the_classes():
-    chosen = np.array([[True, False, True, False, True], [False] * 5])
-    assert label_texts(LABELS, chosen).tolist() == ["a;c;e", ""]

@@ -11,8 +11,6 @@ from sklearn.model_selection import StratifiedKFold
 from data_sets import dataset_of
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.config.schema import complete_method
-from kreinflow.fitting.factor_file import load_embedding, save_factors
-from kreinflow.fitting.factors import make_factors
 from kreinflow.fitting.inner_folds import InnerFits, choose, inner_partition
 from kreinflow.fitting.run import Run
 from kreinflow.krein.correction import embed
@@ -181,13 +179,6 @@ def test_a_symmetric_matrix_is_learned_as_by_the_symmetric_way(method):
     np.testing.assert_allclose(f, g, rtol=1e-4, atol=1e-5 * np.abs(g).max())
 
 
-@pytest.mark.parametrize("method", ["ny_pcvm", "ny_epcvm", "ny_ikfd", "sf_lsm"])
-def test_the_transposed_matrix_gives_other_decisions(method):
-    K, y = directed(7)
-    f, g = (decisions(method, problem(M, y)) for M in (K, K.T.copy()))
-    assert np.abs(f - g).max() > 0.1 * np.abs(f).max()
-
-
 @pytest.mark.parametrize("basis", ["landmarks", "all"])
 @pytest.mark.parametrize("method", ["ny_pcvm", "ny_epcvm"])
 def test_the_order_of_the_records_changes_nothing(method, basis):
@@ -235,31 +226,6 @@ def test_inner_folds_hold_landmarks_out_with_both_their_directions(method, form)
         alone = problem(K, y, m=len(seen), form=form, training=seen)
         expected = decisions(method, alone, unseen(alone, y, held_out), **settings)
         np.testing.assert_allclose(found[held_out], expected, rtol=1e-6, atol=1e-7)
-
-
-def test_the_rows_of_basis_functions_follow_the_records_of_a_problem():
-    K, y = directed(10)
-    known = problem(K, y)
-    some = known.on(np.array([50, 3, 77])).on(np.array([2, 0]))
-    np.testing.assert_array_equal(
-        some.functions(np.array([0, 1])), known.functions(np.array([77, 50]))
-    )
-    np.testing.assert_allclose(
-        np.asarray(known.Z) @ known.functions(np.array([77])).T, K[:, [77]], atol=1e-9
-    )
-
-
-def test_factors_come_back_from_their_file(tmp_path):
-    K, y = directed(11)
-    known = problem(K, y)
-    recipes = [{"transform": "raw", "rank": "misfit", "correction": form} for form in FORMS]
-    entries = make_factors(known.landmarks, known.part, {"raw": RAW}, recipes)
-    save_factors(tmp_path / "f.safetensors", entries)
-    for form in FORMS:
-        read = load_embedding(tmp_path / "f.safetensors", "raw", "misfit", form)
-        made = entries[0].corrected[form]
-        for name in ("matrix", "dual", "offset", "signs", "values"):
-            np.testing.assert_array_equal(getattr(read, name), getattr(made, name))
 
 
 def test_cross_validated_accuracy_is_that_of_the_low_rank_truth():

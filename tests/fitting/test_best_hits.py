@@ -10,8 +10,6 @@ import pytest
 from data_sets import dataset_of, load
 from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.config.configuration import complete_configuration
-from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
-from kreinflow.files.tables import read_table, write_table
 from kreinflow.fitting import best_hits as hits
 from kreinflow.fitting.best_hits import HIT_COLUMNS
 from kreinflow.fitting.factors import make_factors
@@ -255,80 +253,3 @@ def test_of_a_recipe_that_asks_it_is_the_best_of_those_asked(asking, way, togeth
         assert 0 < asked.count(0) < len(asked), "some have asked nobody"
     else:
         assert min(asked) > 0, "all levels are asked on outer folds"
-
-
-def test_of_a_cascade_that_asks_all_records_it_is_the_best_of_all(asking):
-    run, dataset, cascade = asking.run, asking.run.dataset, asking.classifier.cascade
-    *fewer, _ = cascade.steps
-    cascade = replace(cascade, steps=(*fewer, len(cascade.records)))
-    classifier = asking.classifier.with_parts(cascade=cascade, relatives=None)
-    counted = Counted(run.pair_scores(asking.scheme, "auto", 1))
-    tested = FoldRecords(run, asking.landmarks, FOLD, classifier, counted)
-    tested.curve()
-    again = {other for _, other in counted.pairs} & set(asking.landmarks.rows.tolist())
-    assert again, "of the two records of a landmark one is asked"
-    training, own = np.unique(run.training_part(FOLD).rows), np.diag(asking.scores)
-    expected = [
-        best(asking.scores, own, row, training, dataset.digests, dataset.row_labels)
-        for row in dataset.rows[run.partition.testing(FOLD)]
-    ]
-    table = tested.hits.table()
-    assert table["hit"].tolist() == expected
-    assert set(table["hit_among"]) == set(table["hit_of"]) == {len(training)}
-
-
-def test_all_recipes_share_one_look_at_the_columns(asking, monkeypatch):
-    """With all rows among the columns, a recipe of few landmarks has the best hit of all."""
-    run, scores, dataset = asking.run, asking.scores, asking.run.dataset
-    run = folded(dataset, scores)
-    looked = []
-
-    def counting(self, best, places, rows, classes, given):
-        looked.extend(places.tolist())
-        return meet(self, best, places, rows, classes, given)
-
-    meet = hits.Searched.meet
-    monkeypatch.setattr(hits.Searched, "meet", counting)
-    training, own = np.unique(run.training_part(FOLD).rows), np.diag(scores)
-    for name in ("one", "other"):
-        classifier = asking.classifier.with_parts(cascade=None, relatives=None)
-        table = FoldRecords(run, asking.landmarks, FOLD, classifier).predictions(name)
-        assert table["hit"].tolist() == [
-            best(scores, own, row, training, dataset.digests, dataset.row_labels)
-            for row in dataset.rows[run.partition.testing(FOLD)]
-        ]
-        assert set(table["hit_among"]) == set(table["hit_of"]) == {len(training)}
-        assert looked == list(range(len(table)))
-
-
-def test_a_cascade_without_levels_asks_nobody(asking):
-    cascade = replace(
-        asking.classifier.cascade,
-        steps=(),
-        machines=None,
-        weights=asking.classifier.cascade.weights[:1],
-    )
-    classifier = asking.classifier.with_parts(cascade=cascade, relatives=None)
-    asked = asking.run.pair_scores(asking.scheme, "auto", 1)
-    tested = FoldRecords(asking.run, asking.landmarks, FOLD, classifier, asked)
-    tested.curve()
-    table = tested.predictions("it")
-    assert (table["hit"] == "").all()
-    assert asked.aligned == 0
-
-
-def test_the_columns_come_back_from_a_file(asking, tmp_path):
-    run = asking.run
-    names = dict(zip(run.dataset.classes, ("3.10", "3.1", "NA"), strict=True))
-    dataset = replace(run.dataset, classes=tuple(names.values()))
-    run, asked = replace(run, dataset=dataset), run.pair_scores(asking.scheme, "auto", 1)
-    classifier = replace(asking.classifier, classes=dataset.classes)
-    tested = FoldRecords(run, asking.landmarks, FOLD, classifier, asked)
-    tested.curve()
-    table = tested.predictions("it")
-    assert list(table)[6:12] == ["reason", "unknown_p", "alignments", *HIT_COLUMNS]
-    write_table(tmp_path / "p.tsv.gz", table)
-    found = read_table(tmp_path / "p.tsv.gz", PREDICTION_COLUMNS, PREDICTION_TEXT)
-    assert found["hit"].tolist() == table["hit"].tolist()
-    assert set(found["hit"]) == {"3.10", "3.1", "NA"}
-    assert found["hit_among"].tolist() == table["hit_among"].tolist()

@@ -1,7 +1,6 @@
 """A cascade that is learned: against other formulas, invariants, noise, and what it promises."""
 
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -154,16 +153,6 @@ def test_of_two_classes_it_is_logistic_regression_of_differences():
     other = LogisticRegression(fit_intercept=False, C=1 / (2 * cascading._SHRINKAGE * len(y)))
     other.fit(X[:, 1] - X[:, 0], y)
     np.testing.assert_allclose(fit_logit(X, y), other.coef_[0], atol=2e-3)
-
-
-def test_what_all_classes_share_has_no_weight_and_their_names_none():
-    X, y = problem_of()
-    found = fit_logit(X, y)
-    shifted = fit_logit(X + np.random.default_rng(1).normal(size=(len(y), 1, 3)), y)
-    np.testing.assert_allclose(shifted, found, atol=1e-3)
-    order = np.array([2, 0, 3, 1])
-    renamed = fit_logit(X[:, order], np.argsort(order)[y])
-    np.testing.assert_allclose(renamed, found, atol=1e-6)
 
 
 def test_a_cascade_says_more_than_a_first_stage_that_says_little(families):
@@ -319,35 +308,6 @@ def test_machines_are_for_classes_that_are_confused_and_not_too_large(families, 
     monkeypatch.setattr(cascading, "BLOCKS", 0)
     assert families.trained({"alignments": 150}).classifier.cascade.machines is None
     assert with_machines.figures["cascade_pairs"] > 0
-
-
-def test_few_records_have_few_steps():
-    families = Families(n=24, n_classes=2, m=4, tested=20)
-    cascade = families.trained({"loss": 0.0}, families.training(inner=2)).classifier.cascade
-    assert all(q <= 12 for q in cascade.steps)
-
-
-def test_over_a_lift_the_index_has_its_widths():
-    families = Families(seed=2)
-    lift = {"kernel": "gaussian", "width": "inner", "inducing": 50}
-    trained = families.trained({"loss": 0.01}, lift=lift)
-    classifier = trained.classifier
-    index = classifier.cascade.records.index
-    assert index.rates == classifier.lift.rates
-    assert (len(index), len(classifier.lift)) == (families.n, 50)
-    places = classifier.cascade.records.landmarks
-    np.testing.assert_array_equal(places, families.landmarks)
-
-
-def test_equal_answers_cost_as_little_as_they_can(families):
-    """With a loss of everything nobody is asked."""
-    classifier = families.trained({"loss": 1.0}).classifier
-    query, cascade = families.tested(classifier), classifier.cascade
-    before = classifier.first_answers(query)
-    answers = cascade.answer(query, before)
-    assert answers.alignments.sum() == 0
-    np.testing.assert_array_equal(answers.stage, 0)
-    assert replace(cascade, threshold=0.0).answer(query, before).alignments.sum() == 0
 
 
 def test_where_an_inner_fold_is_left_with_one_landmark_the_first_stage_answers():

@@ -5,12 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import Ridge
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import KernelCenterer
-from sklearn.svm import SVC
 
 from fitting.lifted import BOTH, LETTERS, Records
 from kreinflow.base.errors import InputError
@@ -115,12 +111,6 @@ def test_the_factor_is_the_subset_of_regressors(form, inducing):
     np.testing.assert_allclose(Z @ Z.T, expected, rtol=1e-6, atol=1e-8)
 
 
-def test_with_all_records_as_inducing_points_the_factor_is_the_kernel():
-    records = Records()
-    Z = problem_of(records, everything(records)).Z
-    np.testing.assert_allclose(Z @ Z.T, dense(records, "gaussian"), rtol=1e-8, atol=1e-9)
-
-
 def kernel_of(W, C=None):
     return LandmarkKernel(None, None, W if C is None else C, W, np.diagonal(W), None)
 
@@ -159,55 +149,6 @@ def test_krein_lsm_is_kernel_ridge_regression():
         y = np.where(records.y == c, 1.0, -1.0)
         machine = KernelRidge(alpha=penalty / n, kernel="precomputed").fit(centred, y - y.mean())
         np.testing.assert_allclose(f[:, c], machine.predict(centred) + y.mean(), atol=1e-6)
-
-
-@pytest.mark.parametrize("inducing", [15, 4000])
-def test_sf_lsm_is_ridge_regression_on_the_columns(inducing):
-    records = Records()
-    lifting = records.lifting(inducing=inducing)
-    f, _ = learned(records, everything(records, inducing=inducing), SF_LSM)
-    C = dense(records, "gaussian")[:, lifting.inducing]
-    penalty = 0.1 * len(C) * C.var(axis=0).mean()
-    for c in range(3):
-        y = np.where(records.y == c, 1.0, -1.0)
-        expected = Ridge(alpha=penalty, solver="cholesky").fit(C, y).predict(C)
-        np.testing.assert_allclose(f[:, c], expected, rtol=1e-7, atol=1e-8)
-
-
-def test_ny_ikfd_is_the_linear_discriminant_of_the_columns():
-    records = Records(n_classes=2)
-    lifting = records.lifting(inducing=12)
-    settings = {"method": "ny_ikfd", "scatter": "pooled", "bias": "midpoint", "ridge": 0}
-    f, _ = learned(records, everything(records, inducing=12), settings)
-    C = dense(records, "gaussian")[:, lifting.inducing]
-    machine = LinearDiscriminantAnalysis(solver="lsqr", priors=[0.5, 0.5]).fit(C, records.y)
-    expected = machine.decision_function(C)
-    np.testing.assert_allclose(
-        f[:, 1] / np.abs(f).max(), expected / np.abs(expected).max(), rtol=1e-5, atol=1e-7
-    )
-
-
-def test_the_svc_is_that_of_scikit_learn_on_the_dense_kernel():
-    records = Records(n_classes=2, signal=1.0)
-    settings = {"method": "svc", "penalty": 2.0}
-    f, _ = learned(records, everything(records), settings)
-    machine = SVC(C=2.0, kernel="precomputed", tol=1e-6).fit(dense(records, "gaussian"), records.y)
-    expected = machine.decision_function(dense(records, "gaussian"))
-    np.testing.assert_allclose(f[:, 1], expected, rtol=0, atol=2e-3)
-
-
-def test_the_nearest_landmark_is_the_nearest_inducing_point():
-    records = Records(signal=1.0)
-    lifting = records.lifting(inducing=20)
-    f, _ = learned(records, everything(records, inducing=20), {"method": "nearest_landmark"})
-    scaled = []
-    for X in views_of(records).values():
-        squared = cdist(X, X, "sqeuclidean")
-        scaled.append(X / np.sqrt(np.median(squared[np.triu_indices(len(X), 1)])))
-    X, places = np.hstack(scaled), lifting.inducing
-    machine = KNeighborsClassifier(1).fit(X[places], records.y[places])
-    others = np.setdiff1d(np.arange(60), places)  # an inducing point does not know itself
-    np.testing.assert_array_equal(f[others].argmax(axis=1), machine.predict(X[others]))
 
 
 def test_the_ridge_regression_that_chooses_widths_is_that_of_dense_algebra():
@@ -465,16 +406,6 @@ def test_the_order_of_records_changes_nothing(width, inducing):
     np.testing.assert_allclose(g, f[order], rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize("width", [1.0, "inner"])
-def test_labels_that_are_swapped_swap_the_decisions(width):
-    records = Records(signal=1.0, n_classes=2)
-    swapped = records.ordered(np.arange(60))
-    swapped.y = 1 - records.y
-    f = records.decisions(records.trained(SF_LSM, width=width).classifier)
-    g = swapped.decisions(swapped.trained(SF_LSM, width=width).classifier)
-    np.testing.assert_allclose(g[:, ::-1], f, rtol=0, atol=1e-9)
-
-
 @pytest.mark.parametrize("unit", [2.0**-30, 2.0**40])
 def test_the_unit_of_the_scores_and_of_the_vectors_changes_nothing(unit):
     records = Records(signal=1.0)
@@ -486,39 +417,10 @@ def test_the_unit_of_the_scores_and_of_the_vectors_changes_nothing(unit):
         np.testing.assert_allclose(other.decisions(trained.classifier, unit), f, rtol=1e-9)
 
 
-@pytest.mark.parametrize("value", [0.0, 5.3, 1e6])
-@pytest.mark.parametrize("form", ["gaussian", "linear"])
-def test_a_view_of_constant_features_changes_nothing(value, form):
-    records = Records(signal=1.0)
-    without = everything_of(records, {"words": [1, 2]}, form)
-    constant = records.ordered(np.arange(60))
-    constant.vectors = np.full((60, 4), value)
-    found = everything_of(constant, BOTH, form)
-    np.testing.assert_allclose(found, without, rtol=0, atol=1e-7)
-
-
-def test_words_that_are_the_same_in_all_sequences_change_nothing():
-    """Each has the letters of all others in an order of its own; rounding tells them apart."""
-    records = Records(signal=1.0)
-    rng = np.random.default_rng(0)
-    records.sequences = ["".join(rng.permutation(list("AACCCGGTA"))).encode() for _ in range(60)]
-    without = everything_of(records, {"vectors": True}, "gaussian")
-    found = everything_of(records, {"words": [1], "vectors": True}, "gaussian")
-    np.testing.assert_allclose(found, without, rtol=0, atol=1e-9)
-
-
 @pytest.mark.parametrize("unit", [1e-60, 1e60])
 def test_scores_that_single_precision_lacks_are_refused(unit):
     with pytest.raises(InputError, match="Give the scores in another unit"):
         Records().trained(SF_LSM, unit)
-
-
-def everything_of(records, views, form):
-    """The decisions of least squares over the lift of all records; its bias is free."""
-    lifting = records.lifting(views=views, kernel=form)
-    widths = dict.fromkeys(lifting.names, 1.0)
-    lifted = lifting.on(records.kernel(), np.arange(len(records.y)), widths)
-    return learned(records, lifted, SF_LSM if form == "gaussian" else KREIN_LSM)[0]
 
 
 def test_the_same_bits_whatever_the_threads_and_the_memory():

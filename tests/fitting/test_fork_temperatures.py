@@ -48,12 +48,6 @@ def test_log_probabilities_are_those_of_the_definition(of_forks):
     np.testing.assert_allclose(np.exp(found), expected, rtol=1e-10)
 
 
-def test_temperatures_of_one_change_nothing():
-    decisions = np.random.default_rng(1).normal(size=(50, 6))
-    found = ForkTemperatures(FORKS, 1.0, np.ones(3)).log_probabilities(decisions)
-    np.testing.assert_allclose(found, log_softmax(decisions, axis=1), rtol=1e-12)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_temperatures_that_made_the_classes_are_found(seed):
     true = np.array([0.5, 2.0, 1.2])

@@ -172,14 +172,6 @@ def test_landmarks_that_tell_nothing_apart_without_those_held_out_decide_nothing
     assert (held[inner != 0] != 0).any()
 
 
-@pytest.mark.filterwarnings("ignore:the factor misses")
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_all_learners_can_be_chosen_where_all_are_landmarks(learner):
-    landmarks, part, inner = all_landmarks("sequences")
-    held = held_decisions(learner, landmarks, part, inner)
-    assert np.mean(held.argmax(axis=1) == part.labels) > 0.8
-
-
 def test_too_few_records_for_inner_folds_are_refused():
     landmarks, _, _ = problem("similarity")
     rows = landmarks.rows[[0, 5, 9]]  # one of each class
@@ -222,15 +214,6 @@ def test_groups_that_leave_one_inner_fold_are_torn_with_a_warning():
     np.testing.assert_array_equal(inner, inner_partition(single, 2, 1, "r0f1"))
     assert set(inner) == {0, 1}
     assert [whole_groups(part.groups, inner), whole_groups(part.rows, inner)] == [False, True]
-
-
-def test_torn_groups_that_are_too_few_records_are_refused():
-    part = TrainingPart(np.arange(2), np.array([0, 1]), np.array([0, 0]), ("a", "b"))
-    with (
-        pytest.warns(UserWarning, match="too few groups"),
-        pytest.raises(InputError, match="too few records are left to choose and calibrate on"),
-    ):
-        inner_partition(part, 2, 1, "r0f0")
 
 
 def test_a_group_that_is_held_out_has_no_word_in_its_own_decisions():
@@ -338,16 +321,6 @@ def test_the_order_of_the_rows_changes_nothing_that_inner_folds_choose(learner):
     for name in ("hyper_parameters", "inner_accuracy"):
         assert one.training_[name] == other.training_[name]
     assert one.training_["temperature"] == pytest.approx(other.training_["temperature"], rel=1e-6)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_identical_objects_of_a_precomputed_matrix_share_an_inner_fold():
-    """Twins with equal labels, which are noise: who is measured must not know the twin."""
-    X, y = noise(4, n=60)
-    twice = np.tile(np.arange(60), 2)
-    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 2)[np.ix_(twice, twice)]
-    model = KreinClassifier(selector="all", learner="nearest_landmark").fit(K, y[twice])
-    assert model.training_["inner_accuracy"] < 0.5
 
 
 def test_the_best_of_many_hyper_parameters_is_not_measured_by_what_chose_it(monkeypatch):

@@ -12,16 +12,12 @@ from fitting.runs import climbed_by, landmark_table, run_of
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.label_sets import SET_COLUMNS
 from kreinflow.answering.query import Query
-from kreinflow.classify.classification import classify_file
-from kreinflow.classify.new_objects import Options
 from kreinflow.evaluation.metrics import COST_COLUMNS, REASON_COLUMNS
 from kreinflow.fitting import predictions as module
 from kreinflow.fitting.best_hits import HIT_COLUMNS
 from kreinflow.fitting.predictions import FoldRecords, UnknownRecords
-from kreinflow.fitting.run import objects_of, open_run, pair_scores
-from kreinflow.sequences.payload import Matrix
-from sequence_pairs import rectangle
-from small_inputs import configuration, lifted_model, trained_recipe, write_fasta, write_input
+from kreinflow.fitting.run import open_run, pair_scores
+from small_inputs import configuration, trained_recipe, write_input
 
 
 @pytest.fixture
@@ -132,32 +128,6 @@ def test_records_held_out_as_unknown_are_predicted_from_columns_of_their_own(kep
     ]
 
 
-def test_a_lifted_model_sees_what_the_unknown_records_are(tmp_path):
-    model, dataset = lifted_model(tmp_path, inducing=20)
-    path, vectors = tmp_path / "x.fasta", tmp_path / "v.tsv"
-    table = classify_file(model, path, Options(vectors=vectors)).set_index("id")
-    ids = list(dataset.ids)
-    landmarks = dataset.rows[[ids.index(id) for id in model.landmark_ids]]
-    every = np.arange(len(dataset.digests))
-    scores = rectangle(dataset.sequences, every, every, model.scheme)
-    asked = np.array([7, 2, 7, 25])
-    records = pd.DataFrame(
-        {
-            "id": [ids[record] for record in asked],
-            "label": "new",
-            "row": dataset.rows[asked],
-            "length": dataset.lengths[dataset.rows[asked]],
-            "self_score": np.diag(scores)[dataset.rows[asked]],
-        }
-    )
-    order = np.sort(landmarks)
-    held = UnknownRecords(records, scores[:, order], order, objects_of(dataset))
-    found = held.predict(landmarks, "r0f0", "one", model.classifier)
-    wanted = table.loc[records["id"]]
-    assert found["predicted"].tolist() == wanted["label"].tolist()
-    assert found["probability"].tolist() == wanted["probability"].tolist()
-
-
 def test_a_fold_answers_through_the_cascade(asks, monkeypatch):
     it, run, scores, _ = asks
     landmarks, fold = run.landmarks(landmark_table(it)), "r0f1"
@@ -217,36 +187,6 @@ def test_a_fold_tells_reasons(asks, monkeypatch):
     first = FoldRecords(run, landmarks, "r0f1", it.classifier).predictions("one")
     assert set(first["reason"]) <= {"", "unsure"}
     assert first["unknown_p"].isna().all()
-
-
-def test_what_a_fold_counts_is_what_classify_counts(asks, tmp_path):
-    it, run, *_ = asks
-    classifier = it.classifier.with_parts(
-        relatives=made_up_relatives(it.classifier, it.model.scheme)
-    )
-    tested = range(1, len(it.dataset.ids), 3)
-    records = [(it.dataset.ids[i], "a", it.dataset.sequences[it.dataset.rows[i]]) for i in tested]
-    path = write_fasta(tmp_path / "x.fasta", [(id, a, s.decode()) for id, a, s in records])
-    theirs = classify_file(replace(it.model, classifier=classifier), path)
-    landmarks, asked = (
-        run.landmarks(landmark_table(it)),
-        run.pair_scores(it.model.scheme, "auto", 1),
-    )
-    asked(np.arange(30), np.tile(np.arange(30), (30, 1)))  # another recipe of the job asked for all
-    own = FoldRecords(run, landmarks, "r0f1", classifier, asked).predictions("one")
-    assert own["alignments"].tolist() == theirs["alignments"].tolist()
-    assert own["alignments"].nunique() > 1
-
-
-def test_of_a_matrix_scores_are_counted(kept):
-    it, files, *_ = kept
-    run = open_run(files)
-    matrix = replace(
-        run, dataset=replace(run.dataset, payload=Matrix(np.eye(30), kind="similarity"))
-    )
-    landmarks = run.landmarks(landmark_table(it))
-    table = FoldRecords(matrix, landmarks, "r0f1", it.model.classifier).predictions("one")
-    assert set(table["alignments"]) == {len(it.rows)}
 
 
 def test_the_curve_of_a_fold_is_what_each_threshold_gives(asks):

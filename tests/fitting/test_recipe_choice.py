@@ -125,20 +125,6 @@ def test_cheap_is_the_fewest_alignments_within_a_standard_error_of_the_best():
     assert other_choice(figures, order, "cheap") == ("accuracy", "many")
 
 
-def test_a_recipe_without_figures_is_not_chosen():
-    figures = [inner("b", np.arange(9) < 5, 10)]
-    for prefer in ("cheap", "accuracy"):
-        assert choose_recipe(figures, ["a", "b"], prefer=prefer) == "b"
-
-
-def test_the_recipe_of_each_fold_is_that_of_its_own_inner_folds():
-    models = pd.DataFrame(
-        [("x", 0, 0, 0.9), ("y", 0, 0, 0.8), ("x", 0, 1, 0.7), ("y", 0, 1, 0.8), ("x", -1, -1, 1)],
-        columns=["recipe", "repeat", "fold", "inner_accuracy"],
-    ).assign(inner_log_loss=0.1)
-    assert chosen_recipes(models, ["x", "y"]) == {(0, 0): "x", (0, 1): "y"}
-
-
 def test_a_recipe_that_was_not_trained_in_a_fold_cannot_be_chosen_there():
     models = pd.DataFrame(
         [("x", 0, 0, 0.9), ("y", 0, 0, 0.8), ("y", 0, 1, 0.7), ("z", 0, 1, 0.8)],
@@ -181,22 +167,11 @@ def test_figures_of_all_folds_are_read_as_one_table(tmp_path):
         ("recipe", "another"),
         ("recipe", "x"),
         ("repeat", "1"),
-        ("fold", "3"),
-        ("repeat", ""),
         ("selector", "uniform"),
         ("inner_accuracy", ""),
-        ("inner_log_loss", "nan"),
-        ("reject_threshold", ""),
         ("inner_records", "3"),
         ("inner_right", "c0"),
-        ("inner_right", "8g"),
-        ("inner_right", ""),
         ("inner_known", "e0"),
-        ("inner_known", "f8"),
-        ("inner_known", "g0"),
-        ("inner_known", "0"),
-        ("inner_known", "00"),
-        ("inner_known", "f0f0"),
         ("cascade_pairs", ""),
     ],
 )

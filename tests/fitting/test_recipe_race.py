@@ -57,15 +57,6 @@ def test_of_dearer_recipes_those_a_standard_error_ahead_go_on_where_cheap_is_pre
     assert fate("cheap") == ["some", "few"], "some is 3 of 400 ahead of few, many behind some"
 
 
-def test_a_mean_number_of_alignments_stays_one():
-    """That of a cascade, which asks for some queries more than for others."""
-    figures = [*FIGURES, inner("cascade", first(379), 30.5)]
-    order = [row["recipe"] for row in figures]
-    table = race_table(figures, order, "cheap").set_index("recipe")
-    assert table.loc["cascade", "alignments_per_query"] == 30.5
-    assert fate("cheap", figures=figures, order=order) == ["some", "few"], "1 of 400 ahead of few"
-
-
 def test_the_recipe_that_is_asked_for_as_final_goes_on():
     assert fate("cheap", "free") == ["some", "few", "free"]
 

@@ -37,15 +37,6 @@ def test_the_run_has_what_its_files_have(kept):
     assert sorted([*training.rows, *testing.rows]) == sorted(it.dataset.rows)
 
 
-@pytest.mark.parametrize(("name", "shape"), [("columns", (-1,)), ("self_scores", (-1, 1))])
-def test_arrays_of_other_dimensions_are_refused(kept, name, shape):
-    _, files, *_ = kept
-    path = getattr(files, name)
-    write_array(path, np.load(path).reshape(shape))
-    with pytest.raises(InputError, match=f"{name}.npy: not an array of . dimensions"):
-        open_run(files)
-
-
 @pytest.mark.parametrize("name", ["columns", "self_scores"])
 def test_columns_of_another_union_are_refused(kept, name):
     _, files, *_ = kept

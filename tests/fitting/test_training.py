@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,7 +31,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.files.state import refusing_damage
 from kreinflow.fitting.inner_folds import InnerFits, inner_partition
 from kreinflow.fitting.reject_threshold import RejectRule
-from kreinflow.fitting.training import Training, warn_noted
+from kreinflow.fitting.training import Training
 from kreinflow.krein.factor import Embedding
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.learners import registry
@@ -237,12 +236,6 @@ def test_what_a_fit_says_of_a_class_is_warned_of_and_counted():
     assert trained.figures["singular_classes"] == 0
     assert trained.figures["singular_names"] == ""
     assert trained.figures["converged"]
-
-
-def test_class_names_of_an_array_are_shown_as_others():
-    fitted = SimpleNamespace(notes={"singular": np.array([False, True])})
-    with pytest.warns(UserWarning, match=r"^recipe 'it': 1 of 2 classes \('b'\): "):
-        warn_noted("it", fitted, tuple(np.array(["a", "b"])))
 
 
 @pytest.mark.parametrize("correction", ["none", "flip", "clip", "square", "shift"])
