@@ -186,19 +186,11 @@ class Cascade(ModelPart):
     def features(
         self, level: Level, scores: RecordScores, places: IntArray, before: FloatArray
     ) -> tuple[FloatArray, IntArray, NDArray[np.bool_]]:
-        """Return what the conditional logit of a level looks at.
+        """Return what the logit of a level looks at, of shape (k, n_classes, n_features).
 
-        ``places``, of shape (k,): objects. ``before``, of shape (k, n_classes): their probabilities
-        at the level before.
-
-        Returns
-        -------
-        ndarray of shape (k, n_classes, n_features)
-            See :data:`FEATURES`.
-        ndarray of shape (k,)
-            Alignments so far beyond the landmarks.
-        ndarray of shape (k,), bool
-            Whether the object asks a record there.
+        ``before``, of shape (k, n_classes): probabilities of k objects at the level before. Behind
+        it are the alignments of each so far beyond the landmarks, and whether it asks a record
+        there.
         """
         if level.stage == NEAREST:
             features, alignments = scores.nearest(places, level.asks)
@@ -268,13 +260,8 @@ def followed(
 ) -> tuple[FloatArray, IntArray, IntArray]:
     """Return what is said of objects that go up while their largest probability is too small.
 
-    Returns
-    -------
-    ndarray of shape (n, n_classes)
-    ndarray of shape (n,)
-        The number of the level that answers, 0 for the first stage.
-    ndarray of shape (n,)
-        Alignments beyond the landmarks.
+    These are probabilities, the number of the level that answers (0 for the first stage), and
+    alignments beyond the landmarks.
     """
     probabilities, alignments = levels[0].probabilities.copy(), levels[0].alignments.copy()
     answered = np.zeros(len(probabilities), dtype=np.int64)

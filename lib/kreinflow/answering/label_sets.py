@@ -239,16 +239,10 @@ class Calibration(ModelPart):
 
 
 def outcomes(calibration: Calibration, probabilities: FloatArray, y: IntArray) -> pd.DataFrame:
-    """Return what the sets and the p-values of objects came to.
+    """Return what the sets and the p-values of objects came to, in columns :data:`SET_COLUMNS`.
 
-    ``probabilities``, of shape (n, n_classes). ``y``, of shape (n,): True class codes.
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`SET_COLUMNS`: the classes in the set of each of the :data:`CONFIDENCES`, and
-        1 if the true one is among them, else 0; empty where the records are too few. Then the
-        p-value.
+    These are the classes in the set of each of the :data:`CONFIDENCES`, and 1 if the true one,
+    ``y``, is among them, else 0; empty where the records are too few. Then the p-value.
     """
     found: dict[str, Any] = {}
     for confidence in CONFIDENCES:

@@ -58,15 +58,8 @@ class PairMachines(State):
     ) -> FloatArray:
         """Return the decisions of a machine, above 0 for its first class; each by its row alone.
 
-        Parameters
-        ----------
-        pair : int
-            Its number.
-        ends : ndarray
-            See :meth:`ends`.
-        members : ndarray of shape (n, n_members)
-            Transformed scores.
-        landmarks : ndarray of shape (n, n_landmarks)
+        ``pair``: its number. ``ends``: see :meth:`ends`. ``members``, ``landmarks``, of shape (n,
+        n_members) and (n, n_landmarks): transformed scores.
         """
         own = self.member_weights[ends[pair] : ends[pair + 1]]
         # Row by row: the sums of BLAS and of einsum depend on how many rows there are.

@@ -75,15 +75,8 @@ def nearest_features(decisions: FloatArray, classes: IntArray, evidence: FloatAr
     """Return what a nearest level looks at, of shape (n, n_classes, 4).
 
     Of each class: the decision of the first stage, the evidence of its best record among those
-    asked, the mean evidence of its records, and their share of those asked.
-
-    Parameters
-    ----------
-    decisions : ndarray of shape (n, n_classes)
-        Of the first stage.
-    classes : ndarray of shape (n, q)
-        Codes of the records asked, -1 for none.
-    evidence : ndarray of shape (n, q)
+    asked, the mean evidence of its records, and their share of those asked. ``classes``,
+    ``evidence``, of shape (n, q): codes of the records asked, -1 for none, and what they say.
     """
     n, k = decisions.shape
     best = np.full((n, k), -np.inf)
@@ -118,14 +111,7 @@ class RecordScores:
     """Objects of a query with the training records: their scores, and what follows from these.
 
     Places are those of k objects in the query, of shape (k,). Records have shape (k, q), -1 for
-    none.
-
-    Parameters
-    ----------
-    query : Decided
-        With an ask; of a ScoreCache nothing is kept twice.
-    transform, evidence : ScoreTransform
-        See :class:`~kreinflow.answering.cascade.Cascade`.
+    none. The query has an ask; of a ScoreCache nothing is kept twice.
     """
 
     def __init__(
@@ -231,19 +217,12 @@ class RecordScores:
     def votes(
         self, places: IntArray, before: FloatArray, machines: PairMachines, likeliest: int, q: int
     ) -> tuple[FloatArray, IntArray, NDArray[np.bool_]]:
-        """Ask the members of the likeliest classes of some objects.
+        """Ask members of the likeliest classes of objects; ``before``: their probabilities.
 
-        ``before``, of shape (k, n_classes): probabilities. ``likeliest``, ``q``: classes at most,
-        and the nearest records that were asked before.
-
-        Returns
-        -------
-        ndarray of shape (k, n_classes)
-            Sums of tanh of the decisions for each class.
-        ndarray of shape (k,)
-            Alignments so far beyond the landmarks.
-        ndarray of shape (k,), bool
-            Whether any machine has a vote; the others are not asked.
+        ``likeliest``, ``q``: classes at most, and the nearest records that were asked before.
+        Returned are sums of tanh of the decisions for each class, of shape (k, n_classes);
+        alignments so far beyond the landmarks; and whether any machine has a vote: the others are
+        not asked.
         """
         n, classes = len(self.records), self.records.classes
         contests = machines.contests(before, likeliest)
@@ -293,21 +272,9 @@ class RecordScores:
     ) -> tuple[IntArray, FloatArray]:
         """Return the record of a class with the most weight for each object, and its score.
 
-        Parameters
-        ----------
-        labels : ndarray of shape (k,)
-            Codes of the classes; -1 for any class.
-        asked : ndarray of shape (k, q)
-            Records.
-        weight : callable
-            Takes places and records, as :meth:`evidence` does.
-
-        Returns
-        -------
-        ndarray of shape (k,)
-            The first of equal ones; -1 if there is none.
-        ndarray of shape (k,)
-            As aligned; NaN for none.
+        ``labels``, of shape (k,): codes of the classes, -1 for any. ``asked``, of shape (k, q):
+        records. ``weight`` takes places and records, as :meth:`evidence` does. Of equal records it
+        is the first, and -1 with NaN if there is none.
         """
         any_class = (labels < 0)[:, None]
         fits = (asked >= 0) & (any_class | (self.records.classes[asked] == labels[:, None]))

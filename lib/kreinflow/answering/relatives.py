@@ -49,12 +49,9 @@ def evidence_mean(gains: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class NoRelative:
-    """The thresholds of T: what is not above them has no relative.
+    """The thresholds of T, over the landmarks and :data:`NEAREST` or :data:`MORE` records.
 
-    Parameters
-    ----------
-    near, far : float
-        Over the landmarks and :data:`NEAREST` or :data:`MORE` records.
+    What is not above them has no relative.
     """
 
     near: float
@@ -198,13 +195,8 @@ def overwhelming(
 ) -> NDArray[np.bool_]:
     """Return whether the records of a class leave no doubt; see this module.
 
-    Parameters
-    ----------
-    classes : ndarray of shape (n_records,)
-    labels : ndarray of shape (n,)
-        The class of each object.
-    around, gains : ndarray of shape (n, q)
-        Records, and -ln E of each.
+    ``labels``, of shape (n,): the class of each object. ``around``, ``gains``, of shape (n, q):
+    records, and -ln E.
     """
     there = (around >= 0) & ~np.isnan(gains)
     own = classes[around] == labels[:, None]

@@ -23,20 +23,9 @@ class ScoreCache:
     """Scores that are asked for when they are needed, and kept.
 
     Of a small set each pair has a place. Of a larger one there are sorted runs of keys with their
-    scores, each more than twice as long as the next: a pair is seldom copied.
-
-    Parameters
-    ----------
-    ask : callable
-        See :data:`Ask`.
-    symmetric : bool
-        Queries and records are numbers of the same sequences, and the score of two of them has no
-        direction: one is asked for.
-
-    Attributes
-    ----------
-    aligned : int
-        Pairs that were asked for so far.
+    scores, each more than twice as long as the next: a pair is seldom copied. If it is
+    ``symmetric``, queries and records are numbers of the same sequences, and one of the two
+    directions is asked for. ``aligned``: pairs that were asked for so far.
     """
 
     def __init__(self, ask: Ask, n_records: int, symmetric: bool = False) -> None:

@@ -124,14 +124,9 @@ class Strangeness(State):
 
 
 def ranked(calibrating: FloatArray, objects: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return Q of each object, and of the records that calibrate in the bag with it.
+    """Return Q of each object, of shape (n,), and of the records in its bag, of shape (n, N).
 
     Whole numbers, so that equal ones are equal in whatever order the factors are multiplied.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-    ndarray of shape (n, N)
     """
     own = np.ones(len(objects), dtype=np.int64)
     others = np.ones((len(objects), len(calibrating)), dtype=np.int64)

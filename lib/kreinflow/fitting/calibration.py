@@ -258,15 +258,9 @@ _TOLERANCE = 1e-18  # of the squared Newton decrement for a row, before a last s
 def several_of(
     calibrator: PlattCalibrator, decisions: FloatArray, memberships: NDArray[np.bool_]
 ) -> Several:
-    """Return the thresholds that suit out-of-fold decisions best.
+    """Return the thresholds that suit out-of-fold decisions best, of shape (n, n_labels).
 
-    Parameters
-    ----------
-    calibrator : PlattCalibrator
-        Fitted to them.
-    decisions : ndarray of shape (n, n_labels)
-    memberships : ndarray of shape (n, n_labels), bool
-        A label with a shared calibration has the threshold 0.5.
+    ``calibrator``: fitted to them. A label with a shared calibration has the threshold 0.5.
     """
     logits = calibrator.logits(decisions)
     cuts = [
@@ -341,18 +335,10 @@ def held_out_figures(
 def fork_temperatures(
     forks: Forks, decisions: FloatArray, y: IntArray, temperature: float | None = None
 ) -> ForkTemperatures:
-    """Find the temperatures.
+    """Find the temperatures of forks on out-of-fold decisions of shape (N, n_classes).
 
-    Parameters
-    ----------
-    decisions : ndarray of shape (N, n_classes)
-        Out-of-fold decisions.
-    y : ndarray of shape (N,)
-        True class codes.
-    temperature : float, optional
-        T, if it is known.
-
-    Raises InputError if there are no rows, or a decision is not finite.
+    ``y``: true class codes. ``temperature`` (optional): T, if it is known. Raises InputError if
+    there are no rows, or a decision is not finite.
     """
     calibrator, given = TemperatureCalibrator(), temperature is not None
     if temperature is None:

@@ -118,14 +118,7 @@ _Tries: TypeAlias = Sequence[tuple[Plan, _Tried]]
 def chosen(plans: Sequence[Plan], truth: IntArray, wanted: Wanted, base: int) -> tuple[Plan, float]:
     """Return the plan and the threshold that keep to what is wanted.
 
-    Parameters
-    ----------
-    plans : sequence of Plan
-        What they said of n records.
-    truth : ndarray of shape (n,)
-    wanted : Wanted
-    base : int
-        The alignments of the first stage.
+    ``plans``: what they said of n records. ``base``: the alignments of the first stage.
     """
     tried = [(plan, _Tried.of(plan, truth)) for plan in plans]
     if wanted.alignments is not None:

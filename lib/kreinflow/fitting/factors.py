@@ -49,15 +49,7 @@ def make_factors(
     transforms: Mapping[str, ScoreTransform],
     recipes: Sequence[Mapping[str, Any]],
 ) -> list[FactorEntry]:
-    """Make the factor of each transform and rank that the recipes name, and its corrections.
-
-    Parameters
-    ----------
-    landmarks, part
-        See the classes.
-    recipes : sequence of mappings
-        With the keys transform, rank, correction.
-    """
+    """Make the factor of each transform and rank that the recipes name, and its corrections."""
     wanted: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for recipe in recipes:
         if recipe.get("lift"):  # its kernel has a factor of its own

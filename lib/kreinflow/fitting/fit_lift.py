@@ -138,15 +138,7 @@ class Lifting:
     def lift_of(
         self, kernel: LandmarkKernel, seen: IntArray, widths: Widths, places: IntArray
     ) -> Lift:
-        """Return the lift of a fit whose points are some of the records that it knows.
-
-        Parameters
-        ----------
-        kernel, seen, widths
-            See :meth:`on`.
-        places : ndarray of int
-            Those of the points in the training part.
-        """
+        """Return the lift of a fit, as :meth:`on`, whose points are the records at these places."""
         units = self.units(kernel, np.intersect1d(self._drawn(_MEASURED), seen))
         rates = {
             view: 1.0 / (widths[view] * unit)
@@ -164,14 +156,8 @@ class Lifting:
     def on(self, kernel: LandmarkKernel, seen: IntArray, widths: Widths) -> Lifted:
         """Return the lift for a fit that knows some of the records.
 
-        Parameters
-        ----------
-        kernel : LandmarkKernel
-            Of all records of the part, with the landmarks that the fit may know.
-        seen : ndarray of int
-            The places of the records that the fit learns from: its inducing points are among them.
-        widths : mapping of str to float
-            Of each view.
+        ``kernel``: of all records of the part, with the landmarks that the fit may know. ``seen``:
+        the places of the records that the fit learns from: its inducing points are among them.
         """
         known = np.isin(self.inducing, seen)
         places = self.inducing[known]
@@ -222,16 +208,8 @@ class Lifting:
 
         The fit that an inner fold measures does without that fold's landmarks, as all such fits do.
         What the other folds prefer is told by fits that know nothing of the fold either: else its
-        labels would have a say in the widths that it is measured with.
-
-        Parameters
-        ----------
-        kernel : LandmarkKernel
-            Of the whole part, with all its landmarks.
-        landmarks : Landmarks
-            Of the same.
-        inner : ndarray of shape (n,)
-            The inner fold of each record, -1 if it is never held out.
+        labels would have a say in the widths that it is measured with. ``inner``, of shape (n,):
+        the inner fold of each record, -1 if it is never held out.
         """
         places = self._drawn(TRIED)
         y, folds = self.part.labels[places], inner[places]

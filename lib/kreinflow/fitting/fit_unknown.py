@@ -61,20 +61,12 @@ def spread(n: int, most: int) -> IntArray:
 
 
 def evidence_needed(evidence: FloatArray, error: float) -> float:
-    r"""Return what the evidence of an object must be above.
+    r"""Return what the evidence of an object must be above; infinite if there are too few records.
 
-    That of N records whose node in a tree was left out tells what objects of unknown nodes have.
-    An object that is exchangeable with them has more than what is returned with a probability of
-    at most ``error``: its p-value
-
-    .. math:: (1 + |\{i : e_i \ge e(x)\}|) / (N + 1)
-
-    would be at most ``error``.
-
-    Returns
-    -------
-    float
-        Infinite if there are too few records.
+    That of N records whose node in a tree was left out tells what objects of unknown nodes have. An
+    object that is exchangeable with them has more than what is returned with a probability of at
+    most ``error``: its p-value :math:`(1 + |\{i : e_i \ge e(x)\}|) / (N + 1)` would be at most
+    ``error``.
     """
     most = int(error * (len(evidence) + 1) + 1e-9)
     return float(np.sort(evidence)[-most]) if most else np.inf

@@ -143,13 +143,8 @@ class InnerFits:
     def problem(self, problem: Problem, fold: int, rank: Rank) -> Problem | None:
         """Return the problem of all records with what the fit of an inner fold may know.
 
-        ``problem``: the whole training part, with its landmarks and its factor. ``rank``: of the
-        factor.
-
-        Returns
-        -------
-        Problem or None
-            None if fewer than two landmarks are left.
+        ``problem``: the whole training part, with its landmarks and its factor. None if fewer than
+        two landmarks are left.
         """
         part, transform = problem.part, problem.everything.transform
         landmarks = self.landmarks(problem.landmarks, part, fold)
@@ -208,16 +203,8 @@ class LiftedFits(InnerFits):
     """The fits of inner folds over lifted kernels.
 
     Each has the landmarks of :class:`InnerFits`, inducing points among the records that it learns
-    from, and the widths that the other inner folds prefer.
-
-    Parameters
-    ----------
-    fits : InnerFits
-        Of the scores.
-    landmarks : Landmarks
-        Of the whole training part.
-    kernel : LandmarkKernel
-        Of the same.
+    from, and the widths that the other inner folds prefer. ``fits`` are those of the scores,
+    ``landmarks`` and ``kernel`` those of the whole training part.
     """
 
     def __init__(
@@ -282,27 +269,16 @@ def choose(
 ) -> tuple[Choice, FloatArray, Calibrator, ForkTemperatures | None]:
     """Choose the hyper-parameters of a learner on inner folds, and say what the choice is worth.
 
-    Those with the fewest errors win; among equals those of smaller log loss (after the
-    temperature that suits them best), then those that the learner lists first. Of records with
-    several labels the mean log loss over all labels alone is looked at.
+    Those with the fewest errors win; among equals those of smaller log loss (after the temperature
+    that suits them best), then those that the learner lists first. Of records with several labels
+    the mean log loss over all labels alone is looked at.
 
     The best of many looks better on the records that it was chosen by than it is. So the decisions
-    that are returned are, for the records of each inner fold, those of the hyper-parameters that
-    the other inner folds choose, in the units of the chosen ones.
-
-    With ``forks``, of the tree of the classes, decisions are log probabilities by
-    :class:`~kreinflow.answering.fork_temperatures.ForkTemperatures`.
-
-    Returns
-    -------
-    mapping of str to float
-        The hyper-parameters.
-    ndarray of shape (n_measured, n_classes)
-        Decisions for the records that were held out.
-    TemperatureCalibrator or PlattCalibrator
-        Fitted to these.
-    ForkTemperatures or None
-        Those that the decisions of these hyper-parameters have been through.
+    that are returned, of shape (n_measured, n_classes), are, for the records of each inner fold,
+    those of the hyper-parameters that the other inner folds choose, in the units of the chosen
+    ones; the calibrator is fitted to these. With ``forks``, of the tree of the classes, decisions
+    are log probabilities by :class:`~kreinflow.answering.fork_temperatures.ForkTemperatures`, which
+    are returned too.
     """
     choices = learner.choices(problem.n_landmarks)
     truth, folds = problem.part.truth[fits.measured], fits.inner[fits.measured]
@@ -360,13 +336,8 @@ def decisions_with_all_landmarks(
     smaller than those of the final one, and mostly right less often. These fits learn from the same
     records, with all landmarks and the factor of the final fit. A record that is a landmark (of the
     scores, or an inducing point), or in a group with one, would know itself; it is left out.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Places of the records in the training part.
-    ndarray of shape (n, n_classes)
-        Or None in place of both, if most records would be left out, or a fit failed.
+    Returned are the places of the others in the training part, and their decisions; None if most
+    records would be left out, or a fit failed.
     """
     part, measured = problem.part, fits.measured
     itself = np.isin(part.rows, np.concatenate([problem.landmarks.rows, landmarks.rows]))

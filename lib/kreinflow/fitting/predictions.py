@@ -85,16 +85,11 @@ class FoldRecords:
         return CascadeCurve.joined(cascade, parts, self.first_alignments)
 
     def predictions(self, recipe: str) -> pd.DataFrame:
-        """Return the predictions.
+        """Return the predictions; see :mod:`kreinflow.evaluation.metrics`.
 
         Of records with several labels, ``true`` and ``predicted`` are all of them, in the order of
-        the classes with a semicolon between; a prediction may be none.
-
-        Returns
-        -------
-        DataFrame
-            See :mod:`kreinflow.evaluation.metrics`. Of a classifier with levels it has the columns
-            node, which is empty for the root, and node_probability besides.
+        the classes with a semicolon between; a prediction may be none. With levels there are the
+        columns node, which is empty for the root, and node_probability besides.
         """
         dataset, classifier, tested = self.run.dataset, self.classifier, self.records
         answers = answered(classifier, len(tested), self.query, self.asks)
@@ -179,10 +174,7 @@ class UnknownRecords:
     ) -> pd.DataFrame:
         """Return the predictions of one classifier, whose landmarks are these rows.
 
-        Returns
-        -------
-        DataFrame
-            With the columns of :data:`kreinflow.evaluation.unknown.UNKNOWN_COLUMNS`.
+        The columns are :data:`kreinflow.evaluation.unknown.UNKNOWN_COLUMNS`.
         """
         columns = np.searchsorted(self.union, landmark_rows)
         rows = self.table["row"].to_numpy(np.int64)

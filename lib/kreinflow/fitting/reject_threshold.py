@@ -33,17 +33,8 @@ _ROUNDING = 1.0 + 1e-9  # of probabilities that are compared
 class RejectRule:
     """How the threshold is chosen: by the errors among what is accepted, or by its share.
 
-    Parameters
-    ----------
-    error : float or None
-        See :func:`reject_threshold`. It is not looked at if there is a coverage.
-    coverage : float, optional
-        See :func:`coverage_threshold`.
-
-    Raises
-    ------
-    ValueError
-        If there is no coverage, and no error or no confidence.
+    ``error`` and ``confidence`` are those of :func:`reject_threshold`, ``coverage`` that of
+    :func:`coverage_threshold`, which goes before an error. Raises ValueError if there is neither.
     """
 
     error: float | None = None
@@ -221,28 +212,17 @@ def coverage_threshold(probabilities: FloatArray, coverage: float) -> float:
 def fitted_levels(
     levels: Levels, probabilities: FloatArray, y: IntArray, confidence: float | None = CONFIDENCE
 ) -> Levels:
-    r"""Return the levels with thresholds that keep what they promise.
+    """Return the levels with thresholds that keep what they promise.
 
-    Of new objects that are answered at level d or below, at most the share 1 - ``back_off``
-    has another node than the true one at level d, with the confidence that is asked for, for
-    each d by itself. The threshold of a level is ``back_off``, or the least one above it that
-    accepts no more rows than :func:`~kreinflow.fitting.reject_threshold.reject_threshold` of
-    the most likely nodes of the level; and not below that of the level above. Rows whose
-    labels end above the level are left out: what is below their ends is unknown.
+    Of new objects that are answered at level d or below, at most the share 1 - ``back_off`` has
+    another node than the true one at level d, with the confidence that is asked for, for each d by
+    itself. The threshold of a level is ``back_off``, or the least one above it that accepts no more
+    rows than :func:`reject_threshold` of the most likely nodes of the level; and not below that of
+    the level above. Above 1 nothing is answered. Rows whose labels end above the level are left
+    out: what is below their ends is unknown.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n, n_classes)
-        Of inner out-of-fold predictions.
-    y : ndarray of shape (n,)
-        True class codes.
-    confidence : float or None
-        None stands for :data:`CONFIDENCE`.
-
-    Returns
-    -------
-    Levels
-        A threshold is above 1 where no threshold keeps the promise: nothing is answered there.
+    ``probabilities``, of shape (n, n_classes): of inner out-of-fold predictions. ``y``: true class
+    codes.
     """
     likeliest, top = levels.likeliest(probabilities)
     true = lineages(levels.tree)[levels.tree.leaf[y]]

@@ -99,26 +99,13 @@ class Training(TrainingData):
         """Train one recipe: hyper-parameters, calibration, threshold on inner folds, then on all.
 
         Hyper-parameters are those of :func:`~kreinflow.fitting.inner_folds.choose`. Records with
-        several labels have a machine, a calibration and a threshold for each; see
-        :class:`~kreinflow.learners.binary_relevance.BinaryRelevance` and
-        :mod:`kreinflow.answering.several_labels`. Their inner accuracy is the share of the records
-        all of whose labels are right, and their log loss the mean over the labels.
+        several labels have a machine, a calibration and a threshold for each. Their inner accuracy
+        is the share of the records all of whose labels are right, and their log loss the mean over
+        the labels.
 
-        Parameters
-        ----------
-        recipe, settings : mapping
-            Of the config; the settings are those of the learner.
-        embedding : CorrectedFactor or None
-            That of the recipe; a lifted kernel has a factor of its own, and not all learners
-            ask for one.
-        kernel : LandmarkKernel
-            That of its transform.
-
-        Raises
-        ------
-        InputError
-            Naming the recipe, if the records cannot be learned from; also if it cannot learn
-            several labels a record.
+        ``settings``: of the learner. ``embedding``: a lifted kernel has a factor of its own, and
+        not all learners ask for one. ``kernel``: that of the recipe's transform. Raises InputError,
+        naming the recipe, if the records cannot be learned from.
         """
         return self._trained(recipe, self.first_stage(recipe, settings, embedding, kernel))
 
@@ -130,19 +117,13 @@ class Training(TrainingData):
         kernel: LandmarkKernel,
         before: LandmarkClassifier,
     ) -> Trained:
-        """Train a recipe that was trained before, on fewer of these records.
+        """Train a recipe that was trained before, on fewer of these records: the first ones.
 
         It is :meth:`train`, but for what asks records. The levels of a cascade stay, as do the
-        thresholds and the p-values of relatives. All records join those that are asked; see
-        :func:`~kreinflow.fitting.cascade_update.with_more_records`. What rests on the answers of a
-        cascade stays too: the records that sets are made with, and the thresholds of the levels.
-
-        Parameters
-        ----------
-        recipe, settings, embedding, kernel
-            As for :meth:`train`.
-        before : LandmarkClassifier
-            What the recipe gave. Its records are the first ones of the training part.
+        thresholds and the p-values of relatives, and what rests on the answers of a cascade: the
+        records that sets are made with, and the thresholds of the levels. All records join those
+        that are asked; see :func:`~kreinflow.fitting.cascade_update.with_more_records`. ``before``:
+        what the recipe gave.
         """
         if before.records is None:
             return self.train(recipe, settings, embedding, kernel)
@@ -312,11 +293,9 @@ class Training(TrainingData):
         """Train recipes, and yield each with what it gave.
 
         Recipes of one transform follow each other, so that one kernel at a time is held. Those that
-        differ in their cascades alone share a first stage.
-
-        ``learners``, ``transforms``: of the config, by the names that the recipes have for them.
-        ``embedding_of``: returns the corrected factor of a recipe; only those of
-        :func:`~kreinflow.learners.registry.factored` are asked for.
+        differ in their cascades alone share a first stage. ``embedding_of``: returns the corrected
+        factor of a recipe; only those of :func:`~kreinflow.learners.registry.factored` are asked
+        for.
         """
         needing = {recipe["name"] for recipe in factored(recipes, learners)}
         for name in dict.fromkeys(recipe["transform"] for recipe in recipes):
