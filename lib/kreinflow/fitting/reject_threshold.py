@@ -93,7 +93,7 @@ def reject_threshold(
 
     ``probabilities``, of shape (N, n_classes), are those of inner out-of-fold predictions, and
     ``y``, of shape (N,), true class codes. The threshold is never below the least certain row, and
-    :data:`NOTHING_ACCEPTED` if no row can be accepted.
+    :data:`~kreinflow.answering.answers.NOTHING_ACCEPTED` if no row can be accepted.
 
     Notes
     -----
