@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from kreinflow.answering.pair_machines import RIDGE, PairMachines, fit_machine
+from kreinflow.answering.pair_machines import PairMachines
+from kreinflow.fitting.fit_cascade import RIDGE, fit_machine
 
 
 def two_classes(seed, n=40, p=7, share=0.2):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from answering.cascades import Problem
-from answering.test_fork_temperatures import FORKS
 from answering.test_label_sets import draw
 from answering.test_levels import CLASSES
 from answering.test_relatives import made_up
+from fitting.test_fork_temperatures import FORKS
 from kreinflow.answering.fork_temperatures import ForkTemperatures
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
