@@ -9,7 +9,6 @@ import pytest
 from kreinflow.base.errors import InputError
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.report import recipes, sections
 from kreinflow.report.tables import best_recipe
 from report.made_up import (
