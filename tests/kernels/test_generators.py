@@ -52,6 +52,32 @@ def test_negative_eigenfraction_of_balls(objects):
     assert 0 < np.sum(D[np.triu_indices(objects, 1)] == 0) < 0.0005 * objects**2 / 2
 
 
+def test_the_checkerboard_alternates():
+    data = generate({"name": "checkerboard"}, 1)
+    square = np.floor(data.vectors + 1.5).astype(int)
+    black = square.sum(axis=1) % 2 == 0
+    assert data.labels == tuple(np.where(black, "black", "white").tolist())
+    assert np.unique(square @ [3, 1], return_counts=True)[1].tolist() == [100] * 9
+
+
+def test_bananas_without_overlap_are_half_circles():
+    parts = by_label(generate({"name": "bananas", "overlap": 0, "objects": 2000}, 1))
+    for name, centre, side in (("upper", [0, 0], 1), ("lower", [1, 0.5], -1)):
+        radii = parts[name] - centre
+        np.testing.assert_allclose(np.linalg.norm(radii, axis=1), 1)
+        assert (side * radii[:, 1]).min() >= 0
+
+
+def test_three_gaussians():
+    parts = by_label(generate({"name": "three_gaussians"}, 1))
+    large, small = parts["large"], parts["small"]
+    assert (large.shape, small.shape) == ((500, 10), (40, 10))
+    np.testing.assert_allclose(large.std(axis=0), [5, 5, 0] + [0.1] * 7, rtol=0.1)
+    assert not np.delete(small, 2, axis=1).any()
+    assert np.sum(small[:, 2] > 5) == 20
+    assert small[:, 2].min() > 2
+
+
 def test_a_gap_moves_the_points_of_a_square_towards_its_middle():
     touching = generate({"name": "checkerboard"}, 1)
     data = generate({"name": "checkerboard", "gap": 0.1}, 1)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.interpolate import RBFInterpolator
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -55,3 +56,16 @@ def test_thin_plate_spline(pair, power):
     r = cdist(X, Y) / 2
     np.testing.assert_allclose(kernel.columns(X, Y), r ** (2 * power) * np.log(r**2), rtol=1e-11)
     assert not kernel.diagonal(X).any()
+
+
+def test_thin_plate_spline_interpolates_as_scipy_does(pair):
+    """With a polynomial of degree 1 the spline through points is that of scipy."""
+    X, Y = pair
+    values, kernel = np.sin(X).sum(axis=1), make_kernel({"name": "thin_plate_spline"})
+    A, B = (np.column_stack([np.ones(len(part)), part]) for part in pair)
+    n, k = A.shape
+    system = np.block([[kernel.columns(X, X), A], [A.T, np.zeros((k, k))]])
+    weights = np.linalg.solve(system, np.concatenate([values, np.zeros(k)]))
+    found = kernel.columns(Y, X) @ weights[:n] + B @ weights[n:]
+    expected = RBFInterpolator(X, values, kernel="thin_plate_spline", degree=1)(Y)
+    np.testing.assert_allclose(found, expected, atol=1e-10)

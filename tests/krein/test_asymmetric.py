@@ -99,6 +99,44 @@ def test_both_forms_are_one_matrix(rank):
     assert generalised.same_kernel
 
 
+def test_truncation_keeps_the_largest_singular_values_of_the_landmark_matrix():
+    K, S = directed(40, 40, seed=6, decay=0.3), np.arange(20)
+    factor, _, Z, Y = fit(K, S, rank=6)
+    U, values, Vt = np.linalg.svd(K[np.ix_(S, S)])
+    np.testing.assert_allclose(factor.landmark_eigenvalues, values, rtol=1e-9, atol=1e-12)
+    inverse = (Vt[:6].T / values[:6]) @ U[:, :6].T
+    np.testing.assert_allclose(Z @ Y.T, K[:, S] @ inverse @ K[S], atol=1e-10)
+    own = np.diagonal(K)
+    expected = np.abs(np.diagonal(Z @ Y.T) - own).sum() / np.abs(own).sum()
+    assert factor.misfit == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_misfit_chooses_among_the_ranks():
+    rng, S = np.random.default_rng(7), np.arange(40)
+    K = directed(400, 8, seed=8) + 1e-3 * rng.standard_normal((400, 400))
+    factor, _, Z, Y = fit(K, S, rank="misfit")
+    everything, _, Z2, Y2 = fit(K, S, rank=1.0)
+    assert set(factor.misfits) == {40, 36, 27, 20, 13}
+    assert factor.misfit == min(factor.misfits.values()) < everything.misfit
+    assert np.abs(Z @ Y.T - K).mean() < np.abs(Z2 @ Y2.T - K).mean()
+
+
+def test_the_transposed_matrix_swaps_the_sides_and_permuted_rows_permute_them():
+    K, S = directed(50, 50, seed=10), np.arange(12)
+    order = np.random.default_rng(0).permutation(50)
+    found = []
+    for matrix, landmarks in (
+        (K, S),
+        (K.T.copy(), S),
+        (K[np.ix_(order, order)], np.argsort(order)[S]),
+    ):
+        *_, Z, Y = fit(matrix, landmarks)
+        found.append(Z @ Y.T)
+    np.testing.assert_allclose(found[1], found[0].T, atol=1e-9)
+    assert np.abs(found[1] - found[0]).max() > 1
+    np.testing.assert_allclose(found[2], found[0][np.ix_(order, order)], atol=1e-9)
+
+
 def test_a_symmetric_matrix_gives_what_the_symmetric_factor_gives():
     K, S = indefinite_kernel(60, 9, 6, seed=9), np.arange(40)
     for rank in (1.0, 8, "misfit"):

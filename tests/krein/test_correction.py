@@ -5,6 +5,7 @@ import scipy.linalg
 from kreinflow.krein.correction import (
     CORRECTIONS,
     LANDMARK_COORDINATES,
+    correct,
     embed,
 )
 from kreinflow.krein.eigen import eigenpairs
@@ -65,6 +66,10 @@ def test_correction_equals_its_dense_form_in_and_out_of_sample(example, method, 
     )
     if method != "none":
         assert (corrected.signs == 1).all()
+
+
+def test_shift_of_a_psd_kernel_is_nothing():
+    assert correct(np.array([3.0, 1.0, 0.5]), "shift").tolist() == [3.0, 1.0, 0.5]
 
 
 def test_directions_that_become_zero_are_dropped(example):

@@ -52,6 +52,16 @@ def test_landmark_centring_is_exact_from_p_plus_q_plus_1_landmarks(D, m):
     assert np.abs((Z * factor.signs) @ Z.T - S).max() > 1e-3, "one landmark fewer is not enough"
 
 
+def test_landmark_similarities_and_diagonal_are_exact(D):
+    """Against a double centring written with the projector on the landmark mean."""
+    m, n = 11, len(D)
+    J = np.eye(n) - np.outer(np.ones(n), (np.arange(n) < m) / m)
+    S = -J @ D @ J.T / 2
+    centring = LandmarkCentring.fit(D[:m, :m])
+    np.testing.assert_allclose(centring.columns(D[:, :m]), S[:, :m], atol=1e-12)
+    np.testing.assert_allclose(centring.self_similarities(D[:, :m]), np.diag(S), atol=1e-12)
+
+
 def test_centring_does_not_follow_the_memory_layout(D):
     centring = LandmarkCentring.fit(D[:9, :9])
     columns = D[:, :9]

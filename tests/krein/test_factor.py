@@ -10,6 +10,27 @@ from landmarks.made_up import indefinite_kernel
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
 
 
+def test_all_points_as_landmarks_reproduce_the_kernel():
+    K = kernel_of(np.linspace(-2, 5, 40), np.random.default_rng(1))
+    factor, Z = fit(K, np.arange(40))
+    np.testing.assert_allclose(approximation(factor, Z), K, atol=1e-12)
+    assert factor.rank == 40
+    assert factor.misfit < 1e-12
+
+
+def test_duplicated_landmarks_change_nothing():
+    rng = np.random.default_rng(9)
+    K = kernel_of(1 / np.arange(1, 41) * rng.choice([-1, 1], 40, p=[0.2, 0.8]), rng)
+    (once, Z), (twice, Z2) = (fit(K, np.repeat(np.arange(10), n), rank=1.0) for n in (1, 2))
+    assert twice.rank == once.rank == 10
+    np.testing.assert_allclose(approximation(twice, Z2), approximation(once, Z), atol=1e-9)
+
+
+def test_misfit_keeps_all_of_a_psd_kernel():
+    K = kernel_of(1 / np.arange(1, 101) ** 2, np.random.default_rng(7))
+    assert fit(K, np.arange(25))[0].rank == 25
+
+
 @pytest.mark.parametrize(("m", "rank"), [(12, 1.0), (30, "misfit")])
 def test_kernel_is_exact_from_as_many_independent_landmarks_as_its_rank_new_points_too(m, rank):
     K = indefinite_kernel(80, 7, 5, seed=2)

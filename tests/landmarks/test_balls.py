@@ -43,6 +43,11 @@ def test_class_of_identical_members_has_two_landmarks():
     assert more["row"].tolist() == [3, 5, 8]
 
 
+def test_nothing_is_drawn():
+    other = problem_of(K, LABELS, 40, seed=2, digests=[f"other {i}" for i in range(N)])
+    assert select(40).equals(EnclosingBalls({}).select(other))
+
+
 def test_the_natural_number_is_kept_by_its_own_budget_and_below_a_limit():
     natural = select()
     assert select(len(natural)).equals(natural)
@@ -100,3 +105,15 @@ def test_need_is_measured_in_radii():
     for budget in (8, 20, 50):
         small, large = fit_budget(features, balls, budget)
         assert sorted(small) == sorted(large)
+
+
+def test_core_points_joined_while_they_were_outside():
+    F = np.random.default_rng(5).standard_normal((80, 8))
+    ball = minimum_enclosing_ball(F, 0.01)
+    assert len(set(ball.core.tolist())) == len(ball.core) == len(ball.excess)
+    assert np.isinf(ball.excess[:2]).all()
+    assert (ball.excess[2:] > 0.01).all()
+    for count in range(2, len(ball.core)):
+        before = minimum_enclosing_ball(F[ball.core[:count]], 0.0)
+        outside = np.linalg.norm(F[ball.core[count]] - before.centre) / before.radius - 1
+        assert ball.excess[count] == pytest.approx(outside, abs=1e-6)

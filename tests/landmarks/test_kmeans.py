@@ -5,6 +5,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from kreinflow.landmarks.kmeans import (
+    ColumnClusters,
     KernelKMeansPlusPlus,
     central_rows,
     kmeans_plus_plus,
@@ -89,6 +90,13 @@ def test_each_is_nearest_to_its_centre_of_the_clusters_that_scikit_learn_finds()
         assert len(nearest) == 1 or len(members) == 2
         expected.append(nearest[np.argmin(keys[nearest])])
     assert rows.tolist() == expected
+
+
+def test_the_columns_of_the_sketch_are_clustered():
+    K, keys = indefinite_kernel(50, 10, 5), keys_of(50)
+    sketch = sketch_of(K, 20)
+    chosen = ColumnClusters({"budget": 7}).choose(sketch, 7, keys)
+    assert chosen.tolist() == central_rows(K[:, sketch.drawn], 7, keys).tolist()
 
 
 def test_the_budget_is_met_where_rows_coincide():

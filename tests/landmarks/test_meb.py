@@ -101,6 +101,19 @@ def test_core_set_covers_all_within_epsilon(seed, epsilon):
     assert len(ball.support) <= len(ball.core) <= 2 / epsilon + 2
 
 
+def test_same_ball_wherever_it_starts():
+    F = np.random.default_rng(6).standard_normal((40, 6))
+    radii = [minimum_enclosing_ball(np.roll(F, start, axis=0), 0).radius for start in range(40)]
+    np.testing.assert_allclose(radii, radii[0], rtol=1e-10)
+
+
+def test_points_nearly_on_one_sphere():
+    rng = np.random.default_rng(1)
+    F = rng.standard_normal((60, 3))
+    F *= (1 + 1e-7 * rng.random(60))[:, None] / np.linalg.norm(F, axis=1)[:, None]
+    check_optimal(F, minimum_enclosing_ball(F, epsilon=0), 0)
+
+
 def test_one_point_and_points_that_coincide():
     one = minimum_enclosing_ball(np.array([[2.0, 3.0]]))
     assert (one.radius, one.support.tolist(), one.reached) == (0.0, [0], True)

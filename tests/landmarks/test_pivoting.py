@@ -98,3 +98,15 @@ def test_the_expected_error_is_k_plus_one_times_the_best():
         expected += probability * np.linalg.norm(K - oblique) ** 2
     best = np.sum(sketch.eigenpairs[0][3:] ** 2)
     assert expected == pytest.approx(4 * best, rel=1e-9)
+
+
+@pytest.mark.parametrize("k", [4, 10])
+def test_the_mean_error_keeps_the_bound(k):
+    """Of the projection onto the columns, which errs less than the oblique one."""
+    kernel = indefinite_kernel(60, 30, 15, seed=8, decay=0.85)
+    sketch, errors = sketch_of(kernel), []
+    for seed in range(60):
+        J = AdaptivePivoting({"budget": k}).choose(sketch, k, keys_of(60, seed=seed))
+        Q, _ = np.linalg.qr(kernel[:, J])
+        errors.append(np.linalg.norm(kernel - Q @ (Q.T @ kernel)) ** 2)
+    assert np.mean(errors) <= (k + 1) * np.sum(sketch.eigenpairs[0][k:] ** 2)

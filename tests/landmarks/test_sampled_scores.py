@@ -31,6 +31,14 @@ def test_dissimilarities_are_centred_on_the_training_rows():
         np.testing.assert_allclose(sketch.flipped @ sketch.flipped.T, expected, atol=1e-8)
 
 
+def test_a_smaller_sketch_is_the_nystroem_factor_of_its_rows():
+    K = indefinite_kernel(50, 30, 0, decay=0.5)
+    sketch = sketch_of(K, 10)
+    C = K[:, sketch.drawn]
+    expected = C @ np.linalg.solve(C[sketch.drawn], C.T)
+    np.testing.assert_allclose(sketch.flipped @ sketch.flipped.T, expected, atol=1e-7)
+
+
 KERNEL_300 = indefinite_kernel(300, 200, 90)
 
 

@@ -20,6 +20,19 @@ def records(seed=0, twice=30):
     return rows, labels, hash_keys(1, "inducing points", [f"row {row}" for row in rows])
 
 
+@pytest.mark.parametrize("count", [4, 60, 259, 260, 1000])
+def test_they_are_distinct_rows_of_all_classes_by_the_smallest_keys(count):
+    rows, labels, keys = records()
+    places = inducing_places(rows, labels, count, keys)
+    assert len(places) == min(count, 260) == len(set(rows[places]))
+    assert (np.diff(places) > 0).all()
+    for code in range(4):
+        taken = keys[places][labels[places] == code]
+        assert len(taken) > 0
+        own = sorted(set(keys[labels == code].tolist()))
+        assert sorted(taken.tolist()) == own[: len(taken)]
+
+
 def test_more_of_them_hold_the_fewer():
     rows, labels, keys = records()
     before = set()

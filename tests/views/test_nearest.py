@@ -85,6 +85,14 @@ def test_a_constant_of_all_points_costs_no_digits():
     check(lift.nearest(U, objects, 20), D, atol=1e-5)
 
 
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_the_unit_of_a_view_does_not_matter(scale):
+    lift, U, _ = case(("scores",), 300, 30)
+    scaled = Lift("linear", {"scores": 1.0}, None, lift.scores * np.float32(scale), Viewed())
+    found = scaled.nearest(U.astype(np.float32) * np.float32(scale), None, 10)
+    check(found, cdist(U, lift.scores.astype(np.float64), "sqeuclidean"), atol=1e-5)
+
+
 @pytest.mark.parametrize("far", [1e15, 1e30])
 def test_a_point_or_row_far_away_does_not_blur_the_others(far):
     lift, U, objects = case(("scores", "words"), 300, 30)

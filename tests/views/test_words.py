@@ -43,6 +43,12 @@ def test_words_are_those_of_a_naive_count(lengths, letters):
     np.testing.assert_array_equal(found.toarray(), naive(sequences, lengths, letters))
 
 
+def test_the_distance_is_twice_the_squared_hellinger_distance():
+    x, y = Words((1,), "ACGT").features([b"ACCA", b"ACGG"]).toarray()
+    p, q = np.array([0.5, 0.5, 0, 0]), np.array([0.25, 0.25, 0.5, 0])
+    assert ((x - y) ** 2).sum() == pytest.approx(2 * (1 - np.sqrt(p * q).sum()), rel=1e-14)
+
+
 def test_a_sequence_has_the_same_bits_among_others_alone_and_with_threads():
     sequences, words = drawn(700, PROTEIN, 80), Words((1, 2), PROTEIN)
     together = words.features(sequences).toarray()
