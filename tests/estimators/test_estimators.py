@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.decomposition import KernelPCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 import kreinflow
 from kreinflow.alignment.engine import align_pairs, pack
@@ -216,6 +218,57 @@ def test_dissimilarities_are_embedded_as_by_classical_scaling():
     np.testing.assert_allclose(gaps, D, atol=1e-6)
     centred = KernelPCA(2, kernel="linear").fit_transform(X)
     np.testing.assert_allclose(np.abs(Z[:, :2]), np.abs(centred), atol=1e-6)
+
+
+def test_the_fisher_discriminant_and_the_svm_are_those_of_scikit_learn():
+    K, labels, _ = scores()
+    two = np.flatnonzero(labels != "c")
+    K, y, S = K[np.ix_(two, two)], labels[two], np.arange(0, 40, 8)
+    # The same for any regular linear map of the rows: the discriminant of the columns themselves.
+    C = K[:, S]
+    found = NystroemClassifier(C[S], rank=1.0, learner="ny_ikfd").fit(C, y).decision_function(C)
+    lda = LinearDiscriminantAnalysis(solver="lsqr", priors=[0.5, 0.5]).fit(C, y)
+    # The scatter as published is the sum of both classes', twice their mean.
+    np.testing.assert_allclose(2 * found, lda.decision_function(C), rtol=1e-6, atol=1e-8)
+    values, V = np.linalg.eigh(K)
+    flipped = (V * np.abs(values)) @ V.T
+    flipped /= np.diagonal(flipped).mean()
+    settings = {"correction": "flip", "learner": "svc", "learner_params": {"penalty": 0.5}}
+    found = KreinClassifier(selector="all", rank=1.0, **settings).fit(K, y).decision_function(K)
+    svc = SVC(kernel="precomputed", C=0.5, tol=1e-6).fit(flipped, y)
+    np.testing.assert_allclose(found, svc.decision_function(flipped), atol=1e-4)
+
+
+def test_probabilities_of_two_classes_follow_from_the_decision():
+    K, labels, _ = scores()
+    two = labels != "c"
+    K = K[np.ix_(two, two)]
+    model = KreinClassifier(learner="nearest_landmark").fit(K, labels[two])
+    f, T = model.decision_function(K), model.landmark_classifier_.temperature
+    expected = 1 / (1 + np.exp(-2 * f / T))
+    np.testing.assert_allclose(model.predict_proba(K)[:, 1], expected, rtol=1e-10)
+
+
+def test_labels_at_random_in_pairs_are_not_passed_over_in_silence():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(30, 10)), 2, axis=0) + 1e-3 * rng.normal(size=(60, 10))
+    model = KreinClassifier("gaussian", selector="all", rank=1.0, learner="ny_ikfd")
+    with pytest.warns(UserWarning, match="the covariance is singular"):
+        figures = model.fit(X, np.arange(60) % 2).training_
+    assert figures["inner_accuracy"] < 0.3  # partners have other labels
+    assert figures["singular_classes"] == 2
+
+
+@pytest.mark.parametrize("learner", ["ny_pcvm", "ny_epcvm", "krein_lsm"])
+def test_a_landmark_that_is_given_twice_changes_no_prediction(learner):
+    K, labels, _ = scores()
+    S, T = np.arange(0, 60, 4), np.r_[:60:4, 0, 4, 8]
+    once, twice = (
+        NystroemClassifier(K[np.ix_(s, s)], rank=1.0, learner=learner).fit(K[:, s], labels)
+        for s in (S, T)
+    )
+    assert twice.training_["rank"] == once.training_["rank"]
+    assert (twice.predict(K[:, T]) == once.predict(K[:, S])).mean() > 0.95
 
 
 # What scikit-learn does with them.

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaluation.made_up import made_up_predictions, made_up_several
+from evaluation.made_up import made_up_predictions, made_up_several, several_by_hand
 from kreinflow.answering.answers import REASONS
 from kreinflow.answering.label_sets import SET_COLUMNS, Calibration
 from kreinflow.evaluation.accepted import (
@@ -72,6 +72,13 @@ def test_a_fold_that_accepts_one_record_weighs_as_one():
     (row,) = accepted_table(table).to_dict("records")
     assert (row["wrong_mean"], row["wrong_of_accepted"]) == (0.5, 0.01)
     assert np.isnan([row["alignments_mean"], row["alignments_sd"]]).all(), "nobody counted them"
+
+
+def test_of_several_labels_all_have_to_be_right():
+    true, given = [[1, 1], [1, 0], [0, 1]], [[1, 1], [1, 1], [0, 0]]
+    table = several_by_hand(true, given, np.full((3, 2), 0.5), ["a", "b"])
+    (row,) = accepted_table(table.assign(reason=["", "", "unsure"])).to_dict("records")
+    assert (row["accepted_mean"], row["wrong_mean"]) == (pytest.approx(2 / 3), 0.5)
 
 
 @pytest.mark.parametrize("several", [False, True])

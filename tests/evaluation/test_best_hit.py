@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from evaluation.made_up import several_by_hand
 from kreinflow.evaluation.best_hit import BEST_HIT_COLUMNS, best_hit_table
 from kreinflow.evaluation.metrics import INNER_CHOICE, PREDICTION_COLUMNS
 from kreinflow.evaluation.paired import paired_difference
@@ -86,6 +87,32 @@ def test_by_hand():
     p_1, p_2, t = 7 / 12, 2 / 12, stats.t.ppf(0.975, 9)  # Bonett and Price
     half = t * np.sqrt((p_1 + p_2 - (p_1 - p_2) ** 2) / 12)
     assert (row["low"], row["high"]) == pytest.approx((p_1 - p_2 - half, p_1 - p_2 + half))
+
+
+def test_repeats_add_nothing_that_is_independent():
+    predictions, groups = made_up(repeats=1, each=1, it=(0.9, 0.6, 60))
+    twice = pd.concat([predictions, predictions.assign(repeat=1)], ignore_index=True)
+    one, two = (best_hit_table(table, groups).iloc[0] for table in (predictions, twice))
+    assert (two["records"], one["records"]) == (160, 80)
+    names = ["accuracy", "hit_accuracy", "difference", "low", "high", "p"]
+    assert two[names].tolist() == pytest.approx(one[names].tolist())
+
+
+def test_noise_is_not_better_than_the_hit():
+    for seed in range(20):
+        predictions, groups = made_up(seed, repeats=1, noise=(0.0, 0.7, 60))
+        (noise,) = best_hit_table(predictions, groups).to_dict("records")
+        assert noise["accuracy"] < 0.45
+        assert noise["high"] < 0
+        assert noise["p"] < 0.01
+
+
+def test_a_prediction_of_several_labels_is_right_if_all_are():
+    true, given = [[1, 1], [1, 0]], [[1, 1], [1, 1]]
+    table = several_by_hand(true, given, np.full((2, 2), 0.5), ["a", "b"])
+    table = table.assign(hit=["a", "a"], hit_among=3, hit_of=3)
+    (row,) = best_hit_table(table, pd.Series([0, 1], index=table["id"])).to_dict("records")
+    assert (row["accuracy"], row["hit_accuracy"]) == (0.5, 0.5)
 
 
 def test_a_recipe_as_good_as_the_hit_is_seldom_told_apart():

@@ -200,6 +200,22 @@ def test_repeats_are_folds_of_their_own_but_their_records_are_not():
     assert row["p_folds"] == pytest.approx(expected)
 
 
+def test_the_order_of_predictions_says_nothing():
+    parts = folds({"a": [0.7, 0.8], "b": [0.8, 0.9], "c": [0.5, 0.9]})
+    mixed = parts[0].sample(frac=1, random_state=0)
+    pd.testing.assert_frame_equal(compare_recipes(mixed, *parts[1:]), compare_recipes(*parts))
+
+
+def test_what_is_better_on_more_records_is_not_called_worse():
+    """A large fold decides over records, and counts no more than another in the mean of folds."""
+    row = compare_recipes(*folds({"a": [0.9, 0.2], "b": [0.5, 0.8]}, records=[1000, 10])).iloc[1]
+    assert row["recipe"] == "a"
+    assert row["difference"] == pytest.approx(-0.1)
+    assert row["difference_records"] == pytest.approx(394 / 1010)
+    assert row["p_records_holm"] < 1e-9
+    assert row["indistinguishable"]
+
+
 def test_other_records_are_refused():
     predictions, metrics, groups = folds({"a": [0.7, 0.8], "b": [0.8, 0.9]})
     swapped = predictions.copy()

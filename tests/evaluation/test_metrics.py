@@ -90,6 +90,13 @@ def test_calibration_error_by_hand():
     np.testing.assert_allclose(bins["perfect_high"], [1.0, 1.0])
 
 
+def test_certain_and_border_confidences_have_bins():
+    table = by_hand(["a", "a"], [[1.0, 0.0], [0.8, 0.2]], ["a", "b"])
+    assert calibration_bins(table)["bin"].tolist() == [12, 15]
+    row = calibration_errors(table).iloc[0]
+    assert row["calibration_error_perfect"] == pytest.approx(0.2 * 0.8)  # half of 2 p (1 - p)
+
+
 def forecasts(seed, n=900, folds=5, temperature=1.0, repeats=1):
     """Labels drawn from known probabilities; those that are told are these at a temperature."""
     rng = np.random.default_rng(seed)
@@ -221,6 +228,20 @@ def test_reject_curve_by_hand():
     np.testing.assert_allclose(curve["threshold"], [0.9, 0.8, 0.6])
     np.testing.assert_allclose(curve["accuracy"], [1.0, 2 / 3, 0.5])
     np.testing.assert_allclose(curve["error"], [0.0, 1 / 3, 0.5])
+
+
+def test_reject_curve_of_many_is_short_and_that_of_a_dense_count():
+    predictions = made_up(n=2000, repeats=1, folds=2)
+    predictions = predictions[predictions["recipe"] == "one"]
+    curve = reject_curve(predictions)
+    assert len(curve) <= m.REJECT_POINTS
+    top = predictions[["p_" + c for c in CLASSES]].max(axis=1)
+    right = predictions["true"] == predictions["predicted"]
+    for row in curve.iloc[[40, -1]].itertuples():
+        kept = top >= row.threshold
+        assert row.coverage == pytest.approx(kept.mean())
+        assert row.accuracy == pytest.approx(right[kept].mean())
+    assert curve["coverage"].iloc[-1] == 1
 
 
 @pytest.mark.parametrize(

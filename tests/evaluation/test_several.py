@@ -175,6 +175,16 @@ def test_confusion_by_hand():
         assert dict(zip(found["true"] + found["predicted"], found["count"], strict=True)) == counts
 
 
+def test_curve_of_the_labels_that_are_kept_by_hand():
+    # Given: .9 right, .8 right, .8 wrong, .6 wrong; what was not given does not count.
+    true, given = [[1, 1, 0, 0], [1, 0, 0, 0]], [[1, 0, 0, 1], [1, 0, 1, 0]]
+    p = [[0.9, 0.4, 0.1, 0.6], [0.8, 0.1, 0.8, 0.1]]
+    curve = m.reject_curve(several_by_hand(true, given, p, CLASSES), SeveralLabels)
+    np.testing.assert_allclose(curve["coverage"], [0.25, 0.75, 1.0])
+    np.testing.assert_allclose(curve["threshold"], [0.9, 0.8, 0.6])
+    np.testing.assert_allclose(curve["accuracy"], [1.0, 2 / 3, 0.5])
+
+
 def forecasts(seed, n=300, temperature=1.0):
     """Labels drawn from known probabilities; those that are told are these at a temperature."""
     rng = np.random.default_rng(seed)
@@ -198,6 +208,13 @@ def test_perfect_probabilities_have_the_calibration_error_of_perfect_ones():
     bins = pd.concat([m.calibration_bins(forecasts(seed), SeveralLabels) for seed in range(60)])
     inside = bins["accuracy"].between(bins["perfect_low"], bins["perfect_high"])
     assert 0.94 < inside[bins["count"] >= 20].mean() < 0.985
+
+
+def test_false_probabilities_have_a_larger_one():
+    for seed in range(10):
+        table = forecasts(seed, temperature=0.5)
+        (found,) = m.calibration_errors(table, SeveralLabels).to_dict("records")
+        assert found["calibration_error"] > 1.5 * found["calibration_error_perfect"]
 
 
 @pytest.mark.parametrize(

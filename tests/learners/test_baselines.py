@@ -21,6 +21,15 @@ def test_linear_svc_folds_its_scaling_into_the_weights(n_classes):
     np.testing.assert_allclose(ours, theirs, atol=1e-10)
 
 
+def test_linear_svc_bears_a_constant_column():
+    C, signs, y = labelled_rows()
+    constant = np.hstack([C, np.full((len(C), 1), 0.3)])
+    one = learned({"method": "linear_svc"}, C, signs, y).decision.decide(C)
+    other = learned({"method": "linear_svc"}, constant, np.ones(11), y).decision
+    np.testing.assert_array_equal(one.argmax(axis=1), other.decide(constant).argmax(axis=1))
+    np.testing.assert_allclose(other.weights[10], 0.0, atol=1e-12)
+
+
 def test_a_class_without_landmark_is_noted_by_the_nearest():
     Z, signs, y = labelled_rows(n_classes=3)
     (fitted,) = make_learner({"method": "nearest_landmark"}).fit(

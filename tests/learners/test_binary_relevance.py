@@ -26,13 +26,15 @@ def whole(landmarks, part, correction="none"):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", LINEAR)
-def test_it_is_the_learner_on_each_label_alone(name):
-    landmarks, part, memberships = several_problem()
+@pytest.mark.parametrize("shape", [{}, {"shares": (1, 1), "both": 0.6}], ids=["five", "two"])
+def test_it_is_the_learner_on_each_label_alone(name, shape):
+    """Of two labels as well, which are not each other's mirror image like two classes."""
+    landmarks, part, memberships = several_problem(**shape)
     problem = whole(landmarks, part, "flip" if name in PSD_ONLY else "none")
     learner = make_learner(SETTINGS[name])
     choices = learner.choices()[:2]
     together = BinaryRelevance(learner).fit(problem, choices)
-    for code in range(5):
+    for code in range(memberships.shape[1]):
         two = replace(
             part, labels=memberships[:, code].astype(int), classes=("n", "y"), memberships=None
         )

@@ -14,6 +14,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.learners.epcvm import (
     EPCVMLearner,
     _Basis,
+    _objective,
     _Point,
     _SparseModel,
 )
@@ -209,6 +210,25 @@ def test_whole_runs_equal_the_definitions(case, basis):
         assert kinds == {"add", "delete", "again"}
 
 
+@pytest.mark.parametrize("spread", [0.1, 1.0, 5.0])
+def test_gradient_and_hessian_are_those_of_the_objective(spread):
+    rng, h = np.random.default_rng(3), 1e-5
+    y, alpha = rng.choice([-1.0, 1.0], 30), rng.uniform(0.1, 2.0, 5)
+    psi, w = rng.normal(size=(30, 5)), spread * rng.normal(size=5)
+    psi[:, 0] = 1.0
+    point = _Point.at(psi, y, alpha, w)
+    hessian = point.triangle @ point.triangle.T
+    for i, unit in enumerate(np.eye(5)):
+        ends = [_objective(psi, y, alpha, w + d * unit) for d in (h, -h)]
+        assert (ends[0] - ends[1]) / (2 * h) == pytest.approx(point.gradient[i], abs=1e-8)
+        slopes = [_Point.at(psi, y, alpha, w + d * unit).gradient for d in (h, -h)]
+        np.testing.assert_allclose((slopes[1] - slopes[0]) / (2 * h), hessian[i], atol=1e-8)
+    f = psi @ w
+    likelihood = np.log(np.where(y > 0, expit(f), 1 - expit(f))).sum()
+    expected = likelihood - alpha @ w**2 / 2 + log_expit(BETA * w[1:]).sum()
+    assert _objective(psi, y, alpha, w) == pytest.approx(expected, rel=1e-9)
+
+
 def test_mode_is_found_from_far_away():
     rng = np.random.default_rng(4)
     psi = np.column_stack([np.ones(50), rng.normal(size=(50, 3))])
@@ -304,6 +324,13 @@ def test_dependent_columns_and_copies_of_basis_functions_change_nothing():
     np.testing.assert_allclose(
         decisions_of(copies, wide), decisions_of(plain, Z), rtol=1e-6, atol=1e-6
     )
+
+
+def test_functions_that_are_zero_are_left_out():
+    Z, signs, y = problem(n_classes=3)
+    wide, labels = np.vstack([Z, np.zeros((6, Z.shape[1]))]), np.append(y, [0, 1, 2, 0, 1, 2])
+    everything, proper = (solved(wide, signs, labels, rows) for rows in (None, np.arange(len(y))))
+    np.testing.assert_array_equal(everything.coef, proper.coef)
 
 
 def test_a_kernel_that_is_not_finite_is_refused():

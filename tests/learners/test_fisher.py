@@ -151,6 +151,21 @@ def test_what_counts_as_singular():
     assert _solve(np.full((3, 3), np.nan), B) is None
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("scatter", SCATTERS)
+@pytest.mark.parametrize(("n", "r"), [(200, 8), (30, 45)])
+def test_each_ridge_of_a_path_is_fitted_as_if_alone(n, r, scatter, n_classes):
+    """Also where 0 is among them, which alone needs the pseudo-inverse if columns abound."""
+    Z, signs, y = problem(n, r, n_classes)
+    ridges = [1e-2, 0.0, 1.0, 1e-4]
+    path = fisher_path(Z, signs, y, n_classes, scatter, "least_squares", ridges)
+    for ridge, found in zip(ridges, path, strict=True):
+        assert found.singular.any() == (r > n and ridge == 0)
+        alone = fitted(Z, signs, y, n_classes, scatter, "least_squares", ridge)
+        np.testing.assert_array_equal(found.coef, alone.coef)
+        np.testing.assert_array_equal(found.intercept, alone.intercept)
+
+
 def test_more_rows_than_a_tile_and_a_far_origin():
     Z, signs, y = problem(5000, 6, 3)
     near = fitted(Z, signs, y, 3)

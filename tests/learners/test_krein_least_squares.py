@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.linalg import hadamard
 
 from krein_problems import (
     embedding_of,
@@ -160,6 +161,20 @@ def test_centring_that_lowers_the_rank_leaves_the_optimum_over_all_weights(n, r)
     assert confined @ T @ confined == pytest.approx(target.var(), rel=1e-9)
     values = [v @ Lam @ v - 2 * q @ v for v in (w, confined)]
     assert values[0] < values[1] - 1e-6
+
+
+def test_hard_case_is_made_up_for_by_the_bottom_vector():
+    # Orthogonal columns; the labels know nothing of the first, whose e is the smallest.
+    H = hadamard(8)
+    target = (H[:, 2] + H[:, 4] + H[:, 6] - 1) / 2
+    Z = H[:, [1, 2, 4]] * [4.0, 1.0, 2.0] + 2.0
+    T, q = dense_moments(Z, target)
+    assert q[0] == 0
+    w = constrained(1.0, 1.0, 1.0, Z, np.ones(3), (target > 0).astype(int)).weights[:, 1]
+    variances, t = np.diagonal(T), scale_of(Z)
+    np.testing.assert_allclose(w[1:], q[1:] / (t - t / variances[0] * variances[1:]))
+    assert w @ T @ w == pytest.approx(target.var())
+    assert abs(w[0]) > 0.1
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -61,6 +61,16 @@ def test_it_is_the_optimum(plus, minus, n, n_classes):
         np.testing.assert_allclose(found, 0.0, atol=1e-13 * scale)
 
 
+def test_rows_that_everything_separates_far_from_the_origin_too():
+    """With more columns than rows the first step already meets all targets."""
+    y, wide = np.arange(60) % 2, np.random.default_rng(3).normal(size=(60, 80))
+    near, far = (machine(1e-8, 1e-8, wide + at, np.ones(80), y) for at in (0.0, 1e4))
+    assert near.converged
+    f = near.decision.decide(wide)
+    assert (f[:, 1] * np.where(y == 1, 1, -1)).min() > 1 - 1e-4
+    np.testing.assert_allclose(far.decision.decide(wide + 1e4), f, atol=1e-5)
+
+
 def test_a_start_where_no_row_is_active_finds_the_same_optimum():
     Z, y = np.array([[-2.0], [-1.0], [1.0], [3.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
     rows, everything = _Rows(Z, np.zeros(1)), np.ones(4, dtype=bool)

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from krein_problems import MIXTURES, mixture_rows, problem_of
 from kreinflow.learners.one_against_rest import fitted_classes
-from kreinflow.learners.pcvm import PCVMLearner, kernel_scale
+from kreinflow.learners.pcvm import PCVMLearner, _ProbitMachine, kernel_scale
 
 THRESHOLD = PCVMLearner.threshold
 
@@ -137,6 +137,15 @@ def test_acceleration_reaches_the_optimum_in_fewer_steps():
         np.testing.assert_array_equal(fast.active[c], plain.active[c])
         np.testing.assert_allclose(fast.weights[c], plain.weights[c], rtol=1e-3)
     np.testing.assert_allclose(fast.intercept, plain.intercept, rtol=1e-3)
+
+
+@pytest.mark.parametrize(("last", "kept"), [(0.2, True), (THRESHOLD * 1.01, False)])
+def test_extrapolation_that_would_prune_is_not_tried(last, kept):
+    machine = _ProbitMachine.start(0, np.array([True, False]), 0.0, PCVMLearner({}))
+    machine.history = [np.log([1.0, last * growth, 1.0]) for growth in (1.21, 1.1)]
+    machine.w, machine.b = np.array([1.001, last]), 1.0
+    machine.extrapolate(objective=-1.0)
+    assert (machine.fallback is not None) == (machine.w[1] < last) == kept
 
 
 def test_scale_of_a_kernel_whose_diagonal_is_zero():
