@@ -68,6 +68,11 @@ class BasisFunctionLearner(Learner):
     """
 
     title: ClassVar[str]
+    how: ClassVar[str]  # it finds the functions, {} being their places
+
+    def describe(self) -> str:
+        places = BASES[self.settings["basis"]]
+        return f"{self.title}, one class against the rest, {self.how.format(places)}"
 
     @abstractmethod
     def grow(

@@ -52,15 +52,7 @@ class BinaryRelevance(Learner):
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; ``basis_used`` and iterations are those of the largest label.
 
-        Raises
-        ------
-        InputError
-            If no record has a label, or all have it; or as the learner does.
-
-        Warns
-        -----
-        sklearn.exceptions.ConvergenceWarning
-            Once, if labels have not converged.
+        It warns once, if labels have not converged.
         """
         memberships, by_label = problem.part.memberships, []
         assert memberships is not None, "records with one label each"

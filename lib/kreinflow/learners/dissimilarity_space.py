@@ -10,7 +10,7 @@ from kreinflow.base.numerics import FloatArray, single_threaded, tiles
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.kernels.products import elm_expansion, elm_kernel
 from kreinflow.learners.cvm import EPSILON, Expansion, LinearRows, RowKernel, core_vector_path
-from kreinflow.learners.decisions import ELMDecision, NearnessDecision
+from kreinflow.learners.decisions import Decision, ELMDecision, NearnessDecision
 from kreinflow.learners.learner import Choice, Fitted, Problem
 from kreinflow.learners.one_against_rest import with_mirror
 from kreinflow.learners.squared_hinge import Core, GramCore
@@ -62,20 +62,19 @@ class DissimilaritySpaceLearner(SupportVectorLearner):
         penalties = [choice["penalty"] for choice in choices]
         centre, deviation = standardisation(D)
         X = (D - centre) / deviation
+        kernel = LinearRows(X, np.ones(X.shape[1])) if self.linear else _ELMRows(X)
         fits = []
-        if self.linear:
-            linear = LinearRows(X, np.ones(X.shape[1]))
-            for solution in core_vector_path(linear, y, n_classes, penalties, EPSILON):
-                coef, intercept = with_mirror(*linear.functions(solution.expansions), n_classes)
+        for solution in core_vector_path(kernel, y, n_classes, penalties, EPSILON):
+            decision: Decision
+            if isinstance(kernel, LinearRows):
+                coef, intercept = with_mirror(*kernel.functions(solution.expansions), n_classes)
                 coef = coef / deviation[:, None]
                 with single_threaded():
-                    plane = NearnessDecision(coef, intercept - centre @ coef)
-                fits.append(solution.fitted(plane, len(y)))
-            return fits
-        for solution in core_vector_path(_ELMRows(X), y, n_classes, penalties, EPSILON):
-            support, coefficients = _side_by_side(solution.expansions)
-            coefficients, intercept = with_mirror(coefficients, coefficients.sum(axis=0), n_classes)
-            decision = ELMDecision(centre, deviation, X[support], coefficients, intercept)
+                    decision = NearnessDecision(coef, intercept - centre @ coef)
+            else:
+                support, coef = _side_by_side(solution.expansions)
+                coef, intercept = with_mirror(coef, coef.sum(axis=0), n_classes)
+                decision = ELMDecision(centre, deviation, X[support], coef, intercept)
             fits.append(solution.fitted(decision, len(y)))
         return fits
 

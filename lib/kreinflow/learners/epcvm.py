@@ -12,7 +12,6 @@ from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, tiles
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.learners.basis_functions import (
-    BASES,
     BasisFunctionLearner,
     SparseFunction,
     basis_schema,
@@ -78,18 +77,13 @@ class EPCVMLearner(BasisFunctionLearner):
     """
 
     method, title = "ny_epcvm", "Ny-EPCVM"
+    how = "which adds and deletes basis functions at {} one by one while its evidence rises"
     references = ("schleif2015epcvm",)
     settings_schema: ClassVar[SettingsSchema] = basis_schema(
         "actions tried for a class at most: to add a basis function, to delete one, to estimate "
         "its precision anew",
         1000,
     )
-
-    def describe(self) -> str:
-        return (
-            "Ny-EPCVM, one class against the rest, which adds and deletes basis functions at "
-            f"{BASES[self.settings['basis']]} one by one while its evidence rises"
-        )
 
     def grow(
         self, problem: Problem, basis: NDArray[np.intp]

@@ -59,13 +59,7 @@ class KreinSquaredHingeLearner(KreinLearner):
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`, in O(N r^2) for all, O(c r^2 + r^3) for a step with c changes.
 
-        Rows that are all the same are refused too, and penalties too small for the precision of
-        the machine. Steps are counted at all values of the penalties on the way.
-
-        Warns
-        -----
-        sklearn.exceptions.ConvergenceWarning
-            If a class has not converged.
+        Rows that are all the same and penalties too small for the machine's precision are refused.
         """
         Z, y, n_classes = np.asarray(problem.Z), problem.labels, problem.n_classes
         moments = Moments.of(Z, y, n_classes)

@@ -21,26 +21,14 @@ from kreinflow.learners.one_against_rest import with_mirror
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Training records as a learner sees them; nothing of any other record is in it.
+    """Training records as a learner sees them; nothing of any other record is in it."""
 
-    Parameters
-    ----------
-    embed : callable
-        Returns :attr:`embedding`, the same at each call. Not all learners ask for it.
-    everything : LandmarkKernel
-        The scores of all records of the training part.
-    chosen : ndarray of int
-        The records, as places in the training part, that this problem holds.
-    seed : int
-        For learners that draw.
-    """
-
-    embed: Callable[[], CorrectedFactor]
-    everything: LandmarkKernel
+    embed: Callable[[], CorrectedFactor]  # see :attr:`embedding`; the same at each call
+    everything: LandmarkKernel  # the scores of all records of the training part
     landmarks: Landmarks
     part: TrainingPart
-    chosen: IntArray
-    seed: int
+    chosen: IntArray  # places in the training part of the records that this problem holds
+    seed: int  # for learners that draw
     _shared: list[MatrixLike] = field(default_factory=list, repr=False)
 
     @classmethod
@@ -146,20 +134,13 @@ NOTES: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What a learner made of a problem.
-
-    Parameters
-    ----------
-    basis_used : float
-        Share of the training records that the decision rests on; None is that of the landmarks.
-    notes : mapping of str to ndarray of shape (n_classes,) of bool
-        The classes that each of :data:`NOTES` is true of.
-    """
+    """What a learner made of a problem."""
 
     decision: Decision
-    basis_used: float | None = None
+    basis_used: float | None = None  # share of the records that it rests on; None: the landmarks
     iterations: int = 1
     converged: bool = True
+    # The classes, (n_classes,), that each of NOTES is true of.
     notes: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
@@ -225,10 +206,7 @@ class Learner(Configured, ABC):
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """Fit the records of a problem, once for each choice.
 
-        Raises
-        ------
-        InputError
-            If the records cannot be learned from, such as a class without any.
+        InputError if they cannot be learned from, such as a class without any.
         """
 
     def decide(self, fitted: Fitted, problem: Problem) -> FloatArray:

@@ -14,7 +14,6 @@ from kreinflow.base.settings import SettingsSchema
 from kreinflow.base.tiled_matrix import MatrixLike, gram_matrix
 from kreinflow.krein.eigen import triangular_factor
 from kreinflow.learners.basis_functions import (
-    BASES,
     BasisFunctionLearner,
     SparseFunction,
     basis_schema,
@@ -74,6 +73,7 @@ class PCVMLearner(BasisFunctionLearner):
     """
 
     method, title = "ny_pcvm", "Ny-PCVM"
+    how = "with basis functions at {}, exact steps of expectation maximisation"
     by_tiles = True
     references = ("schleif2018", "schleif2015pcvm")
     settings_schema: ClassVar[SettingsSchema] = basis_schema(
@@ -87,12 +87,6 @@ class PCVMLearner(BasisFunctionLearner):
         super().__init__(settings)
         # Else there is a basis function, with r numbers, for each record.
         self.by_tiles = self.settings["basis"] == "landmarks"
-
-    def describe(self) -> str:
-        return (
-            "Ny-PCVM, one class against the rest, with basis functions at "
-            f"{BASES[self.settings['basis']]}, exact steps of expectation maximisation"
-        )
 
     def grow(
         self, problem: Problem, basis: NDArray[np.intp]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import Forks
@@ -81,13 +82,7 @@ class SiblingsLearner(Learner):
         return [{**choice, SIBLINGS: value} for value in tried for choice in own]
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`; records that the decision rests on are counted at each fork.
-
-        Warns
-        -----
-        sklearn.exceptions.ConvergenceWarning
-            Once, if classes or branches have not converged.
-        """
+        """See :meth:`Learner.fit`; it warns once, if classes or branches have not converged."""
         by_fork = [choice[SIBLINGS] == 1 for choice in choices]
         own = [{k: v for k, v in choice.items() if k != SIBLINGS} for choice in choices]
         flat = [choice for choice, forked in zip(own, by_fork, strict=True) if not forked]
@@ -99,45 +94,49 @@ class SiblingsLearner(Learner):
     def _fit_forks(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """Fit the learner to each fork, once for each choice."""
         class_counts(problem.labels, problem.n_classes)
-        found: list[list[Fitted] | None] = []
-        refusals = []
+        found: list[tuple[slice, IntArray, list[Fitted]]] = []
+        lost, refusals = np.zeros(problem.n_classes, dtype=bool), []
         with warned_once():
-            for codes in self.forks.codes:
+            for branches, codes in zip(self.forks.branches, self.forks.codes, strict=True):
+                names = tuple(f"branch {code}" for code in range(codes.max() + 1))
+                part = replace(problem.part, labels=codes[problem.part.labels], classes=names)
+                inside = np.flatnonzero(codes[problem.labels] >= 0)
                 try:
-                    found.append(self.learner.fit(_at_fork(problem, codes), choices))
+                    fits = self.learner.fit(replace(problem, part=part).on(inside), choices)
+                    found.append((branches, codes, fits))
                 except InputError as error:
-                    found.append(None)
                     refusals.append(error)
-        if len(refusals) == len(found):
+                    lost |= codes >= 0
+        if not found:
             raise refusals[0]
-        fits = [
-            self._one_fit(problem, [None if own is None else own[i] for own in found])
+        all_fits = [
+            self._one_fit(problem, [(b, codes, fits[i]) for b, codes, fits in found], lost)
             for i in range(len(choices))
         ]
-        if not all(fit.converged for fit in fits):
+        if not all(fit.converged for fit in all_fits):
             warn_unconverged(f"{self.learner.method}: not all nodes of the tree have converged.")
-        return fits
+        return all_fits
 
-    def _one_fit(self, problem: Problem, fits: Sequence[Fitted | None]) -> Fitted:
-        """Return one fit from those of all forks; None is one of which nothing was learned."""
-        learned = [fit for fit in fits if fit is not None]
-        some = learned[0].decision
+    def _one_fit(
+        self,
+        problem: Problem,
+        learned: Sequence[tuple[slice, IntArray, Fitted]],
+        lost: NDArray[np.bool_],
+    ) -> Fitted:
+        """Return one fit from those of the forks: their branches, codes of classes, and fits."""
+        fits, n_branches = [fit for *_, fit in learned], len(self.forks.above)
+        some = fits[0].decision
         assert isinstance(some, LinearDecision), "decisions that are not linear"
-        n_branches = len(self.forks.above)
         weights, intercept = np.zeros((len(some.weights), n_branches)), np.zeros(n_branches)
-        names = sorted({"unlearned"}.union(*(fit.notes for fit in learned)))
-        notes = {note: np.zeros(problem.n_classes, dtype=bool) for note in names}
-        used: list[float] = []
-        for fit, branches, codes in zip(fits, self.forks.branches, self.forks.codes, strict=True):
-            inside = codes >= 0
-            if fit is None:
-                notes["unlearned"] |= inside
-                continue
+        notes, used = {"unlearned": lost.copy()}, []
+        for branches, codes, fit in learned:
             assert isinstance(fit.decision, LinearDecision), "decisions that are not linear"
             weights[:, branches] = fit.decision.weights
             intercept[branches] = fit.decision.intercept
+            inside = codes >= 0
             for note, own in fit.notes.items():
-                notes[note][inside] |= own[codes[inside]]
+                classes = notes.setdefault(note, np.zeros(problem.n_classes, dtype=bool))
+                classes[inside] |= own[codes[inside]]
             if fit.basis_used is not None:
                 used.append(fit.basis_used * inside[problem.labels].mean())
         kind = NearnessSiblingsDecision if isinstance(some, NearnessDecision) else SiblingsDecision
@@ -145,14 +144,7 @@ class SiblingsLearner(Learner):
         return Fitted(
             kind(weights, intercept, *tree),
             basis_used=min(1.0, sum(used)) if used else None,
-            iterations=max(fit.iterations for fit in learned),
-            converged=all(fit.converged for fit in learned),
-            notes=notes,
+            iterations=max(fit.iterations for fit in fits),
+            converged=all(fit.converged for fit in fits),
+            notes=dict(sorted(notes.items())),
         )
-
-
-def _at_fork(problem: Problem, codes: IntArray) -> Problem:
-    """Return the problem of the records of a fork, with its branches as their classes."""
-    names = tuple(f"branch {code}" for code in range(codes.max() + 1))
-    part = replace(problem.part, labels=codes[problem.part.labels], classes=names)
-    return replace(problem, part=part).on(np.flatnonzero(codes[problem.labels] >= 0))
