@@ -11,10 +11,10 @@ from chimeras import several_problem
 from fitting.trainings import LEARNERS as SETTINGS
 from fitting.trainings import PSD_ONLY, embedded
 from kreinflow.base.errors import InputError
-from kreinflow.learners.binary_relevance import BinaryRelevance, several_fault
+from kreinflow.learners.binary_relevance import BinaryRelevance
 from kreinflow.learners.decisions import LinearDecision
 from kreinflow.learners.learner import Problem
-from kreinflow.learners.registry import LEARNERS, make_learner
+from kreinflow.learners.registry import LEARNERS, linear_fault, make_learner
 
 NOT_LINEAR = {"ikqd", "nearest", "dissimilarities-elm"}
 LINEAR = sorted(SETTINGS.keys() - NOT_LINEAR)
@@ -56,7 +56,7 @@ def test_what_is_said_to_be_linear_is():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             (fitted,) = learner.fit(problem, learner.choices()[:1])
-        assert isinstance(fitted.decision, LinearDecision) == (several_fault(learner) is None)
+        assert isinstance(fitted.decision, LinearDecision) == (linear_fault(learner, "it") is None)
     assert {settings["method"] for settings in SETTINGS.values()} == {*LEARNERS}
 
 

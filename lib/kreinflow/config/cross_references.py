@@ -9,9 +9,7 @@ from kreinflow.config.plan import UNLABELLED, DatasetPlan
 from kreinflow.config.schema import complete, nearest, schema
 from kreinflow.krein.correction import ASYMMETRIC_FORMS
 from kreinflow.landmarks.registry import SELECTORS
-from kreinflow.learners.binary_relevance import several_fault
-from kreinflow.learners.registry import LEARNERS, make_learner
-from kreinflow.learners.siblings import siblings_fault
+from kreinflow.learners.registry import LEARNERS, linear_fault, make_learner
 
 
 def correction_fault(learner: str, correction: str, lifted: bool = False) -> str | None:
@@ -238,7 +236,7 @@ def _of_recipe(plan: DatasetPlan, recipe: Mapping[str, Any]) -> Iterator[str]:
             "(labels.multiple: all). Leave the cascade out."
         )
     learner = make_learner(plan.config["learners"][recipe["learner"]])
-    if source.several and (fault := several_fault(learner)):
+    if source.several and (fault := linear_fault(learner, "records with several labels")):
         yield f": {fault}"
     if not source.aligned and source.kind == "asymmetric":
         selector = plan.config["selectors"][recipe["selector"]]["method"]
@@ -251,7 +249,9 @@ def _of_levels(plan: DatasetPlan, place: str) -> Iterator[_Fault]:
     levels = plan.settings.get("levels")
     if levels is not None and levels["learn"] == "siblings":
         for recipe in plan.recipes():
-            if fault := siblings_fault(make_learner(plan.config["learners"][recipe["learner"]])):
+            if fault := linear_fault(
+                make_learner(plan.config["learners"][recipe["learner"]]), "siblings"
+            ):
                 yield f"{place}.levels.learn", f"recipe {recipe['name']!r}: {fault}"
     if not plan.source.several:
         return

@@ -29,8 +29,7 @@ from kreinflow.krein.landmark_kernel import (
     factor_of,
     landmark_kernel,
 )
-from kreinflow.learners.binary_relevance import several_fault
-from kreinflow.learners.registry import LEARNERS, make_learner
+from kreinflow.learners.registry import LEARNERS, linear_fault, make_learner
 from kreinflow.sequences.matrix_files import DISSIMILARITIES, MATRIX_KINDS
 from kreinflow.sequences.partition import ALL
 
@@ -139,7 +138,9 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
                 f"y has several columns and is {found}. Give a column for each label that is 1 "
                 "where a record has it, else 0."
             )
-        if fault := several_fault(make_learner(self._learner_settings())):
+        if fault := linear_fault(
+            make_learner(self._learner_settings()), "records with several labels"
+        ):
             raise self._wrong(fault)
         memberships = (y.toarray() if issparse(y) else np.asarray(y)).astype(bool)
         self.classes_ = np.arange(memberships.shape[1])

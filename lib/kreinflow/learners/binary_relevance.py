@@ -9,18 +9,6 @@ from kreinflow.base.errors import InputError
 from kreinflow.learners.decisions import LinearDecision
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
 from kreinflow.learners.one_against_rest import warn_unconverged, warned_once
-from kreinflow.learners.registry import LEARNERS
-
-
-def several_fault(learner: Learner) -> str | None:
-    """Return why a learner cannot learn several labels a record; None if it can."""
-    if learner.linear:
-        return None
-    others = ", ".join(sorted(name for name, kind in LEARNERS.items() if kind.linear))
-    return (
-        f"the learner {learner.method} cannot learn records with several labels as it is set: its "
-        f"decisions are not linear. Use one of {others}."
-    )
 
 
 class BinaryRelevance(Learner):
@@ -32,14 +20,12 @@ class BinaryRelevance(Learner):
     .. math:: f_c(x) = w_c' k(x) + b_c .
 
     Landmarks, factor and hyper-parameters are the same for all labels. A learner whose decisions
-    are not linear is refused.
+    are not linear is refused before.
 
     Source: tsoumakas2007.
     """
 
     def __init__(self, learner: Learner) -> None:
-        if fault := several_fault(learner):
-            raise InputError(fault)
         super().__init__(learner.settings)
         self.learner = learner
 

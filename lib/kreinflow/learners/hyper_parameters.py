@@ -15,12 +15,6 @@ LAMBDA_GRID: tuple[float, ...] = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)
 COARSE_LAMBDA_GRID: tuple[float, ...] = (1.0, 1e-3, 1e-6)
 """The same where a third hyper-parameter is tried with them."""
 
-VARIANCE_GRID: tuple[float, ...] = (0.5, 0.75, 1.0)
-"""Shares of the variance of the targets."""
-
-QUADRATIC_RIDGES: tuple[float, ...] = (1.0, 0.1, 1e-2, 1e-3, 1e-4)
-"""Ridges of the covariance of each class, relative to the mean diagonal of the total one."""
-
 PENALTIES: tuple[float, ...] = (1.0, 10.0, 100.0, 1000.0)
 """C for a kernel of mean diagonal 1; the smaller, which fits less closely, first."""
 

@@ -11,7 +11,6 @@ from kreinflow.base.settings import SettingsSchema
 from kreinflow.learners.hyper_parameters import (
     COARSE_LAMBDA_GRID,
     LAMBDA_GRID,
-    VARIANCE_GRID,
     in_words,
     number_or_inner,
 )
@@ -182,7 +181,7 @@ class KreinVarianceConstrainedLearner(KreinLearner):
         super().__init__(settings)
         lambdas = COARSE_LAMBDA_GRID if self.settings["variance"] == "inner" else LAMBDA_GRID
         pair = dict.fromkeys(("lambda_plus", "lambda_minus"), lambdas)
-        self.grids = {**pair, "variance": VARIANCE_GRID}
+        self.grids = {**pair, "variance": (0.5, 0.75, 1.0)}
 
     def describe(self) -> str:
         how = in_words(self.settings["variance"])

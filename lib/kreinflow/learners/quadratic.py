@@ -10,7 +10,7 @@ from kreinflow.base.numerics import RANK_TOLERANCE, single_threaded
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.base.tiled_matrix import select
 from kreinflow.learners.decisions import QuadraticDecision
-from kreinflow.learners.hyper_parameters import QUADRATIC_RIDGES, in_words, number_or_inner
+from kreinflow.learners.hyper_parameters import in_words, number_or_inner
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
 from kreinflow.learners.moments import (
     check_variance,
@@ -51,7 +51,7 @@ class QuadraticLearner(Learner):
             minimum=0,
         ),
     }
-    grids: Mapping[str, Sequence[float]] = {"ridge": QUADRATIC_RIDGES}
+    grids: Mapping[str, Sequence[float]] = {"ridge": (1.0, 0.1, 1e-2, 1e-3, 1e-4)}
 
     def describe(self) -> str:
         how = in_words(self.settings["ridge"], "of {:g}")

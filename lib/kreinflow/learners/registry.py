@@ -48,6 +48,17 @@ def make_learner(settings: Mapping[str, Any]) -> Learner:
     return LEARNERS[settings["method"]](settings)
 
 
+def linear_fault(learner: Learner, task: str) -> str | None:
+    """Return why a learner cannot learn what takes linear decisions; None if it can."""
+    if learner.linear:
+        return None
+    others = ", ".join(sorted(name for name, kind in LEARNERS.items() if kind.linear))
+    return (
+        f"the learner {learner.method} cannot learn {task} as it is set: its decisions are not "
+        f"linear. Use one of {others}."
+    )
+
+
 def factored(
     recipes: Sequence[Mapping[str, Any]], learners: Mapping[str, Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:

@@ -19,20 +19,11 @@ from kreinflow.learners.decisions import (
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
 from kreinflow.learners.moments import class_counts
 from kreinflow.learners.one_against_rest import warn_unconverged, warned_once
+from kreinflow.learners.registry import linear_fault
 
 Learned = Literal["leaves", "siblings", "inner"]
 SIBLINGS = "siblings"
 """The hyper-parameter: 1 if forks are learned, 0 if classes are."""
-
-
-def siblings_fault(learner: Learner) -> str | None:
-    """Return why a learner cannot learn siblings; None if it can."""
-    if learner.linear:
-        return None
-    return (
-        f"the learner {learner.method} cannot learn siblings as it is set: its decisions are not "
-        "linear. Use learn: leaves, or another learner."
-    )
 
 
 def learner_of(learner: Learner, forks: Forks | None, learn: Learned) -> Learner:
@@ -41,7 +32,7 @@ def learner_of(learner: Learner, forks: Forks | None, learn: Learned) -> Learner
     It is the learner itself if classes have no levels (None), and for ``inner`` if its decisions
     are not linear; for ``siblings`` such a learner is refused.
     """
-    fault = siblings_fault(learner)
+    fault = linear_fault(learner, "siblings")
     if forks is None or learn == "leaves" or (learn == "inner" and fault):
         return learner
     if fault:
