@@ -1,7 +1,7 @@
 """The indefinite kernel Fisher discriminant on a Krein factor (Ny-iKFD), at linear cost."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy
@@ -22,15 +22,11 @@ from kreinflow.learners.learner import Choice, Fitted, Learner, Problem, folded
 from kreinflow.learners.moments import class_counts, class_means, covariance_about
 from kreinflow.learners.one_against_rest import fitted_classes, with_mirror
 
-Scatter = Literal["balanced", "pooled"]
-Bias = Literal["midpoint", "log_prior", "least_squares"]
-SCATTERS: tuple[Scatter, ...] = get_args(Scatter)
-
-_SCATTER_WORDS: Mapping[Scatter, str] = {
+SCATTERS: Mapping[str, str] = {
     "balanced": "the mean of the two class scatters",
     "pooled": "the pooled scatter",
 }
-_BIAS_WORDS: Mapping[Bias, str] = {
+BIASES: Mapping[str, str] = {
     "midpoint": "the bias at the midpoint of the class means",
     "log_prior": "the log prior in the bias",
     "least_squares": "the bias of least squares",
@@ -91,7 +87,7 @@ class FisherLearner(Learner):
         },
         "bias": {
             "description": "the intercept",
-            "enum": list(get_args(Bias)),
+            "enum": list(BIASES),
             "default": "midpoint",
         },
         "ridge": number_or_inner(
@@ -108,7 +104,7 @@ class FisherLearner(Learner):
         scatter, bias = self.settings["scatter"], self.settings["bias"]
         return (
             "Ny-iKFD, one class against the rest, with "
-            f"{_SCATTER_WORDS[scatter]}, {_BIAS_WORDS[bias]} and {how}"
+            f"{SCATTERS[scatter]}, {BIASES[bias]} and {how}"
         )
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
@@ -152,8 +148,8 @@ def fisher_path(
     signs: FloatArray,
     y: IntArray,
     n_classes: int,
-    scatter: Scatter = "balanced",
-    bias: Bias = "midpoint",
+    scatter: str = "balanced",
+    bias: str = "midpoint",
     ridges: Sequence[float] = (0.0,),
 ) -> list[FisherFunctions]:
     """Fit the discriminants of :class:`FisherLearner` for each of several ridges.
@@ -212,7 +208,7 @@ def _against_rest(means: FloatArray, counts: IntArray, c: int) -> _Sides:
 
 
 def _within(
-    Z: MatrixLike, members: NDArray[np.bool_], total: FloatArray, side: _Sides, scatter: Scatter
+    Z: MatrixLike, members: NDArray[np.bool_], total: FloatArray, side: _Sides, scatter: str
 ) -> FloatArray:
     """Return pi_+ C_+ + pi_- C_-; the rest's part comes from the total covariance."""
     p, q, d = side.share_plus, side.share_minus, side.difference
@@ -262,7 +258,7 @@ def _pseudo_solve(A: FloatArray, covariance: FloatArray, difference: FloatArray)
 
 
 def _functions(
-    directions: FloatArray, sides: list[_Sides], scatter: Scatter, bias: Bias
+    directions: FloatArray, sides: list[_Sides], scatter: str, bias: str
 ) -> tuple[FloatArray, FloatArray]:
     """Turn G d of the classes into weights and intercepts of the wanted kind."""
     coef = np.empty_like(directions)

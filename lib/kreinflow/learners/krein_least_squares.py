@@ -105,12 +105,8 @@ def on_sphere(gaps: FloatArray, c: FloatArray, radius: float) -> tuple[FloatArra
     The secular equation :math:`\varphi(\nu) = \sum c_j^2/(g_j + \nu)^2 = radius^2` is solved by
     Newton's method on :math:`\varphi^{-1/2}`, which is concave: from any point left of the root
     it rises to the root. The gaps g rise from exactly 0.
-
-    Returns
-    -------
-    gamma : ndarray of shape (k,)
-    shift : float
-        :math:`\nu \ge 0`, zero in the hard case: no root because c is zero wherever g is.
+    Returns gamma, of shape (k,), and :math:`\nu \ge 0`, zero in the hard case: no root because c is
+    zero wherever g is.
     """
     # At the root no part of the sum exceeds the whole: each prefix gives a lower bound.
     lower = float((np.sqrt(np.cumsum(c * c)) / radius - gaps).max())

@@ -100,10 +100,6 @@ class PCVMLearner(BasisFunctionLearner):
             _ProbitMachine.start(c, y[basis] == c, float(surplus[c]), self)
             for c in fitted_classes(problem.n_classes).tolist()
         ]
-        self._run(space, y, machines)
-        return [machine.function(basis) for machine in machines], scale
-
-    def _run(self, space: "_Space", y: IntArray, machines: list["_ProbitMachine"]) -> None:
         running = machines
         for step in range(self.settings["max_iter"]):
             pairs = zip(running, space.expect(y, running, step == 0), strict=True)
@@ -111,9 +107,10 @@ class PCVMLearner(BasisFunctionLearner):
                 pass
             running = [machine for machine in running if not machine.converged]
             if not running:
-                return
+                break
         for machine in running:
             machine.settle()
+        return [machine.function(basis) for machine in machines], scale
 
 
 class _Expectation(NamedTuple):
