@@ -9,6 +9,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.learners.decisions import LinearDecision
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
 from kreinflow.learners.one_against_rest import warn_unconverged, warned_once
+from kreinflow.learners.registry import linear_fault
 
 
 class BinaryRelevance(Learner):
@@ -20,12 +21,14 @@ class BinaryRelevance(Learner):
     .. math:: f_c(x) = w_c' k(x) + b_c .
 
     Landmarks, factor and hyper-parameters are the same for all labels. A learner whose decisions
-    are not linear is refused before.
+    are not linear is refused.
 
     Source: tsoumakas2007.
     """
 
     def __init__(self, learner: Learner) -> None:
+        if fault := linear_fault(learner, "records with several labels"):
+            raise InputError(fault)
         super().__init__(learner.settings)
         self.learner = learner
 
