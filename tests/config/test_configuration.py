@@ -252,7 +252,7 @@ MISTAKES = [
     ("recipes.0.views", {"vectors": True}, "recipe 'ikfd-meb' has a view of vectors, but the data"),
     ("datasets.demo.vectors", "~/v.tsv", r"demo\.vectors: '~/v.tsv' has"),
     ("results", "r{x}", "results: 'r{x}' has"),
-    ("reject_error", float("nan"), "a number is .nan or"),
+    ("reject_error", float("nan"), "reject_error: nan"),
     ("reject_error", None, "reject_error: give a number, or reject_coverage instead"),
     ("reject_coverage", 0.9, "reject_error and reject_coverage are two ways to choose one"),
     ("reject_confidence", None, "reject_confidence: give a number, or reject_coverage instead"),

@@ -1,5 +1,6 @@
 """Methods with settings of their own: the base of learners, selectors, kernels and generators."""
 
+import math
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar
@@ -10,7 +11,7 @@ SettingsSchema = Mapping[str, Mapping[str, Any]]
 
 @cache
 def strict_validator() -> Any:
-    """Return the class of JSON schema validators to which 5.0 is no integer, as to Python.
+    """Return the class of JSON schema validators to which 5.0 is no integer, and NaN no number.
 
     To JSON schema nothing follows the ``$`` of a pattern; to Python's ``re`` a line end may.
     """
@@ -21,11 +22,16 @@ def strict_validator() -> Any:
     def is_integer(checker: object, value: object) -> bool:
         return isinstance(value, int) and not isinstance(value, bool)
 
+    def is_number(checker: object, value: object) -> bool:
+        finite = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+        return finite and not isinstance(value, bool)
+
     def has_pattern(validator: object, pattern: str, instance: object, part: object) -> Any:
         whole = rf"{pattern[:-1]}\Z" if pattern.endswith("$") else pattern
         return search(validator, whole, instance, part)
 
-    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer)
+    kinds = {"integer": is_integer, "number": is_number}
+    checker = Draft202012Validator.TYPE_CHECKER.redefine_many(kinds)
     return validators.extend(  # type: ignore[no-untyped-call]
         Draft202012Validator, {"pattern": has_pattern}, type_checker=checker
     )

@@ -67,7 +67,7 @@ def _variants(known: Mapping[str, type[Configured]]) -> dict[str, Any]:
     }
 
 
-TOO_DEEP = "a part holds itself or is nested too deeply, or a number is .nan or .inf. Correct it."
+TOO_DEEP = "a part holds itself, or is nested too deeply. Correct it."
 
 
 def complete_method(
@@ -94,7 +94,7 @@ def complete_method(
 def complete(content: Mapping[str, Any], part: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Check an object against its schema and return a copy with the defaults filled in."""
     try:
-        copied: dict[str, Any] = json.loads(json.dumps(content, default=_plain, allow_nan=False))
+        copied: dict[str, Any] = json.loads(json.dumps(content, default=_plain))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name}: {TOO_DEEP}") from error
     errors = sorted(_flat(_Validator(part).iter_errors(copied)), key=_order)
