@@ -479,7 +479,7 @@ K3, Y3, X3 = scores(each=8)
         (
             KreinClassifier(kind="dissimilarity"),
             -K3,
-            "X, row 1, column 1: .* negative dissimil",
+            "X, row 1, column 1: -0.7 is no dissimilarity",
         ),
         (KreinClassifier(), np.triu(K3), "X: not symmetric"),
         (NystroemClassifier(1e-310 * K3), 1e-310 * K3, "landmark_matrix: its largest .* too small"),
