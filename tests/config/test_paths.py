@@ -86,6 +86,8 @@ def test_names_of_what_else_is_in_the_results_are_taken():
         with pytest.raises(InputError, match=f"datasets: '{name}' is the name of something else"):
             complete_configuration(named(datasets={name: {"source": SIMULATED}}))
     complete_configuration(named(datasets={"report": {"source": SIMULATED}}))
+    with pytest.raises(InputError, match="'Mine' is the name of something else"):
+        complete_configuration(named(datasets={"Mine": {"source": SIMULATED}}))
 
 
 @pytest.mark.parametrize("name", ["mine\n", "a/b", "..", ".a", "a b", "ä", "", "x" * 101])

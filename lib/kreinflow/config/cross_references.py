@@ -76,6 +76,20 @@ def cascade_fault(cascade: Mapping[str, Any]) -> str | None:
     )
 
 
+def _too_few(recipe: Mapping[str, Any], selector: Mapping[str, Any]) -> str | None:
+    """Return why a first stage leaves no alignments to a cascade, where its number is known."""
+    wanted, budget = (recipe["cascade"] or {}).get("alignments"), selector.get("budget")
+    if wanted is None or not isinstance(budget, int) or not selector.get("grow", True):
+        return None
+    first = budget + int(recipe["transform"] != "raw")  # with itself
+    if first <= wanted:
+        return None
+    return (
+        f"cascade.alignments: {wanted:g} are fewer than the {first} of the first stage. Give more, "
+        "or its selector a smaller budget."
+    )
+
+
 _Fault = tuple[str, str]  # a place in the configuration, and why it is wrong
 
 
@@ -127,6 +141,8 @@ def _of_recipes(config: Mapping[str, Any]) -> Iterator[_Fault]:
             yield place, "a lift keeps all of its inducing points. Leave out rank."
         recipe["cascade"] = cascade = cascade_of(recipe["cascade"])
         if cascade is not None and (fault := cascade_fault(cascade)):
+            yield place, fault
+        if fault := _too_few(recipe, config["selectors"][recipe["selector"]]):
             yield place, fault
 
 

@@ -23,12 +23,14 @@ def check_paths(config: Mapping[str, Any], name: str) -> None:
     for place, path in _paths(config, ()):
         if fault := _fault(path):
             raise InputError(f"{name}: {place}: {path!r} {fault}")
+    taken = set(TAKEN)
     for dataset in config["datasets"]:
-        if dataset.casefold() in TAKEN:
+        if dataset.casefold() in taken:
             raise InputError(
-                f"{name}: datasets: {dataset!r} is the name of something else in the results. "
-                "Choose another name."
+                f"{name}: datasets: {dataset!r} is the name of something else in the results, at "
+                "least on disks that ignore case. Choose another name."
             )
+        taken.add(dataset.casefold())
 
 
 def check_files(config: Mapping[str, Any], data: Path) -> None:
