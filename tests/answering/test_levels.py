@@ -47,6 +47,15 @@ def test_the_answer_is_where_a_walk_down_the_tree_ends(seed, back_off):
     assert ended == {0, 1, 2, 3}
 
 
+def test_a_row_does_not_depend_on_the_others(monkeypatch):
+    levels, p = Levels.of(CLASSES, ".", 0.8), probabilities(3)
+    whole = levels.nodes(p)
+    monkeypatch.setattr("kreinflow.answering.levels._CELLS", 50)
+    for step in (1, -1):
+        for one, other in zip(levels.nodes(p[::step]), whole, strict=True):
+            np.testing.assert_array_equal(one[::step], other)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_what_has_a_limit_is_answered_above_it_at_a_node_with_others_below(seed):
     levels, p = Levels.of(CLASSES, ".", 0.6), probabilities(seed)

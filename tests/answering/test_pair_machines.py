@@ -44,6 +44,13 @@ def test_the_machine_is_weighted_ridge_regression(seed, shape):
     assert b == pytest.approx(theirs.intercept_, rel=1e-8, abs=1e-11)
 
 
+def test_the_other_label_first_turns_the_sign():
+    X, first = two_classes(3)
+    (w, b), (u, c) = fit_machine(X, first), fit_machine(X, ~first)
+    np.testing.assert_allclose(w, -u, rtol=1e-12)
+    assert b == pytest.approx(-c, rel=1e-12)
+
+
 @pytest.mark.parametrize("times", [2, 10])
 def test_neither_class_is_preferred_for_its_size(times):
     """The middle of two clouds decides, however often the records of one stand there."""
@@ -86,6 +93,20 @@ def test_a_decision_is_the_sum_over_members_and_landmarks():
         found = made.decide(pair, ends, S[:, own], U)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert start == len(made.member_weights)
+
+
+@pytest.mark.parametrize("n", [1, 30, 8193, 20_000])
+def test_a_decision_depends_on_its_row_alone(n):
+    """Whatever the size of the batch, and the order in which it lies in memory."""
+    rng = np.random.default_rng(n)
+    weights = rng.normal(size=n), rng.normal(size=(1, 9)), np.array([0.1])
+    made, ends = PairMachines(np.array([[0, 1]]), *weights), np.array([0, n])
+    S, U = rng.normal(size=(30, n)), rng.normal(size=(30, 9))
+    found = made.decide(0, ends, S, U)
+    for part in (slice(3, 4), slice(7, 20)):
+        for order in "CF":
+            some = (np.array(array[part], order=order) for array in (S, U))
+            np.testing.assert_array_equal(made.decide(0, ends, *some), found[part])
 
 
 @pytest.mark.parametrize("likeliest", [2, 3, 4, 9])

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from evaluation.made_up import PATHS as CLASSES
-from evaluation.made_up import made_up_paths
+from evaluation.made_up import made_up_paths, made_up_predictions
 from kreinflow.base.errors import InputError
 from kreinflow.evaluation.levels import level_tables
 
@@ -141,3 +141,14 @@ def test_nothing_answered_has_no_accuracy():
 def test_what_is_no_table_of_these_is_refused(spoil, message):
     with pytest.raises(InputError, match=message):
         level_tables(spoil(made_up({"one": 1.0}, n=20)), SETTINGS)
+
+
+def test_labels_without_levels_have_the_accuracy_of_the_classes():
+    table = made_up_predictions(("a", "b", "c"), {"one": 2.0}, 100, folds=2)
+    table.insert(6, "node", table["predicted"])
+    found, right = (
+        level_tables(table, SETTINGS),
+        float((table["true"] == table["predicted"]).mean()),
+    )
+    assert found["levels"]["accuracy"].tolist() == [pytest.approx(right)]
+    assert found["hierarchy"]["f1"].tolist() == [pytest.approx(right)] * 2

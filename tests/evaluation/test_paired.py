@@ -142,3 +142,14 @@ def test_the_interval_covers_a_difference():
         found = both(d, groups)
         covered.append(found.low <= 0.1 <= found.high)
     assert np.mean(covered) > 0.93
+
+
+def test_where_all_differ():
+    found = both(np.ones(50, dtype=int))
+    assert found.difference == 1.0
+    assert 0.8 < found.low < found.high <= 1.0
+    grouped = both(np.ones(100, dtype=int), np.arange(100) // 10)
+    assert grouped == both(np.ones(10, dtype=int))
+    one = both(np.ones(50, dtype=int), np.zeros(50, dtype=int))
+    assert one.p == 1.0
+    assert np.isnan([one.low, one.high]).all()

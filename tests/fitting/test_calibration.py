@@ -47,6 +47,16 @@ def test_separated_decisions_have_the_documented_loss():
     assert loss == pytest.approx(np.log(2) / 61)
 
 
+def test_one_error_keeps_the_minimum():
+    y = np.arange(60) % 3
+    decisions = np.eye(3)[y] * 2.0
+    y[7] = (y[7] + 1) % 3
+    # with margin 2 of 59 right rows and -2 of one wrong row: p = 59/60 of the winning class
+    found = TemperatureCalibrator().fit(decisions, y).probabilities(decisions)
+    np.testing.assert_allclose(found.max(axis=1), 59 / 60)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+
+
 ROUNDING = 1e-13
 
 
@@ -114,10 +124,11 @@ def test_platt_scaling_is_that_of_scikit_learn(seed):
         np.testing.assert_allclose(ours, expected, atol=2e-5)
 
 
-def test_platt_scaling_does_not_depend_on_the_unit_and_the_zero_of_decisions():
+@pytest.mark.parametrize(("unit", "zero"), [(1e-6, -40.0), (1e-200, 0.0), (1e200, 0.0)])
+def test_platt_scaling_does_not_depend_on_the_unit_and_the_zero_of_decisions(unit, zero):
     decisions, memberships = labelled()
     one = PlattCalibrator().fit(decisions, memberships)
-    moved = 1e-6 * decisions - 40.0
+    moved = unit * decisions + zero
     other = PlattCalibrator().fit(moved, memberships)
     np.testing.assert_allclose(one.probabilities(decisions), other.probabilities(moved), rtol=1e-6)
 

@@ -155,6 +155,14 @@ def test_of_two_classes_it_is_logistic_regression_of_differences():
     np.testing.assert_allclose(fit_logit(X, y), other.coef_[0], atol=2e-3)
 
 
+def test_what_all_classes_share_has_no_weight_and_their_names_none():
+    X, y = problem_of()
+    found, order = fit_logit(X, y), np.array([2, 0, 3, 1])
+    shifted = fit_logit(X + np.random.default_rng(1).normal(size=(len(y), 1, 3)), y)
+    np.testing.assert_allclose(shifted, found, atol=1e-3)
+    np.testing.assert_allclose(fit_logit(X[:, order], np.argsort(order)[y]), found, atol=1e-6)
+
+
 def test_a_cascade_says_more_than_a_first_stage_that_says_little(families):
     classifier = families.trained({"loss": 0.01}, learner={"method": "nearest_landmark"}).classifier
     levels = families.level_answers(classifier)

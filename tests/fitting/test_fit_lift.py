@@ -5,8 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import KernelCenterer
+from sklearn.svm import SVC
 
 from fitting.lifted import BOTH, LETTERS, Records
 from kreinflow.base.errors import InputError
@@ -33,12 +37,11 @@ SF_LSM = {"method": "sf_lsm", "ridge": 0.1, "weights": "records"}
 KREIN_LSM = {"method": "krein_lsm", "lambda_plus": 0.01, "lambda_minus": 0.01}
 
 
-def everything(records, kernel=None, **lift):
+def everything(records, **lift):
     """The lift of all records, with the widths that are given."""
     lifting = records.lifting(**lift)
     widths = dict.fromkeys(lifting.names, float(lift.get("width", 1.0)))
-    kernel = records.kernel() if kernel is None else kernel
-    return lifting.on(kernel, np.arange(len(records.y)), widths)
+    return lifting.on(records.kernel(), np.arange(len(records.y)), widths)
 
 
 def views_of(records):
@@ -111,6 +114,12 @@ def test_the_factor_is_the_subset_of_regressors(form, inducing):
     np.testing.assert_allclose(Z @ Z.T, expected, rtol=1e-6, atol=1e-8)
 
 
+def test_with_all_records_as_inducing_points_the_factor_is_the_kernel():
+    records = Records()
+    Z = problem_of(records, everything(records)).Z
+    np.testing.assert_allclose(Z @ Z.T, dense(records, "gaussian"), rtol=1e-8, atol=1e-9)
+
+
 def kernel_of(W, C=None):
     return LandmarkKernel(None, None, W if C is None else C, W, np.diagonal(W), None)
 
@@ -149,6 +158,48 @@ def test_krein_lsm_is_kernel_ridge_regression():
         y = np.where(records.y == c, 1.0, -1.0)
         machine = KernelRidge(alpha=penalty / n, kernel="precomputed").fit(centred, y - y.mean())
         np.testing.assert_allclose(f[:, c], machine.predict(centred) + y.mean(), atol=1e-6)
+
+
+@pytest.mark.parametrize("inducing", [15, 4000])
+def test_sf_lsm_is_ridge_regression_on_the_columns(inducing):
+    records = Records()
+    f, _ = learned(records, everything(records, inducing=inducing), SF_LSM)
+    C = dense(records, "gaussian")[:, records.lifting(inducing=inducing).inducing]
+    machine = Ridge(alpha=0.1 * len(C) * C.var(axis=0).mean(), solver="cholesky")
+    for c in range(3):
+        expected = machine.fit(C, np.where(records.y == c, 1.0, -1.0)).predict(C)
+        np.testing.assert_allclose(f[:, c], expected, rtol=1e-7, atol=1e-8)
+
+
+def test_ny_ikfd_is_the_linear_discriminant_of_the_columns():
+    records = Records(n_classes=2)
+    settings = {"method": "ny_ikfd", "scatter": "pooled", "bias": "midpoint", "ridge": 0}
+    f, _ = learned(records, everything(records, inducing=12), settings)
+    C = dense(records, "gaussian")[:, records.lifting(inducing=12).inducing]
+    machine = LinearDiscriminantAnalysis(solver="lsqr", priors=[0.5, 0.5]).fit(C, records.y)
+    found, expected = (v / np.abs(v).max() for v in (f[:, 1], machine.decision_function(C)))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_the_svc_is_that_of_scikit_learn_on_the_dense_kernel():
+    records = Records(n_classes=2, signal=1.0)
+    f, _ = learned(records, everything(records), {"method": "svc", "penalty": 2.0})
+    K = dense(records, "gaussian")
+    machine = SVC(C=2.0, kernel="precomputed", tol=1e-6).fit(K, records.y)
+    np.testing.assert_allclose(f[:, 1], machine.decision_function(K), rtol=0, atol=2e-3)
+
+
+def test_the_nearest_landmark_is_the_nearest_inducing_point():
+    records = Records(signal=1.0)
+    places = records.lifting(inducing=20).inducing
+    f, _ = learned(records, everything(records, inducing=20), {"method": "nearest_landmark"})
+    scaled = []
+    for X in views_of(records).values():
+        squared = cdist(X, X, "sqeuclidean")
+        scaled.append(X / np.sqrt(np.median(squared[np.triu_indices(len(X), 1)])))
+    X, others = np.hstack(scaled), np.setdiff1d(np.arange(60), places)  # it does not know itself
+    machine = KNeighborsClassifier(1).fit(X[places], records.y[places])
+    np.testing.assert_array_equal(f[others].argmax(axis=1), machine.predict(X[others]))
 
 
 def test_the_ridge_regression_that_chooses_widths_is_that_of_dense_algebra():
@@ -404,6 +455,40 @@ def test_the_order_of_records_changes_nothing(width, inducing):
     assert one.figures["hyper_parameters"] == two.figures["hyper_parameters"]
     f, g = records.decisions(one.classifier), other.decisions(two.classifier)
     np.testing.assert_allclose(g, f[order], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("width", [1.0, "inner"])
+def test_labels_that_are_swapped_swap_the_decisions(width):
+    records = Records(signal=1.0, n_classes=2)
+    swapped = records.ordered(np.arange(60))
+    swapped.y = 1 - records.y
+    f, g = (it.decisions(it.trained(SF_LSM, width=width).classifier) for it in (records, swapped))
+    np.testing.assert_allclose(g[:, ::-1], f, rtol=0, atol=1e-9)
+
+
+def everything_of(records, views, form="gaussian"):
+    """The decisions of least squares over the lift of all records; its bias is free."""
+    lifted = everything(records, views=views, kernel=form)
+    return learned(records, lifted, SF_LSM if form == "gaussian" else KREIN_LSM)[0]
+
+
+@pytest.mark.parametrize("value", [0.0, 5.3, 1e6])
+@pytest.mark.parametrize("form", ["gaussian", "linear"])
+def test_a_view_of_constant_features_changes_nothing(value, form):
+    records = Records(signal=1.0)
+    constant = records.ordered(np.arange(60))
+    constant.vectors = np.full((60, 4), value)
+    without = everything_of(records, {"words": [1, 2]}, form)
+    np.testing.assert_allclose(everything_of(constant, BOTH, form), without, rtol=0, atol=1e-7)
+
+
+def test_words_that_are_the_same_in_all_sequences_change_nothing():
+    """Each has the letters of all others in an order of its own; rounding tells them apart."""
+    records, rng = Records(signal=1.0), np.random.default_rng(0)
+    records.sequences = ["".join(rng.permutation(list("AACCCGGTA"))).encode() for _ in range(60)]
+    without = everything_of(records, {"vectors": True})
+    found = everything_of(records, {"words": [1], "vectors": True})
+    np.testing.assert_allclose(found, without, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("unit", [2.0**-30, 2.0**40])

@@ -267,6 +267,16 @@ def test_labels_that_are_noise_give_chance(selector, learner):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore")
+def test_identical_objects_of_a_precomputed_matrix_share_an_inner_fold():
+    """Twins with equal labels, which are noise: who is measured must not know the twin."""
+    X, y = noise(4, n=60)
+    twice = np.tile(np.arange(60), 2)
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 2)[np.ix_(twice, twice)]
+    model = KreinClassifier(selector="all", learner="nearest_landmark").fit(K, y[twice])
+    assert model.training_["inner_accuracy"] < 0.5
+
+
 def test_fits_of_inner_folds_choose_landmarks_from_their_own_records(monkeypatch):
     """The labels of what a fold holds out change nothing of the landmarks that measure it."""
     X, y = noise(1)

@@ -125,6 +125,14 @@ def test_cheap_is_the_fewest_alignments_within_a_standard_error_of_the_best():
     assert other_choice(figures, order, "cheap") == ("accuracy", "many")
 
 
+def test_the_recipe_of_each_fold_is_that_of_its_own_inner_folds():
+    models = pd.DataFrame(
+        [("x", 0, 0, 0.9), ("y", 0, 0, 0.8), ("x", 0, 1, 0.7), ("y", 0, 1, 0.8), ("x", -1, -1, 1)],
+        columns=["recipe", "repeat", "fold", "inner_accuracy"],
+    ).assign(inner_log_loss=0.1)
+    assert chosen_recipes(models, ["x", "y"]) == {(0, 0): "x", (0, 1): "y"}
+
+
 def test_a_recipe_that_was_not_trained_in_a_fold_cannot_be_chosen_there():
     models = pd.DataFrame(
         [("x", 0, 0, 0.9), ("y", 0, 0, 0.8), ("y", 0, 1, 0.7), ("z", 0, 1, 0.8)],

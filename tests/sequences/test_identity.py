@@ -22,6 +22,12 @@ def mutant(random, sequence, letters, share):
     return changed[random.integers(3) : len(changed) - random.integers(3)]
 
 
+def test_identity_is_a_share_of_the_shorter_sequence():
+    whole = np.random.default_rng(5).choice(PROTEIN, 200).tobytes()
+    assert identity(whole[60:120], whole, nucleotides=False) == 1
+    assert identity_clusters([whole[60:120], whole], 1.0).tolist() == [0, 0]
+
+
 @pytest.mark.parametrize("letters", [PROTEIN, NUCLEOTIDE], ids=["protein", "nucleotide"])
 @pytest.mark.parametrize("share", [0.02, 0.08])
 def test_mutants_are_together_and_unrelated_sequences_are_not(letters, share):

@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from Bio.Seq import Seq
 
 from kreinflow.sequences.strands import on_other_strand, reverse_complements
 from small_inputs import DNA, families
@@ -69,3 +70,11 @@ def test_nothing_is_said_of_what_shares_no_words():
     assert not on_other_strand(sequences, ["a"] * 39 + ["b"]).any()
     assert not on_other_strand([b"ACGT", b"NNNNNNNNNNNNNNNN", b""], ["a"] * 3).any()
     assert on_other_strand([], []).shape == (0,)
+
+
+def test_reverse_complements_are_those_of_biopython():
+    letters, rng = "ACGTRYSWKMBDHVN", np.random.default_rng(0)
+    sequences = ["".join(rng.choice(list(letters), n)) for n in range(50)]
+    turned = reverse_complements([s.encode() for s in sequences], letters)
+    assert [t.decode() for t in turned] == [str(Seq(s).reverse_complement()) for s in sequences]
+    assert reverse_complements([b"AUCG", b"A"], "ACGU") == [b"CGAU", b"U"]
