@@ -10,7 +10,7 @@ import pandas as pd
 import parasail
 import pytest
 
-from answering.cascades import cascade_model
+from answering.cascades import cascade_model, with_cascade
 from kreinflow.alignment.backends import SAMPLE, backend_named
 from kreinflow.alignment.statistics import local_statistics
 from kreinflow.answering.score_cache import NOBODY
@@ -22,7 +22,12 @@ from kreinflow.files.tables import table_text
 from kreinflow.sequences.dataset import write_dataset
 from sequence_pairs import Counting, rectangle, too_large
 from small_inputs import (
+    DNA,
+    configuration,
     families,
+    fasta_source,
+    trained_model,
+    turned,
     write_fasta,
 )
 
@@ -188,3 +193,19 @@ def test_the_workflow_takes_records_that_are_apart_from_its_data_set(tmp_path):
     script = Path(__file__).parents[2] / "scripts" / "classify.py"
     runpy.run_path(str(script), init_globals={"snakemake": job})
     assert (tmp_path / "out.tsv").read_text() == table_text(classify_file(model, new))
+
+
+def test_the_chosen_strand_is_asked(tmp_path):
+    records = families(5, letters=DNA, changed=0.5)
+    own = write_fasta(tmp_path / "x.fasta", records)
+    scoring = {"matrix": "dnafull", "gap_open": 10}
+    config = configuration(fasta_source(molecule="nucleotide"), scoring=scoring)
+    model, dataset, _ = trained_model(config, tmp_path)
+    model = with_cascade(model, dataset, threshold=2.0, evidence="normalised")
+    mixed = [r if n % 3 else turned(r) for n, r in enumerate(records)]
+    new = write_fasta(tmp_path / "new.fasta", mixed)
+    table, plain = classify_file(model, new, Options(both_strands=True)), classify_file(model, own)
+    assert table.pop("strand").tolist() == ["+" if n % 3 else "-" for n in range(len(records))]
+    more = table.pop("alignments") - plain.pop("alignments")
+    assert (more == len(model.landmark_ids) + 1).all()
+    pd.testing.assert_frame_equal(table, plain, check_exact=True)

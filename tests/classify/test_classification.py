@@ -23,6 +23,7 @@ from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options
 from kreinflow.sequences.fasta import read_any_fasta
+from sequence_pairs import Counting
 from small_inputs import (
     DNA,
     PROTEIN,
@@ -98,6 +99,27 @@ def test_answers_go_down_the_tree_as_far_as_they_are_sure(tmp_path):
     replace(model, classifier=bad).save(tmp_path / "m.safetensors")
     with pytest.raises(InputError, match="a part is damaged .its levels and classes"):
         Model.load(tmp_path / "m.safetensors")
+
+
+@pytest.mark.parametrize(("transform", "needed"), [("log", 1), ("raw", 0)])
+def test_m_alignments_a_sequence_and_one_with_itself(tmp_path, monkeypatch, transform, needed):
+    """Raw scores need no self-score for the decision; the table shows normalised ones too."""
+    model, *_ = model_of(tmp_path, transform=transform, seed=5)
+    m, counting = len(model.landmark_ids), Counting()
+    monkeypatch.setattr(new_objects, "self_scores", counting.self_scores)
+    new = write_fasta(tmp_path / "new.fasta", families(6)[:7])
+    table = classify_file(model, new, Options(backend=counting))
+    assert (counting.others, counting.alone, counting.most) == (7 * m, 7, 1)
+    assert model.about["training"]["alignments_per_query"] == m + needed
+    assert table["alignments"].tolist() == [m + needed] * 7
+
+
+def test_letters_are_treated_as_in_training(tmp_path):
+    residues = families(5)[3][2]
+    model, *_ = model_of(tmp_path, seed=5)
+    texts = residues, residues.replace("C", "U", 1).lower(), residues + "*"
+    new = write_fasta(tmp_path / "new.fasta", [(f"s{i}", "a", s) for i, s in enumerate(texts)])
+    assert len(classify_file(model, new)[["label", "probability"]].drop_duplicates()) == 1
 
 
 @pytest.mark.parametrize("transform", ["log", "raw"])

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from kreinflow.base.errors import InputError
@@ -144,6 +145,18 @@ def lifted(tmp_path_factory):
     """A model that looks at words and vectors, and the folder of what it was trained on."""
     folder = tmp_path_factory.mktemp("lifted")
     return lifted_model(folder, inducing=20)[0], folder
+
+
+def test_a_row_of_a_lifted_model_does_not_depend_on_its_batch(lifted, tmp_path, monkeypatch):
+    model, folder = lifted
+    given = {"vectors": folder / "v.tsv"}
+    whole = classify_file(model, folder / "x.fasta", Options(**given))
+    few = [record for place, record in enumerate(families(4)) if place % 7 == 3]
+    again = classify_file(model, write_fasta(tmp_path / "few.fasta", few), Options(**given))
+    pd.testing.assert_frame_equal(again, whole[3::7].reset_index(drop=True), check_exact=True)
+    monkeypatch.setattr("kreinflow.classify.new_objects._LETTERS", 200)
+    again = classify_file(model, folder / "x.fasta", Options(threads=2, **given))
+    pd.testing.assert_frame_equal(again, whole, check_exact=True)
 
 
 def test_a_record_without_a_vector_loses_no_other(lifted, tmp_path):

@@ -264,6 +264,14 @@ def small(tmp_path_factory):
     return trained_on(tmp_path_factory.mktemp("small"), old, config_of("sf_lsm")), old, new
 
 
+def test_an_update_changes_the_model(small, tmp_path):
+    """What the tests above compare is not what was there before."""
+    it, _, new = small
+    done = updated_of(tmp_path, it, [record for record in new if record[1] != "c"])
+    ours, before = probabilities(done.model, done.learned), probabilities(it.model, learned_of(it))
+    assert max(np.abs(ours[id] - p).max() for id, p in before.items()) > 1e-3
+
+
 def test_few_pairs_are_aligned(small, tmp_path, monkeypatch):
     """New records with the landmarks, the new class inside, all with its landmarks."""
     it, old, new = small

@@ -124,6 +124,18 @@ def test_the_difference_to_ours_is_tested_on_the_records_of_all_folds():
     assert table.loc["kmer_svm", "low"] < 0 < table.loc["kmer_svm", "high"]
 
 
+def test_records_of_one_group_have_one_sign():
+    folds = fold_table({"random": [*rows(OURS, [0.95, 0.9]), *rows("blast", [0.85, 0.55])]})
+    ids = [f"{fold}.{i}" for fold in (0, 1) for i in range(20)]
+    columns = {"method": np.repeat([OURS, "blast"], 40), "repeat": 0, "id": ids * 2, "true": "a"}
+    right = ["a"] * 40 + ["b"] * 9 + ["a"] * 31
+    predictions = {"random": pd.DataFrame(columns).assign(predicted=right)}
+    for size, p in {1: 2.0**-8, 3: 2.0**-2, 9: 1.0}.items():
+        groups = {"random": pd.Series(np.arange(42) // size, index=[*ids, "new", "newer"])}
+        table = compare_table(folds, predictions, groups)
+        assert table["p_records_holm"].iloc[1] == pytest.approx(p)
+
+
 def made_up_choices():
     """Two selectors of two recipes; the inner folds prefer another one in each fold."""
     place = [(recipe, 0, fold) for recipe in ("a", "b", "c", "d") for fold in (0, 1)]

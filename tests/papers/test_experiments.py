@@ -134,6 +134,17 @@ def test_the_place_of_the_large_gaussian_decides_what_is_left(tmp_path, name, ce
     assert found["ikfd-meb"] == 100
 
 
+def test_a_gap_between_squares_brings_the_balls_to_the_paper(tmp_path):
+    """The published figure is 90.2 with a standard deviation of 8.5."""
+    touching, apart = (
+        run_experiment(**with_recipes(name, only=("ikfd-meb",)), data_folder=tmp_path, seed=1)
+        for name in ("checkerboard", "checkerboard-gap")
+    )
+    touching, apart = (summarise(lines)["our_accuracy"] for lines in (touching, apart))
+    assert apart["ikfd-meb"] > touching["ikfd-meb"] + 2
+    assert apart["ikfd-meb"] == pytest.approx(90.22, abs=8.52 / 2)
+
+
 def test_ny_epcvm_over_unit_columns_is_that_over_the_kernel(tmp_path):
     """schleif2015epcvm approximates the normalised matrix, which is asymmetric: K~ diag(1/rho)."""
     source = {"type": "generated", "generator": {"name": "ringnorm", "objects": 240}}

@@ -103,6 +103,35 @@ def test_the_eigenmap_parts_two_blocks():
     assert (points[:20, 0] * points[20:, 0] < 0).all()
 
 
+def test_a_turned_map_lies_on_its_pattern():
+    pattern = np.random.default_rng(0).normal(size=(30, 2))
+    mirrored = pattern @ np.array([[0.6, 0.8], [0.8, -0.6]])
+    np.testing.assert_allclose(approximations.turned(mirrored, pattern), pattern, atol=1e-12)
+
+
+def test_all_landmarks_leave_no_error_and_more_a_smaller_one(tables):
+    data_set = balls(1, 60)
+    assert data_set.approximate(np.arange(60)).error < 1e-9
+    K = data_set.kernel
+    assert data_sets.relative_error(K, 0 * K) == pytest.approx(1)
+    table = tables["landmark_numbers"]
+    errors = table[table["budget"] > 0].pivot(index="selector", columns="budget", values="error")
+    assert (errors[9] < errors[2]).all()
+    assert table.loc[table["selector"] == accuracies.FULL, "error"].item() < 1e-6
+
+
+def test_bananas_of_little_overlap_are_parted(tables):
+    table = tables["bananas"]
+    meb = table[table["selector"] == "meb"].set_index("overlap")["accuracy"]
+    assert meb[0.1] > 0.97 > meb[0.3]
+
+
+def test_the_slope_is_the_exponent():
+    n = costs.FITTED["full"] * np.array([0.5, 1, 2, 4])
+    table = pd.DataFrame({"way": "full", "objects": n, "seconds": np.where(n < n[1], 9, n**2.5)})
+    assert costs.slope(table, "full") == pytest.approx(2.5)
+
+
 def test_decisions_on_the_grid_extend_those_of_the_points(tables):
     """Of the nearest grid point to each record: a smooth function is nearly the same there."""
     table = tables["decision_regions"]
