@@ -124,6 +124,18 @@ def test_a_model_with_a_cascade_says_its_levels_and_whom_it_asks(tmp_path, apart
     assert lines <= set(description_text(content).splitlines())
 
 
+@pytest.mark.parametrize("whose", ["first stage", "cascade"])
+def test_the_promise_of_a_cascade_is_that_of_all_its_levels(tmp_path, whose):
+    model, _ = cascade_model(tmp_path)
+    first, nothing = model.classifier, {"reject_threshold": NOTHING_ACCEPTED}
+    if whose == "cascade":
+        first = first.with_parts(cascade=replace(first.cascade, **nothing))
+    else:
+        first = replace(first, **nothing)
+    told = describe_model(replace(model, classifier=first))["reject"] or {}
+    assert ("promised" in told) == (whose == "cascade")
+
+
 def test_what_the_recipe_was_chosen_for_is_told_in_words(tmp_path):
     model = saved_and_loaded("matrix", tmp_path)
     training = dict(model.about["training"])

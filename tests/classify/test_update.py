@@ -257,6 +257,22 @@ def test_sets_of_a_cascade_stay_those_of_whole_answers(tmp_path):
     assert np.mean(own) > 0.8
 
 
+def test_levels_of_a_cascade_stay_those_of_whole_answers(tmp_path):
+    """The new class is deeper than all others, so nothing is promised at its last level."""
+    of = {**PATHS, "c": "two.c.p.q"}
+    named = [(id, of[label], s) for id, label, s in families(11, CLASSES, each=30, changed=0.75)]
+    old = [r for r in named if r[1] != of["c"] and int(r[0][1:]) < 22]
+    levels = {"separator": ".", "back_off": 0.6}
+    it = trained_on(tmp_path, old, config_of("sf_lsm", {"cascade": {"loss": 0.1}}, levels=levels))
+    done = updated_of(tmp_path, it, [r for r in named if r not in old])
+    done.model.save(tmp_path / "two.safetensors")
+    models = it.model, Model.load(tmp_path / "two.safetensors")
+    before, after = (model.classifier.levels for model in models)
+    np.testing.assert_array_equal(after.thresholds[:3], before.thresholds)
+    assert after.thresholds[3] > 1
+    assert "two.c.p" in after.tree.nodes
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """A model of few records, and new ones."""

@@ -109,6 +109,18 @@ def test_the_first_stage_is_what_it_is_without_a_cascade(plain, asking):
     assert plain.training_["alignments_per_query"] == LANDMARKS + 1  # and that with itself
 
 
+def test_what_is_said_of_an_object_depends_on_it_alone(asking):
+    whole = asking.answer(TEXTS[NEW])
+    assert len(set(whole.alignments.tolist())) > 3
+    for row in (0, 17, 40, 88):
+        alone = asking.answer([TEXTS[NEW][row]])
+        np.testing.assert_array_equal(alone.probabilities[0], whole.probabilities[row])
+        assert (alone.alignments[0], alone.nearest[0]) == (
+            whole.alignments[row],
+            whole.nearest[row],
+        )
+
+
 def test_more_are_right_than_by_the_first_stage(plain, asking):
     by_cascade, by_first = (it.score(TEXTS[NEW], LABELS[NEW]) for it in (asking, plain))
     assert by_cascade > by_first + 0.1

@@ -160,3 +160,10 @@ def test_the_inner_choice_has_no_hits_of_its_own():
     first = right[predictions["recipe"] == "one"].mean()
     assert table["hit_accuracy"].tolist() == pytest.approx([first] * 3), "the first of equals"
     assert best_hit_table(predictions[chosen], groups).empty
+
+
+@pytest.mark.parametrize(("fewer", "whole"), [(0, True), (1, False)])
+def test_a_search_of_all_is_one_for_each_prediction(fewer, whole):
+    predictions, groups = made_up(all=(0.9, 0.8, 60), alone=(0.7, 0, 0))
+    predictions.loc[: fewer - 1, "hit_among"] = 59
+    assert best_hit_table(predictions, groups)["whole"].tolist() == [whole] * 2

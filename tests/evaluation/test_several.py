@@ -146,6 +146,20 @@ def test_noise_gives_chance():
     assert (means.abs() < 0.015).all()  # of few records average precision is a little above
 
 
+@pytest.mark.filterwarnings("error")
+def test_what_is_all_right():
+    true = np.array([[1, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0]])
+    table = several_by_hand(true, true, true, CLASSES)
+    (row,) = m.fold_metrics(table, SeveralLabels).to_dict("records")
+    best = ["accuracy", "micro_f1", "macro_f1"]
+    best += ["micro_average_precision", "macro_average_precision"]
+    assert [row[name] for name in (*best, "hamming_loss", "log_loss")] == [1.0] * 5 + [0.0] * 2
+    per_label = m.per_class(table, SeveralLabels).set_index("class")
+    # A label that never occurs, and is never given: nothing to find, and nothing to rank.
+    assert per_label.loc["d", ["precision", "recall", "f1", "support"]].tolist() == [0, 0, 0, 0]
+    assert np.isnan(per_label.loc["d", "average_precision"])
+
+
 def test_records_that_are_given_no_label():
     true = np.array([[1, 1, 0, 0], [0, 0, 1, 0]])
     p = np.full((2, 4), 0.1)

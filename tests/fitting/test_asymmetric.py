@@ -179,6 +179,13 @@ def test_a_symmetric_matrix_is_learned_as_by_the_symmetric_way(method):
     np.testing.assert_allclose(f, g, rtol=1e-4, atol=1e-5 * np.abs(g).max())
 
 
+@pytest.mark.parametrize("method", ["ny_pcvm", "ny_epcvm", "ny_ikfd", "sf_lsm"])
+def test_the_transposed_matrix_gives_other_decisions(method):
+    K, y = directed(7)
+    f, g = (decisions(method, problem(M, y)) for M in (K, K.T.copy()))
+    assert np.abs(f - g).max() > 0.1 * np.abs(f).max()
+
+
 @pytest.mark.parametrize("basis", ["landmarks", "all"])
 @pytest.mark.parametrize("method", ["ny_pcvm", "ny_epcvm"])
 def test_the_order_of_the_records_changes_nothing(method, basis):

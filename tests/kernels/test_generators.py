@@ -39,6 +39,17 @@ def test_the_data_stay_what_they_were(name):
     assert len(np.unique(data.vectors, axis=0)) == len(data.vectors) == len(data.labels)
 
 
+def test_balls():
+    data, more = (generate({"name": "ball", "objects": n}, 1) for n in (200, 30_000))
+    np.testing.assert_array_equal(more.vectors[:200], data.vectors)
+    for label, radius in (("small", 1.0), ("large", 2.0)):
+        part = by_label(more)[label]
+        assert len(part) == 15_000
+        assert (part[:, 3] == radius).all()
+    assert 0 <= more.vectors[:, :3].min() < 5
+    assert 95 < more.vectors[:, :3].max() < 100
+
+
 @pytest.mark.parametrize("objects", [200, 600])
 def test_negative_eigenfraction_of_balls(objects):
     """About 3.5 % at both sizes, and almost all of the rank is in the negative part."""
