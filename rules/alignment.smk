@@ -18,7 +18,7 @@ rule list_candidates:
     conda:
         "../envs/alignment.yaml"
     resources:
-        **asks("list_candidates", lambda w, _: costs(w).reading()),
+        **asks("list_candidates"),
     params:
         **given("scoring data transforms seed"),
         candidates=lambda wildcards: plan(wildcards).most_wanted("candidates"),
@@ -61,7 +61,6 @@ for _stage, (_columns, _files) in ALIGNED.items():
         threads: CONFIG["alignment"]["threads"]
         resources:
             **asks(f"align_{_stage}", lambda w, _, stage=_stage: costs(w).block(stage)),
-            alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
         params:
             **given("scoring data backend seed"),
             blocks=len(BLOCKS),
@@ -90,7 +89,6 @@ rule gather_columns:
         "../envs/alignment.yaml"
     resources:
         **asks("gather_columns", lambda w, _: costs(w).gathering()),
-        alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
     params:
         **given("scoring data"),
         code=code("columns.py"),

@@ -22,7 +22,6 @@ rule classify_new:
     threads: CONFIG["alignment"]["threads"]
     resources:
         **asks("classify_new", classification_cost),
-        learning_memory_mb=CONFIG["learning"]["memory_mb"],
     params:
         backend=CONFIG["alignment"]["backend"],
         strand=lambda wildcards: CONFIG["classify"].get(wildcards.name, {}).get("strand", "given"),

@@ -27,7 +27,7 @@ rule assign_homology_folds:
     conda:
         "../envs/alignment.yaml"
     resources:
-        **asks("assign_homology_folds", lambda w, _: costs(w).clustering()),
+        **asks("assign_homology_folds", lambda w, _: costs(w).comparing()),
     params:
         settings=setting("folds"),
         seed=CONFIG["seed"],
@@ -80,8 +80,7 @@ rule run_competitor:
         "../envs/learning.yaml"
     threads: CONFIG["alignment"]["threads"]
     resources:
-        **asks("run_competitor", lambda w, _: costs(w).competing(w.fold)),
-        learning_memory_mb=CONFIG["learning"]["memory_mb"],
+        **asks("run_competitor", lambda w, _: costs(w).comparing()),
     params:
         **given("scoring data"),
         molecule=lambda wildcards: plan(wildcards).settings["source"].get("molecule", "protein"),
@@ -110,7 +109,7 @@ rule measure_ours:
         "../envs/learning.yaml"
     threads: CONFIG["alignment"]["threads"]
     resources:
-        **asks("measure_ours", lambda w, _: costs(w).competing(w.fold)),
+        **asks("measure_ours", lambda w, _: costs(w).comparing()),
     params:
         **given("scoring source data prefer selectors"),
         order=lambda wildcards: [r["name"] for r in plan(wildcards).recipes()],

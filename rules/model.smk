@@ -24,8 +24,7 @@ rule train_models:
         "../envs/learning.yaml"
     threads: CONFIG["learning"]["threads"]
     resources:
-        **asks("train_models", lambda w, _: costs(w).training(w.selector, w.fold)),
-        learning_memory_mb=rows_memory,
+        **asks("train_models", lambda w, _: costs(w).training(w.selector)),
     params:
         **given("transforms scoring levels data backend inner_folds seed"),
         reject={key: value for key, value in CONFIG.items() if key.startswith("reject_")},

@@ -20,7 +20,6 @@ rule map_landmarks:
     threads: CONFIG["learning"]["threads"]
     resources:
         **asks("map_landmarks", lambda w, _: costs(w).finishing()),
-        learning_memory_mb=rows_memory,
     params:
         seed=CONFIG["seed"],
         code=code("landmark_map.py"),

@@ -1,5 +1,5 @@
 # The minutes and megabytes that jobs ask a cluster for; kreinflow/config/costs.py has the model.
-from kreinflow.config.fit_costs import Cost, rows_mb
+from kreinflow.config.fit_costs import BASE_MB, LEAST_ROWS_MB, Cost, square_mb
 
 # What a queue allows: `--resources max_runtime=120`, or the same line in a profile. Snakemake's own
 # `runtime` there would be shared by all jobs that run at a time.
@@ -33,20 +33,21 @@ def of_queue(name, threads, jobs):
 
 
 def asks(name, cost=None, mb=10, seconds=0.0, jobs=1):
-    """The memory and the run time of a rule, more with each attempt.
+    """All resources of a rule: memory and run time, more with each attempt, and what scores and rows
+    may take of that memory.
 
-    They are those that `cost` estimates by the wildcards and the inputs, and `mb` and `seconds` for
+    They are those that `cost` estimates by the wildcards and the inputs, or `mb` and `seconds` for
     each megabyte of the inputs. `jobs` are those of the rule in each part of its group.
     """
     name = workflow.modifier.modify_rulename(name)  # as the user of a module has it
 
     def estimate(wildcards, input):
-        size = present_mb(input)
-        by_size = Cost(seconds * size, mb=mb * size)
         try:
-            return by_size if cost is None else cost(wildcards, input)
+            if cost is not None:
+                return cost(wildcards, input)
         except (InputError, FileNotFoundError):  # not yet made; or damaged, as the job will say
-            return by_size
+            pass
+        return Cost(seconds * present_mb(input), mb=mb * present_mb(input))
 
     def mem_mb(wildcards, input, attempt):
         return estimate(wildcards, input).megabytes(attempt)
@@ -55,18 +56,22 @@ def asks(name, cost=None, mb=10, seconds=0.0, jobs=1):
         most = of_queue(name, threads, jobs)
         return estimate(wildcards, input).minutes(threads, attempt, most)
 
-    return {"mem_mb": mem_mb, "runtime": runtime}
+    return {
+        "mem_mb": mem_mb,
+        "runtime": runtime,
+        "alignment_memory_mb": CONFIG["alignment"]["memory_mb"],
+        "learning_memory_mb": rows_memory,
+    }
 
 
 def rows_memory(wildcards, input):
     """What the rows of a learning job may take; less where `--resources mem_mb` gives jobs less."""
     given, most = workflow.global_resources.get("mem_mb").value, CONFIG["learning"]["memory_mb"]
-    if given is None:
-        return most
     try:
-        return int(rows_mb(given, costs(wildcards).most_landmarks, most))
+        held = BASE_MB + square_mb(costs(wildcards).most_landmarks) if given else 0
     except InputError:
         return most
+    return int(max(min(given - held, most), LEAST_ROWS_MB)) if given else most
 
 
 def reading_cost(wildcards, input):
@@ -78,10 +83,10 @@ def reading_cost(wildcards, input):
 
 
 def folds_cost(wildcards, input):
-    """Of near-identical sequences, where these are looked for."""
-    folds = plan(wildcards).settings["folds"]
+    """More where near-identical sequences are looked for, by their words."""
+    folds, size = plan(wildcards).settings["folds"], present_mb(input)
     grouped = folds["method"] == "grouped" and folds["column"] is None
-    return costs(wildcards).grouping() if grouped else costs(wildcards).reading()
+    return Cost(1.2 * size, mb=60 * size) if grouped else Cost(mb=10 * size)
 
 
 def classification_cost(wildcards, input):

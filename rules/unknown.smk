@@ -21,7 +21,6 @@ rule score_unknown:
     threads: CONFIG["alignment"]["threads"]
     resources:
         **asks("score_unknown", lambda w, _: costs(w).unknown()),
-        alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
     params:
         **given("unknown scoring data backend seed transforms"),
         transform_names=lambda wildcards: plan(wildcards).transforms,
@@ -56,7 +55,6 @@ rule measure_unknown:
     threads: lambda wildcards: CONFIG["alignment"]["threads"] if plan(wildcards).cascades() else 1
     resources:
         **asks("measure_unknown", lambda w, _: costs(w).unknown()),
-        learning_memory_mb=CONFIG["learning"]["memory_mb"],
     params:
         **given("unknown prefer scoring data backend"),
         recipes=lambda wildcards: plan(wildcards).recipes(),

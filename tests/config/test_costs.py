@@ -16,13 +16,12 @@ from kreinflow.files.json_files import write_json
 from small_inputs import configuration, fasta_source
 
 ROOT = Path(__file__).parents[2]
-FOLDS = {f"r0f{fold}": 0.2 for fold in range(5)}
 
 
-def of_config(config, statistics, tested=FOLDS, **more):
+def of_config(config, statistics):
     config = complete_configuration(config)
     (name,) = config["datasets"]
-    return RunCosts(DatasetPlan(config, name), statistics, tested, **more)
+    return RunCosts(DatasetPlan(config, name), statistics)
 
 
 def statistics(sizes, length, **more):
@@ -69,42 +68,40 @@ def test_more_cores_are_less_time_until_one_job_is_all():
     run = automatic(SIZES, 380)
     one, two, many = (run.minutes(cores) for cores in (1, 2, 1000))
     assert two == pytest.approx(one / 2, rel=0.2)
-    longest = max(run.training(name, "r0f0").on(1) for name in run.plan.trained_selectors)
+    longest = max(run.training(name).on(1) for name in run.plan.trained_selectors)
     assert longest / 60 < many < two
 
 
-def by_hand(selector, data, tested=FOLDS, length=0, learner=None, **more):
-    """One recipe, of the nearest landmark unless a learner is given."""
+def by_hand(selector, sizes, length=0):
+    """One recipe of the nearest landmark, and five folds."""
     recipe = {"name": "one", "selector": "own", "learner": "near", "transform": "raw"}
     source = {"type": "fasta", "fasta": "x.fasta", "labels": {"from_file_names": True}}
     if not length:
         source = {"type": "matrix", "matrix": "x.csv", "labels": {"lines": "y.txt"}}
     config = {
-        "datasets": {"mine": {"source": source}},
+        "datasets": {"mine": {"source": source, "folds": {"k": 5}}},
         "selectors": {"own": selector},
-        "learners": {"near": learner or {"method": "nearest_landmark"}},
+        "learners": {"near": {"method": "nearest_landmark"}},
         "recipes": [recipe],
     }
-    return of_config(config, statistics(data, length), tested, **more)
+    return of_config(config, statistics(sizes, length))
 
 
 @pytest.mark.parametrize(
     ("selector", "landmarks"),
     [
-        ({"method": "uniform", "budget": 30}, (30, 30)),
-        ({"method": "uniform", "budget": {"share": 0.25}}, (40, 50)),
-        ({"method": "all"}, (160, 200)),
-        ({"method": "meb", "transform": "raw"}, (10, 10)),  # five of each ball
+        ({"method": "uniform", "budget": 30}, 30),
+        ({"method": "uniform", "budget": {"share": 0.25}}, 50),
+        ({"method": "all"}, 200),
+        ({"method": "meb", "transform": "raw"}, 10),  # five of each ball
     ],
 )
-def test_landmarks_of_a_training_part(selector, landmarks):
-    run = by_hand(selector, [100, 100])
-    assert (run.landmarks("own", "r0f0"), run.landmarks("own")) == landmarks
-
-
-def test_pairs_of_one_part_are_those_of_all_with_the_landmarks():
-    run = by_hand({"method": "uniform", "budget": 30}, [100, 100], tested={}, length=50)
-    assert run.pairs == 200 * 30 - 30 * 31 / 2
+def test_pairs_are_those_of_all_with_the_landmarks_of_all_training_parts(selector, landmarks):
+    run = by_hand(selector, [100, 100], length=50)
+    assert run.landmarks("own") == landmarks
+    union = min(200, (1 + 5 * 0.24) * landmarks)
+    assert run.column_pairs == pytest.approx(200 * union - union * (union + 1) / 2)
+    assert run.pairs == pytest.approx(run.choosing_pairs + run.column_pairs, rel=0.5)
 
 
 def test_a_matrix_aligns_nothing_and_asks_nothing_of_a_query():
@@ -154,36 +151,22 @@ def test_the_most_of_a_cascade_is_with_what_it_asks():
 
 def jobs(run):
     """Return the costs of all jobs, with a name each."""
-    selector = run.plan.trained_selectors[0]
-    made = {"training": run.training(selector, "r0f0"), "competing": run.competing("r0f0")}
+    made = {"training": run.training(run.plan.trained_selectors[0])}
     made |= {stage: run.block(stage) for stage in ("class_scores", "columns")}
     made["classifying"] = run.classifying(100)
-    for name in ("reading", "grouping", "clustering", "gathering", "selecting", "finishing"):
+    for name in ("comparing", "gathering", "selecting", "finishing", "unknown"):
         made[name] = getattr(run, name)()
-    return made | {"unknown": run.unknown()}
+    return made
 
 
 def test_each_job_costs_more_with_more_records():
-    held_out = {"unknown": {"x": 100}}
+    config, held_out = yaml.safe_load((ROOT / "config.yaml").read_text()), {"unknown": {"x": 100}}
     few, many = (
-        jobs(of_config(yaml.safe_load((ROOT / "config.yaml").read_text()), one))
-        for one in (statistics([60] * 14, 90, **held_out), statistics([6000] * 14, 90, **held_out))
+        jobs(of_config(config, statistics([size] * 14, 90, **held_out))) for size in (60, 6000)
     )
     for name, cost in few.items():
         assert many[name].mb > cost.mb, name
         assert many[name].on(2) >= cost.on(2), name
-
-
-def test_a_job_of_a_block_has_its_share_of_the_pairs():
-    run = by_hand({"method": "uniform", "budget": 300}, [1000, 1000], tested={}, length=100)
-    pairs = (2000 * 300 - 300 * 301 / 2) / run.plan.config["alignment"]["blocks"]
-    of_pair = query_costs.pair_seconds(100, 100)
-    assert run.block("columns").shared == pytest.approx(pairs * of_pair)
-    assert run.block("columns").mb == pytest.approx(2000 * 1200 / 1e6 + pairs * 100 / 1e6)
-    assert run.block("class_scores").shared == 0
-    assert run.clustering().shared == pytest.approx(
-        3 * 1000**2 * query_costs.pair_seconds(100, 100, True)
-    )
 
 
 def test_classification_follows_alignments_and_lengths():
@@ -209,19 +192,7 @@ def test_costs_of_results_are_by_what_is_there(tmp_path):
     table.parent.mkdir(parents=True)
     table.write_text("row\n1\n2\n5\n")
     run = RunCosts.of_results(plan, tmp_path, "r0f0")
-    assert run.landmarks(selector, "r0f0") == 3
+    assert run.landmarks(selector) == 3
     assert run.of_score == pytest.approx(kernel_seconds({"name": "linear"}, 30), rel=0.05)
-    outer = config["datasets"]["mine"]["folds"]["k"]
-    assert [*run.tested.values()] == [1 / outer] * outer + [0.0]
-    assert run.training(selector, "r0f0").on(1) > 0
-
-
-def test_a_table_of_one_fold_leaves_records_to_train_on(tmp_path):
-    (tmp_path / "folds.tsv").write_text("id\tfold\na\tx\nb\ttrain\n")
-    config = configuration(fasta_source())
-    config |= {"data": str(tmp_path), "unknown": {}}
-    config["datasets"]["mine"]["folds"] = {"method": "table", "table": "folds.tsv"}
-    run = RunCosts(DatasetPlan(complete_configuration(config), "mine"), statistics([50] * 4, 100))
-    assert run.tested == {"r0f0": 0.5, "all": 0.0}
-    (selector,) = run.plan.selectors
-    assert run.training(selector, "r0f0").on(1) > 0
+    assert run.tested == 1 / config["datasets"]["mine"]["folds"]["k"]
+    assert run.training(selector).on(1) > 0

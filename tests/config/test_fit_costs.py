@@ -5,16 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kreinflow.config.fit_costs import (
-    BASE_MB,
-    SPARE,
-    START_MINUTES,
-    Cost,
-    fit,
-    kernel_seconds,
-    rows_mb,
-    square_mb,
-)
+from kreinflow.config.fit_costs import SPARE, START_MINUTES, Cost, fit, kernel_seconds
 
 PATH = Path(__file__).parents[2] / "benchmarks" / "asked.py"
 _spec = importlib.util.spec_from_file_location("asked", PATH)
@@ -69,11 +60,3 @@ def test_a_score_of_a_kernel_is_asked_for_by_what_it_took(kernel, size, measured
 def test_each_stage_is_asked_for_by_what_it_took(line):
     """Of the stored benchmark, without the minutes of the start: nothing is measured here."""
     assert 1.4 <= line.asked / line.used <= 10, line
-
-
-@pytest.mark.parametrize("landmarks", [0, 200, 4000])
-def test_rows_have_what_is_left_of_less_memory(landmarks):
-    square = square_mb(landmarks)
-    assert rows_mb(100_000, landmarks, 2048) == 2048
-    assert rows_mb(BASE_MB + square + 500, landmarks, 2048) == pytest.approx(500)
-    assert rows_mb(100, landmarks, 2048) == 64

@@ -112,12 +112,12 @@ def ask(tmp_path_factory):
 
 def test_jobs_ask_for_what_the_model_expects(ask):
     plan = DatasetPlan(complete_configuration(SMALL), "small")
-    run = RunCosts(plan, STATISTICS, given={("meb", "r0f0"): LANDMARKS})
+    run = RunCosts(plan, STATISTICS, given={"meb": LANDMARKS})
     every = RunCosts(plan, STATISTICS)
     by_size = MEGABYTES * 30
     wanted = {
         ("align_columns", ""): (every.block("columns"), {}),
-        ("train_models", ""): (run.training("meb", "r0f0"), MEB),
+        ("train_models", ""): (run.training("meb"), MEB),
         ("classify_new", ""): (every.classifying(MEGABYTES), {"name": "x"}),
         ("score_unknown", ""): (every.unknown(), {}),
     }

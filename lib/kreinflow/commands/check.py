@@ -117,7 +117,7 @@ class Checked:
 
     def costs(self, cores: int) -> list[str]:
         """Return what a run on so many cores is expected to take, and a new sequence."""
-        return _cost_of_run(_run_costs(self.plan, self.dataset, self.partition, self.data), cores)
+        return _cost_of_run(_run_costs(self.plan, self.dataset, self.data), cores)
 
 
 def checked(
@@ -139,17 +139,16 @@ def checked(
     return Checked(plan, whole, dataset, partition, data, told)
 
 
-def _run_costs(plan: DatasetPlan, dataset: Dataset, partition: Partition, data: Path) -> RunCosts:
-    tested = {fold: float(partition.testing(fold).mean()) for fold in partition.names}
+def _run_costs(plan: DatasetPlan, dataset: Dataset, data: Path) -> RunCosts:
     tables = {name: given_landmarks(dataset, own, data) for name, own in plan.selectors.items()}
-    given = {(name, ALL): len(rows) for name, rows in tables.items() if rows is not None}
+    given = {name: len(rows) for name, rows in tables.items() if rows is not None}
     of_score = 0.0
     if isinstance(dataset.payload, Compared):
         kernel = dataset.payload.kernel_settings
         of_score = kernel_seconds(
             kernel, sum(map(len, dataset.payload.objects)) / len(dataset.rows)
         )
-    return RunCosts(plan, dataset.statistics, tested, given, of_score)
+    return RunCosts(plan, dataset.statistics, given, of_score)
 
 
 def _cost_of_run(run: RunCosts, cores: int) -> list[str]:

@@ -13,7 +13,7 @@ from kreinflow.learners.learner import Learner
 
 # What jobs ask for: so many times the seconds that are expected, and a start on a cluster; the
 # libraries, the two Snakemakes around a job of a cluster, and a half more.
-SPARE, START_MINUTES, BASE_MB = 3.0, 5, 850
+SPARE, START_MINUTES, BASE_MB = 3.0, 5, 1000
 LEAST_ROWS_MB = 64
 
 FACTOR_ENTRY, FACTOR_PRODUCT, FACTOR_CUBE = 1e-7, 1.2e-10, 7.5e-10  # n m, n m^2, m^3
@@ -37,9 +37,11 @@ SCORE, DECISION, DECISION_ENTRY = 5e-9, 2.5e-8, 1.3e-10  # n m; n and n m for ea
 class Cost:
     """What a job takes: seconds of one thread, seconds that threads share, megabytes of its data.
 
+    A sum is one thing after the other, which use the same memory.
+
     Examples
     --------
-    >>> cost = 2 * Cost(serial=300.0, mb=10) + Cost(shared=2400.0, mb=5)
+    >>> cost = 2 * Cost(serial=300.0, mb=10) + Cost(shared=2400.0, mb=15)
     >>> cost.on(4), cost.minutes(4), cost.minutes(4, attempt=2, most=90), cost.megabytes(2)
     (1200.0, 65, 90, 1730)
     """
@@ -49,10 +51,10 @@ class Cost:
     mb: float = 0.0
 
     def __add__(self, other: "Cost") -> "Cost":
-        return Cost(self.serial + other.serial, self.shared + other.shared, self.mb + other.mb)
+        mb = max(self.mb, other.mb)
+        return Cost(self.serial + other.serial, self.shared + other.shared, mb)
 
     def __rmul__(self, times: float) -> "Cost":
-        """Return the cost of the same thing done several times: memory is used again."""
         return Cost(times * self.serial, times * self.shared, self.mb)
 
     def on(self, threads: int) -> float:
@@ -82,11 +84,6 @@ def kernel_seconds(kernel: Mapping[str, Any], size: float) -> float:
 def square_mb(m: float, squares: int = 16) -> float:
     """Return megabytes of the m x m matrices that a learning job holds: some 16 of them."""
     return squares * 8 * m**2 / 1e6
-
-
-def rows_mb(given_mb: float, m: float, most_mb: float) -> float:
-    """Return what the rows of a job may take that is given less memory than it asks for."""
-    return max(min(given_mb - BASE_MB - square_mb(m), most_mb), LEAST_ROWS_MB)
 
 
 def factor(n: float, m: float) -> Cost:
