@@ -215,6 +215,23 @@ def test_columns_are_the_kernel_of_the_vectors(run):
     assert not result(run, "vectors", "scores").exists()
 
 
+def test_columns_of_an_asymmetric_kernel_are_rows_against_landmarks(run):
+    columns = np.load(result(run, "directed", "columns", "scores.npy"))
+    union = read(result(run, "directed", "columns", "landmarks.tsv"))["row"]
+    matrix = pd.read_csv(run.folder / "data" / "directed.csv", index_col=0).to_numpy()
+    np.testing.assert_array_equal(columns, matrix[:, union])
+    assert statistics(run, "directed")["asymmetry"] > 0.5
+
+
+def test_only_the_test_records_of_the_users_table_are_predicted(run):
+    table = read(run.folder / "data" / "folds.tsv")
+    tested = set(table.loc[table["fold"] == "test", "id"])
+    assert set(read(result(run, "proteins", "evaluation", "predictions.tsv.gz"))["id"]) == tested
+    landmarks = read(result(run, "proteins", "landmarks", "log", "r0f0.tsv"))["row"]
+    records = read(result(run, "proteins", "dataset", "records.tsv"))
+    assert not set(records.loc[records["row"].isin(landmarks), "id"]) & tested
+
+
 def test_times_have_a_row_for_each_job_but_those_that_show_them(run):
     for dataset in DATASETS:
         times = read(result(run, dataset, "times.tsv")).fillna({"job": ""})
