@@ -68,3 +68,26 @@ def test_nothing_is_pickled():
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = [alias.name for alias in node.names] + [getattr(node, "module", None)]
                 assert not {"pickle", "joblib", "shelve", "dill"} & set(names), path
+
+
+def late_imports(tree):
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    inner = (node for function in functions for node in ast.walk(function))
+    return {node.lineno for node in inner if isinstance(node, ast.Import | ast.ImportFrom)}
+
+
+def test_the_house_stays_small():
+    """Few rooms, short files, short lists of parameters, and few imports inside functions."""
+    paths = sorted(PACKAGE.rglob("*.py"))
+    trees = {path: ast.parse(path.read_text()) for path in paths}
+    assert len({room_of(path) for path in paths}) <= 22
+    assert [path for path in paths if len(path.read_text().splitlines()) > 450] == []
+    assert sum(len(late_imports(tree)) for tree in trees.values()) <= 20
+    wide = {
+        node.name
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and len({arg.arg for arg in node.args.args + node.args.kwonlyargs} - {"self", "cls"}) > 7
+    }
+    assert wide <= {"align_piece", "align_batches", "_extend"}, "compiled loops alone"

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.special import expit, log_expit, log_softmax, logit, softmax
 
 from kreinflow.answering.fork_temperatures import ForkTemperatures
@@ -64,8 +65,6 @@ class TemperatureCalibrator:
         ``decisions``, of shape (N, n_classes): out-of-fold decisions. ``y``, of shape (N,): True
         class codes. Raises InputError if there are no rows, or a decision is not finite.
         """
-        from scipy.optimize import brentq  # slow to import, and not needed to classify
-
         if len(decisions) == 0 or not np.isfinite(decisions).all():
             raise InputError("calibration: it needs at least one row, and finite decisions only.")
         deviations = decisions - decisions.mean(axis=1, keepdims=True)

@@ -93,10 +93,10 @@ class EditDistance(Dissimilarity):
     strings = True
 
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
-        from rapidfuzz.distance import Levenshtein
-        from rapidfuzz.process import cdist
+        import rapidfuzz
 
-        found = cdist(X.tolist(), Y.tolist(), scorer=Levenshtein.distance, dtype=np.int32)
+        distance = rapidfuzz.distance.Levenshtein.distance
+        found = rapidfuzz.process.cdist(X.tolist(), Y.tolist(), scorer=distance, dtype=np.int32)
         distances: FloatArray = found.astype(np.float64)
         return distances * distances
 

@@ -122,13 +122,12 @@ def central_rows(C: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDArray
     Lloyd's algorithm starts at k-means++ seeds. If fewer than ``count`` rows differ, seeds make up
     for the clusters that are missing.
     """
-    from sklearn.cluster import KMeans  # heavy
-    from sklearn.exceptions import ConvergenceWarning
+    from sklearn import cluster, exceptions  # heavy
 
     seeds = kmeans_plus_plus(C, count, keys)
     with single_threaded(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer clusters, made up for below
-        means = KMeans(count, init=C[seeds], n_init=1, max_iter=_MAX_ITERATIONS).fit(C)
+        warnings.simplefilter("ignore", exceptions.ConvergenceWarning)  # made up for below
+        means = cluster.KMeans(count, init=C[seeds], n_init=1, max_iter=_MAX_ITERATIONS).fit(C)
     differences = C - means.cluster_centers_[means.labels_]
     distances = np.einsum("ij,ij->i", differences, differences)
     least = np.full(count, np.inf)

@@ -93,8 +93,7 @@ class FactorSVCLearner(SupportVectorLearner):
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; negative signs, and rows that are all zero, are refused too."""
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.svm import SVC  # importing it takes a second
+        from sklearn import exceptions, svm  # importing it takes a second
 
         Z, y, n_classes = np.asarray(problem.Z), problem.labels, problem.n_classes
         class_counts(y, n_classes)
@@ -104,9 +103,11 @@ class FactorSVCLearner(SupportVectorLearner):
         fits = []
         for choice in choices:
             with single_threaded(), warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # Fitted.converged says it
+                warnings.simplefilter(
+                    "ignore", exceptions.ConvergenceWarning
+                )  # Fitted.converged says it
                 machines = [
-                    SVC(C=choice["penalty"], **settings).fit(X, y == code)
+                    svm.SVC(C=choice["penalty"], **settings).fit(X, y == code)
                     for code in fitted_classes(n_classes)
                 ]
             coef = np.column_stack([machine.coef_[0] for machine in machines]) / root
