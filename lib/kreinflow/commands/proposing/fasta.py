@@ -12,10 +12,9 @@ from kreinflow.alignment.scoring import load_substitution_matrix
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import IntArray
 from kreinflow.base.wording import abridged, plural
-from kreinflow.commands.proposing.labels import is_guess, look_at_headers
+from kreinflow.commands.proposing.labels import look_at_headers
 from kreinflow.commands.proposing.source import (
     SourceFound,
-    guessed,
     labels_of_table,
     look_at_table,
     tell_of_labels,
@@ -76,14 +75,10 @@ def look_at_records(
     }
     if 2 * len(wrong) > len(records):
         signs = "".join(sorted(set(wrong.values())))
-        advice = (
-            "This is an alignment: remove its gaps and give the sequences."
-            if set(signs) <= set("-.")
-            else "Is this the right file?"
-        )
         raise InputError(
             f"{paths[0]}: {len(wrong)} of {plural(len(records), 'record')} have {signs!r} among "
-            f"their residues, such as {abridged([*wrong], 2)}. {advice}"
+            f"their residues, such as {abridged([*wrong], 2)}. Remove the gaps "
+            "of an alignment, or give another file."
         )
     rna = letters[ord("U")] > letters[ord("T")]
     return FastaFound(
@@ -129,20 +124,22 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
     if records.molecule != "protein":
         note = f"{records.molecule}, by its letters; scored by nuc44, gaps 16 and 4"
         source.settings["molecule"] = Noted("nucleotide", note)
-    _tell_of_residues(records, longest, source)
+    faults = {
+        "illegal_residues": (records.illegal, f"{records.letters!r} among the residues"),
+        "too_long": (records.long, f"more residues than max_length, {longest}"),
+    }
+    for key, (ids, why) in faults.items():
+        if ids:
+            note = f"{plural(len(ids), 'record')} with {why}"
+            source.settings[key] = Noted("drop", note)
+            source.advice.append(f"{note}, dropped: {abridged(list(ids))}.")
     return source
 
 
 def _labels_of_table(name: str, records: FastaFound, source: SourceFound) -> dict[str, Any]:
     table = look_at_table(Path(name), records.ids)
-    lost = table.lines - table.matched
-    if lost:
-        source.advice.append(
-            f"{plural(lost, 'line')} of {name} {'are' if lost > 1 else 'is'} of no record of the "
-            "FASTA and left out."
-        )
     without = len(records.ids) - len(table.candidates[0].texts)
-    _unmatched(without, lost, source)
+    _unmatched(without, table.lines - table.matched, source)
     return labels_of_table(table, name, source)
 
 
@@ -156,35 +153,14 @@ def _labels_of_headers(records: FastaFound, place: str, source: SourceFound) -> 
     }
     chosen = replace(chosen, texts=texts)
     about, several = tell_of_labels(chosen, further, f"in the headers, {chosen.name!r}", source)
-    settings = {"pattern": Noted(chosen.pattern, f"{chosen.name}: {about}"), **several}
-    if is_guess(chosen):
-        source.advice.append(guessed(chosen.name, chosen))
-    _unmatched(sum(id not in texts for id in records.ids), 0, source)
-    return settings
+    _unmatched(len(records.ids) - len(texts), 0, source)
+    return {"pattern": Noted(chosen.pattern, f"{chosen.name}: {about}"), **several}
 
 
 def _unmatched(without: int, lost: int, source: SourceFound) -> None:
     if without:
-        note = f"{plural(without, 'record has', 'records have')} no label: the final model labels"
-        note += " it" if without == 1 else " them"
+        note = f"{plural(without, 'record')} without a label: classified by the final model"
         source.settings["unmatched"] = Noted("classify", note)
         source.found.append(f"{note}.")
     elif lost:
         source.settings["unmatched"] = Noted("drop", f"{plural(lost, 'label')} of no record")
-
-
-def _tell_of_residues(records: FastaFound, longest: int, source: SourceFound) -> None:
-    """Say what to do with records that cannot be aligned."""
-    n = len(records.illegal)
-    if n:
-        note = f"{plural(n, 'record has', 'records have')} {records.letters!r} among the residues"
-        source.settings["illegal_residues"] = Noted("drop", note)
-        source.advice.append(
-            f"{note}, which cannot be scored, and {'is' if n == 1 else 'are'} dropped: "
-            f"{abridged(list(records.illegal))}."
-        )
-    n = len(records.long)
-    if n:
-        note = f"{plural(n, 'record is', 'records are')} longer than max_length, {longest} residues"
-        source.settings["too_long"] = Noted("drop", note)
-        source.advice.append(f"{note}, and dropped: {abridged(list(records.long))}.")

@@ -27,8 +27,6 @@ _OTHERS = (
 )
 """How words begin that name something else."""
 
-_MISSING = {"", "-", "?", "na", "n/a", "nan", "none", "null", "unknown", "unclassified"}
-_EC = re.compile(r"\d+(\.(\d+|-|n\d+)){1,3}")
 _MOST_NUMBERS = 30
 _RECURRING = 0.8
 _OF_RECORDS = 0.05
@@ -73,36 +71,27 @@ class Candidate:
         what = ("class", "classes") if self.separator is None else ("label", "labels")
         return f"{self.name} ({plural(self.classes, *what)})"
 
+    @property
+    def in_classes(self) -> int:
+        """How many records are in these."""
+        return sum(size for size in self.sizes.values() if size > 1)
+
+    @property
+    def is_named(self) -> bool:
+        """Whether its name says that it has labels."""
+        return _place(self.name, _LABELS) < len(_LABELS)
+
     def usable(self) -> bool:
         """Return whether it makes two classes or more, of most of the records that have a text."""
-        in_classes = sum(size for size in self.sizes.values() if size > 1)
-        return self.classes > 1 and in_classes > len(self.texts) / 2
+        return self.classes > 1 and self.in_classes > len(self.texts) / 2
 
-    def rank(self) -> tuple[int, int, float]:
+    def rank(self) -> tuple[bool, int, float]:
         """Return what candidates are sorted by: the most plausible labels first."""
-        named, other = _place(self.name, _LABELS), _place(self.name, _OTHERS)
-        plausible = named < len(_LABELS)
-        if not plausible and other < len(_OTHERS):
-            named += 1 + other
-        numbers = self._has_numbers()
-        many = len(self.sizes) > _MOST_NUMBERS and not plausible
-        decimals = any("." in text for text in self.sizes)
-        measured = numbers and (many or decimals) and not all(map(_EC.fullmatch, self.sizes))
-        in_classes = sum(size for size in self.sizes.values() if size > 1)
-        return int(measured), named, -in_classes / max(sum(self.sizes.values()), 1)
-
-    def is_doubtful(self) -> bool:
-        """Return whether it may be no label: by its name, or as it has numbers and no such name."""
-        measured, named, _ = self.rank()
-        unnamed = named == len(_LABELS)
-        return bool(measured) or named > len(_LABELS) or (unnamed and self._has_numbers())
-
-    def _has_numbers(self) -> bool:
-        return all(map(_is_number, self.sizes))
-
-    def missing(self) -> list[str]:
-        """Return the texts that mostly say that there is no label."""
-        return sorted(text for text in self.sizes if text.casefold() in _MISSING)
+        many = len(self.sizes) > _MOST_NUMBERS or any("." in text for text in self.sizes)
+        measured = not self.is_named and many and all(map(_is_number, self.sizes))
+        named, other = _place(self.name, _LABELS), _place(self.name, _OTHERS) < len(_OTHERS)
+        place = named + int(other and not self.is_named)
+        return measured, place, -self.in_classes / max(sum(self.sizes.values()), 1)
 
 
 def _place(name: str, beginnings: Sequence[str]) -> int:
@@ -232,11 +221,6 @@ def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> l
             "nothing that two records share and others have not."
         )
     return candidates
-
-
-def is_guess(candidate: Candidate) -> bool:
-    """Return whether what stands in headers has no key, or that of something else, as ``OS=``."""
-    return not _is_keyed(candidate) or candidate.is_doubtful()
 
 
 def _is_keyed(candidate: Candidate) -> bool:

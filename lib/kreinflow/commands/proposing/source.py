@@ -66,7 +66,11 @@ def look_at_table(path: Path, ids: Sequence[str]) -> LabelsTable:
             "that names the columns, such as id and label."
         )
     if best is None or not counts[best]:
-        raise _no_ids(path, names, rows, ids)
+        raise InputError(
+            f"{path}: no column has the ids of the records. These are {abridged(list(ids), 3)}; "
+            f"the table has {', '.join(map(shortened, rows[0]))}. Write the ids as the first words "
+            "of the FASTA headers have them, or give the right file."
+        )
     texts: dict[int, dict[str, list[str]]] = {place: {} for place in named if place != best}
     for own, row in zip(columns[best], rows, strict=True):
         for place, found in texts.items():
@@ -76,31 +80,12 @@ def look_at_table(path: Path, ids: Sequence[str]) -> LabelsTable:
     every = [Candidate(names[place], found) for place, found in texts.items()]
     candidates = sorted((one for one in every if one.usable()), key=Candidate.rank)
     if not candidates:
-        shown = [f"{one.name!r} ({plural(len(one.sizes), 'text')})" for one in every]
         raise InputError(
-            f"{path}: no column could be the labels of the {plural(len(ids), 'record')}: two "
-            f"classes of two records are needed at least. Beside the ids ({names[best]!r}) it has "
-            f"{abridged(shown, 8) or 'no column'}. Give a table with a column of labels."
+            f"{path}: beside the ids ({names[best]!r}) no column could be the labels: two classes "
+            "of two records are needed at least. Give a table with a column of labels."
         )
     matched = sum(map(bool, columns[best]))
     return LabelsTable(names[best], len(rows), matched, candidates)
-
-
-def _no_ids(
-    path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], ids: Sequence[str]
-) -> InputError:
-    """Return what to raise where no column has ids: how they look on both sides."""
-    shown = [
-        f"{name!r} has {abridged([repr(shortened(row[place])) for row in rows[:3]])}"
-        for place, name in sorted(  # ids differ from line to line
-            enumerate(names), key=lambda entry: -len({row[entry[0]] for row in rows})
-        )
-    ]
-    return InputError(
-        f"{path}: no column has the ids of the records. These are "
-        f"{abridged([repr(shortened(id)) for id in ids[:3]])}; in the table {abridged(shown, 4)}."
-        " Write the ids as the first words of the FASTA headers have them, or give the right file."
-    )
 
 
 @dataclass
@@ -122,8 +107,6 @@ def labels_of_table(table: LabelsTable, name: str, source: SourceFound) -> dict[
     where = f"the column {chosen.name!r} of {name}"
     about, several = tell_of_labels(chosen, further, where, source)
     settings |= {"label_column": Noted(chosen.name, about), **several}
-    if chosen.is_doubtful():
-        source.advice.append(guessed(where, chosen))
     return settings
 
 
@@ -152,38 +135,16 @@ def tell_of_labels(
         about += f"; others could be {others}"
     else:
         source.found.append(f"labels: {where}, {about}.")
-    if missing := chosen.missing():
-        count = sum(chosen.sizes[text] for text in missing)
+    if not chosen.is_named and (further or chosen.pattern):
         source.advice.append(
-            f"{plural(count, 'record has', 'records have')} a label that may say that there is "
-            f"none: {', '.join(map(repr, missing))}. It is a class as any other. If it is none, "
-            "leave the field empty (FASTA) or the row out (a matrix, vectors)."
+            f"The labels are a guess: {where}, such as {abridged([*chosen.sizes], 3)}. If they are "
+            "others, give a table that has them with --labels, or name its column in the config."
         )
-    return about, _several(chosen, source)
-
-
-def guessed(where: str, chosen: Candidate) -> str:
-    """Return what to say where labels may be something else."""
-    texts = abridged([*chosen.sizes], 3)
-    return (
-        f"The labels are a guess: {where}, such as {texts}. If they are others, give a table that "
-        "has them with --labels, or name its column in the config."
-    )
-
-
-def _several(chosen: Candidate, source: SourceFound) -> dict[str, Any]:
-    separator = chosen.separator
-    if separator is None:
-        return {}
-    several = [
-        ", ".join(map(repr, dict.fromkeys(own)))
-        for own in chosen.texts.values()
-        if len(set(own)) > 1 or separator in own[0]
-    ]
+    if chosen.separator is None:
+        return about, {}
     source.advice.append(
-        f"{plural(len(several), 'record has', 'records have')} several labels, such as "
-        f"{several[0]}. If that is one label, remove 'multiple' and 'separator' from the config. "
-        "If a line is wrong, remove it from the table."
+        f"Records have several labels, with {chosen.separator!r} between them or in lines of their "
+        "own. If that is one label, remove 'multiple' and 'separator' from the config."
     )
     note = "each label is learned against the records that lack it"
-    return {"multiple": Noted("all", note), "separator": separator}
+    return about, {"multiple": Noted("all", note), "separator": chosen.separator}
