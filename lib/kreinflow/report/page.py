@@ -32,10 +32,12 @@ from kreinflow.report.tables import (
     beside_perfect,
     best_recipe,
     flags,
+    laid_out,
     numbers,
     shares,
 )
 from kreinflow.report.texts import CAPTIONS, SEVERAL_CAPTIONS
+from kreinflow.report.times import MACHINE, times_by, times_by_stage
 from kreinflow.report.warnings import broken_promises, warnings_of
 
 
@@ -72,7 +74,9 @@ def render_report(
     """
     environment = page_environment()
     environment.globals |= {"sections": sections, "recipes": recipes, "words": words}
-    for function in (broken_promises, chosen_by, in_words, methods_text):
+    environment.globals["MACHINE"] = MACHINE
+    shown = (laid_out, times_by, times_by_stage)
+    for function in (broken_promises, chosen_by, in_words, methods_text, *shown):
         environment.globals[function.__name__] = function
     return environment.get_template("template.html.j2").render(
         datasets=[_view(number, data) for number, data in enumerate(datasets, 1)],

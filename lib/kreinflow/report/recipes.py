@@ -16,62 +16,34 @@ from kreinflow.report.methods import threshold_digits
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import (
     Table,
-    beside_perfect,
-    cells,
     flags,
     intervals,
+    laid_out,
+    marked_rows,
     mean_by,
     measured,
     number,
     numbers,
     of_recipe,
-    p_values,
     percent,
-    shares,
     span,
     table_of,
 )
 
-_SHARES = {
-    False: {"balanced accuracy": "balanced_accuracy", "macro F1": "macro_f1"},
-    True: {
-        "micro F1": "micro_f1",
-        "macro F1": "macro_f1",
-        "micro average precision": "micro_average_precision",
-        "macro average precision": "macro_average_precision",
-    },
-}
-_MEANS = {
-    False: {"MCC": ("mcc", ".3f"), "log loss": ("log_loss", ".3f"), "Brier": ("brier", ".3f")},
-    True: {"Hamming loss": ("hamming_loss", ".4f"), "log loss": ("log_loss", ".4f")},
-}
-"""Measures of the comparison beside accuracy, for records with one label and with several."""
-
 
 def comparison(data: DatasetResults) -> Table:
     """Return the figures of each recipe, and how it stands to the best."""
-    compared, cost, several = data["comparison"], data.costs, data.several
+    compared, best = data["comparison"], flags(data["comparison"]["best"])
     names = compared["recipe"].astype(str).tolist()
     figures = data["summary"].set_axis(data["summary"]["recipe"].astype(str)).loc[names]
-    best = flags(compared["best"]).tolist()
-    differences = cells(compared["difference"], "+.2f", 100)
-    columns = {
-        "recipe": names,
+    told: dict[str, Any] = {
         "verdict": _verdicts(compared),
-        "accuracy": shares(figures, "accuracy"),
-        "points to best": ["" if b else d for b, d in zip(best, differences, strict=True)],
-        "95 % interval": intervals(compared, "+.2f", 100),
-        "p (Holm)": p_values(compared["p_records_holm"]),
-        "t-test, p (Holm)": p_values(compared["p_folds_holm"]),
-        f"{data.unit} per query": [f"{cost[n]:,.0f}" if n in cost else "" for n in names],
-        **{head: shares(figures, name) for head, name in _SHARES[several].items()},
-        **{
-            head: cells(figures[f"{name}_mean"], form)
-            for head, (name, form) in _MEANS[several].items()
-        },
-        "calibration error (if perfect)": beside_perfect(figures),
+        "points": np.where(best, np.nan, 100 * numbers(compared["difference"])),
+        "interval": intervals(compared, "+.2f", 100),
+        data.unit: [data.costs.get(name, np.nan) for name in names],
+        **{name: compared[name].to_numpy() for name in ("p_records_holm", "p_folds_holm")},
     }
-    return table_of(columns, {0, 1}, {place for place, b in enumerate(best) if b})
+    return laid_out(figures.assign(**told), "comparison", set(np.flatnonzero(best).tolist()))
 
 
 def _verdicts(compared: pd.DataFrame) -> list[str]:
@@ -177,13 +149,10 @@ def automatic(data: DatasetResults, accuracies: Mapping[str, str]) -> dict[str, 
         ["inner_accuracy", "inner_log_loss"], ascending=[False, True], kind="stable"
     )
     names = ranked["recipe"].astype(str).tolist()
-    columns = {
-        "recipe": names,
-        "inner accuracy": map(percent, numbers(ranked["inner_accuracy"])),
-        "inner log loss": cells(ranked["inner_log_loss"], ".3f"),
-        "chosen in outer folds": [f"{chosen.count(name)} of {len(chosen)}" for name in names],
-        "accuracy on outer folds": [accuracies[name] for name in names],
-        f"{data.unit} per query": [f"{cost[name]:,.0f}" for name in names],
+    told: dict[str, Any] = {
+        "chosen": [f"{chosen.count(name)} of {len(chosen)}" for name in names],
+        "accuracy": [accuracies[name] for name in names],
+        data.unit: [cost[name] for name in names],
     }
     went_on = [recipe for recipe in listed if recipe["name"] in names]
     first, later = (
@@ -191,9 +160,9 @@ def automatic(data: DatasetResults, accuracies: Mapping[str, str]) -> dict[str, 
     )
     rows = [{str(key): value for key, value in row.items()} for row in final.to_dict("records")]
     other, others_choice = other_choice(rows, [r["name"] for r in listed], config["prefer"])
-    marked = {place for place, name in enumerate(names) if name == data.final_recipe}
+    marked = marked_rows(ranked, data.final_recipe)
     return {
-        "table": table_of(columns, marked=marked),
+        "table": laid_out(ranked.assign(**told), "automatic", marked),
         "alignments": config["auto"]["alignments"],
         "fits": first + later * len(chosen),
         "fits_of_one": first,
@@ -218,21 +187,18 @@ def cascades(data: DatasetResults) -> Table | None:
     inner = mean_by(measured(models), "recipe", "alignments_per_query")
     fits = {name: of_recipe(models, name) for name in names}
     stated = {recipe["name"]: recipe.get("cascade") or {} for recipe in data.config["recipes"]}
-    columns = {
-        "recipe": names,
+    told: dict[str, Any] = {
         "levels": [_levels(fits[name]) for name in names],
         "threshold": [_thresholds(of_recipe(at, name)) for name in names],
-        "alignments per query": cells(own["alignments"], ",.1f"),
-        "on inner folds": [f"{inner[name]:,.1f}" for name in names],
-        "if all were asked": cells(every["alignments"], ",.1f"),
-        "accuracy": cells(own["accuracy"], ".2f", 100),
-        "of the first stage": cells(first["accuracy"], ".2f", 100),
-        "with all asked": cells(every["accuracy"], ".2f", 100),
-        "points lost": cells(every["accuracy"] - own["accuracy"], ".2f", 100),
-        "asked for": [_stated(stated[name]) for name in names],
-        "pairs more to train": [f"{numbers(fits[n]['cascade_pairs']).sum():,.0f}" for n in names],
+        "inner": [inner[name] for name in names],
+        "alignments_all": every["alignments"],
+        "accuracy_first": first["accuracy"],
+        "accuracy_all": every["accuracy"],
+        "lost": every["accuracy"] - own["accuracy"],
+        "stated": [_stated(stated[name]) for name in names],
+        "pairs": [numbers(fits[name]["cascade_pairs"]).sum() for name in names],
     }
-    return table_of(columns, {0, 1, 10})
+    return laid_out(own.assign(**told).reset_index(), "cascades")
 
 
 def own_cascade(data: DatasetResults) -> Table | None:

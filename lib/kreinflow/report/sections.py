@@ -1,6 +1,6 @@
 """Tables of the report's sections on the final model and its data."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,26 +10,22 @@ from kreinflow.evaluation.accepted import AS
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import (
     Table,
-    beside_perfect,
     cells,
     flags,
     hundredths,
+    laid_out,
+    marked_rows,
     measured,
-    number,
     numbers,
     of_recipe,
-    pairs,
     percent,
     share,
-    shares,
     short_percent,
     span,
     table_of,
 )
-from kreinflow.report.times import MACHINE, times_by, times_by_stage
 
 _INDENT = "\u2003"  # a space as wide as the letter, which HTML does not fold
-_ANSWERED = {"answered": "answered", "right of these": "answered_accuracy"}
 
 
 def counts(statistics: Mapping[str, Any]) -> Table:
@@ -144,72 +140,26 @@ def per_class(data: DatasetResults) -> Table:
     """Return the figures of each class, and what is rejected of it if that is known."""
     own, rejected = data.own("per_class"), data.own("rejected")
     names = own["class"].astype(str)
-    of_class = rejected.set_axis(rejected["class"].astype(str)).reindex(names)
-    columns: dict[str, Iterable[object]] = {
-        "label" if data.several else "class": own["class"],
-        **hundredths(own, {"precision": "precision", "recall": "recall", "F1": "f1"}),
-    }
     if data.several:
-        kept = data.statistics["records_kept"]
-        columns |= hundredths(own, {"average precision": "average_precision"})
-        columns["by chance, %"] = cells(own["support"], ".2f", 100 / kept)
-        columns["calibration error (if perfect)"] = beside_perfect(own)
+        chance = numbers(own["support"]) / data.statistics["records_kept"]
+        own = own.rename(columns={"class": "label"}).assign(
+            by_chance=chance, threshold=[data.thresholds.get(name, np.nan) for name in names]
+        )
     if len(rejected):
-        columns |= hundredths(of_class, {"rejected": "rejected"})
-    columns["support"] = cells(own["support"], ",.0f")
-    if data.several:
-        thresholds = data.thresholds
-        columns["threshold of the final model"] = [
-            number(thresholds.get(label, np.nan)) for label in names
-        ]
-    return table_of(columns)
+        of_class = rejected.set_axis(rejected["class"].astype(str)).reindex(names)
+        own = own.assign(rejected=of_class["rejected"].to_numpy())
+    return laid_out(own, "per_class")
 
 
 def unlabelled(counted: pd.DataFrame) -> dict[str, Any]:
     """Return the predictions of the sequences without a label."""
     faulty = counted["class"] == ""
-    rows = counted[~faulty]
     return {
         "records": int(counted["records"].sum()),
         "rejected": int(counted["rejected"].sum()),
         "faults": int(counted.loc[faulty, "records"].sum()),
-        "table": table_of(
-            {
-                "class": rows["class"],
-                "sequences": cells(rows["records"], ",.0f"),
-                "rejected": cells(rows["rejected"], ",.0f"),
-                "median landmark score": cells(rows["landmark_score"], ".3f"),
-            }
-        ),
+        "table": laid_out(counted[~faulty], "unlabelled"),
     }
-
-
-def stages(times: pd.DataFrame) -> Table:
-    """Return what the jobs of each stage took."""
-    table = times_by_stage(times)
-    return table_of(
-        {
-            "stage": table["stage"],
-            "jobs": table["jobs"],
-            "seconds": cells(table["seconds"], ",.1f"),
-            "share": cells(table["share"], ".1%"),
-            "processor seconds": cells(table["cpu_seconds"], ",.1f"),
-            "largest memory, MB": cells(table["max_rss_mb"], ",.0f"),
-        }
-    )
-
-
-def machines(times: pd.DataFrame) -> Table:
-    """Return where the jobs ran, with what, and for how long."""
-    table = times_by(times, MACHINE)
-    heads = ("host", "kreinflow", "numpy", "CPU kernel")
-    columns: dict[str, Iterable[object]] = {
-        **{head: table[name] for head, name in zip(heads, MACHINE, strict=True)},
-        "jobs": table["jobs"],
-        "seconds": cells(table["seconds"], ",.1f"),
-        "processor seconds": cells(table["cpu_seconds"], ",.1f"),
-    }
-    return table_of(columns, text={0, 1, 2, 3})
 
 
 def unknown(data: DatasetResults) -> dict[str, Any] | None:
@@ -233,36 +183,22 @@ def _held_out(
     tables: Mapping[str, pd.DataFrame], recipe: str, asked: float | None
 ) -> dict[str, Any]:
     summary, families = tables["summary"], of_recipe(tables["families"], recipe)
-    names, own = summary["recipe"].astype(str).tolist(), of_recipe(summary, recipe)
-    tested = AS if asked is not None else {}
+    own = of_recipe(summary, recipe)
     expected = float(numbers(own["would_be_found"])[0])
     sides = {
         side: [share(own, f"{side}_{name}") for name in AS.values()]
         for side in ("known", "unknown")
-    }
-    of_families: dict[str, Iterable[object]] = {
-        "class": families["class"],
-        "records": cells(families["records"], ",.0f"),
-        "rejected": shares(families, "rejected"),
-        **{reason: map(percent, numbers(families[name])) for reason, name in tested.items()},
-        "most often taken for": families["taken_for"],
-        "share": map(percent, numbers(families["taken_share"])),
-    }
-    of_recipes = {
-        "recipe": names,
-        "known rejected": shares(summary, "known_rejected"),
-        "errors of the others": shares(summary, "known_error"),
-        "unknown rejected": shares(summary, "unknown_rejected"),
-        "AUROC": cells(summary["auroc_mean"], ".3f"),
     }
     return {
         "own": own,
         "auroc": cells(own["auroc_mean"], ".3f")[0],
         "asked": asked,
         "expected": None if np.isnan(expected) else expected,
-        "recipes": table_of(of_recipes, marked={names.index(recipe)}),
-        "reasons": table_of({"reason": list(AS), **sides}) if tested else None,
-        "families": table_of(of_families, text={0, 3 + len(tested)}),
+        "recipes": laid_out(summary, "unknown", marked_rows(summary, recipe)),
+        "reasons": None if asked is None else table_of({"reason": list(AS), **sides}),
+        "families": laid_out(
+            families.drop(columns=AS.values()) if asked is None else families, "families"
+        ),
     }
 
 
@@ -275,23 +211,18 @@ def sets(data: DatasetResults) -> dict[str, Any] | None:
     by_class = own[own["class"].astype(str) != ""]
     records = by_class.groupby(by_class["class"].astype(str), sort=False)["records"].max()
     of_all = of_recipe(every, data.measured)
-    asked = {"asked for": [short_percent(level) for level in numbers(of_all["confidence"])]}
     recipes, of_recipes = _by_confidence(every, "recipe", ("coverage", "size", "empty"))
     names, of_classes = _by_confidence(by_class, "class", ("coverage", "size"))
     marked = {i for i, name in enumerate(recipes) if name == data.measured}
+    errors = data["errors"]
     return {
-        "coverage": table_of(
-            asked
-            | hundredths(of_all, {"held the true label": "coverage"})
-            | {"labels in a set": cells(of_all["size"], ".2f")}
-            | hundredths(of_all, {"empty sets": "empty"})
-        ),
+        "coverage": laid_out(of_all, "coverage"),
         "classes": table_of(
             {"class": names, "records": cells(records[names], ",.0f")} | of_classes
         ),
-        "errors": _errors(data.own("errors")),
+        "errors": laid_out(data.own("errors").drop(columns="recipe"), "errors"),
         "recipes": table_of({"recipe": recipes} | of_recipes, marked=marked),
-        "accepted": _errors(data["errors"], data.measured),
+        "accepted": laid_out(errors, "errors", marked_rows(errors, data.measured)),
     }
 
 
@@ -315,20 +246,6 @@ def _by_confidence(
     return names, columns
 
 
-def _errors(errors: pd.DataFrame, marked: str | None = None) -> Table:
-    """Return what is accepted for each share of errors; with the recipes, if one is marked."""
-    names = errors["recipe"].astype(str).tolist()
-    return table_of(
-        {
-            **({"recipe": names} if marked is not None else {}),
-            "errors asked for": [short_percent(asked) for asked in numbers(errors["errors"])],
-            "accepted, %": pairs(errors, "accepted", factor=100),
-            "wrong of these, %": pairs(errors, "wrong", factor=100),
-        },
-        marked={i for i, name in enumerate(names) if name == marked},
-    )
-
-
 def levels(data: DatasetResults) -> dict[str, Any] | None:
     """Return the tables of classes that are paths; None if they are none."""
     settings = data.settings.get("levels")
@@ -336,29 +253,17 @@ def levels(data: DatasetResults) -> dict[str, Any] | None:
         return None
     hierarchy, by_level, nodes = (data.own(name) for name in ("hierarchy", "levels", "nodes"))
     given = hierarchy["given"].replace({"label": "labels", "node": "answers"})
-    of_levels = {
-        "level": cells(by_level["level"], ".0f"),
-        "nodes": cells(by_level["nodes"], ",.0f"),
-        "records": cells(by_level["records"], ",.0f"),
-        **hundredths(by_level, {"accuracy": "accuracy", **_ANSWERED}),
-    }
-    tree: dict[str, Iterable[object]] = {
-        "node": [
-            _INDENT * int(level - 1) + str(path).split(settings["separator"])[-1]
-            for level, path in zip(numbers(nodes["level"]), nodes["node"], strict=True)
-        ],
-        "path": nodes["node"],
-        "records": cells(nodes["records"], ",.0f"),
-        **hundredths(nodes, {"precision": "precision", "recall": "recall", **_ANSWERED}),
-    }
-    measures = {"hP": "precision", "hR": "recall", "hF": "f1"}
+    names = [
+        _INDENT * int(level - 1) + str(path).split(settings["separator"])[-1]
+        for level, path in zip(numbers(nodes["level"]), nodes["node"], strict=True)
+    ]
     return {
         **settings,
         "count": len(by_level),
-        "table": table_of(of_levels),
-        "hierarchy": table_of({"measured on": given, **hundredths(hierarchy, measures)}),
-        "recipes": _levels_of_recipes(data, measures),
-        "tree": table_of(tree, text={0, 1}),
+        "table": laid_out(by_level, "levels"),
+        "hierarchy": laid_out(hierarchy.assign(given=given), "hierarchy"),
+        "recipes": _levels_of_recipes(data, {"hP": "precision", "hR": "recall", "hF": "f1"}),
+        "tree": laid_out(nodes.assign(name=names), "tree"),
     }
 
 

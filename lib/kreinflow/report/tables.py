@@ -1,6 +1,6 @@
 """Tables of the pages: numbers out of columns, and the text of cells."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +10,7 @@ import pandas as pd
 
 from kreinflow.base.numerics import FloatArray
 from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.report.texts import TEXTS
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,27 @@ def table_of(
     return Table(list(columns), [tuple(map(str, row)) for row in rows], text, marked, wrapped)
 
 
+def laid_out(table: pd.DataFrame, name: str, marked: AbstractSet[int] = frozenset()) -> Table:
+    """Return the columns of a table as ``texts.yaml`` lays them out, those that it has.
+
+    A layout has a heading, the column, and how it is written: nothing for text, which stays left,
+    ``right`` for text on the right, a key of :data:`_FORMS`, or a format of numbers.
+    """
+    columns: dict[str, list[Any]] = {}
+    text = {0}
+    for head, layout in TEXTS["tables"][name].items():
+        column, _, form = layout.partition(" ")
+        if column not in table and f"{column}_mean" not in table:
+            continue
+        if not form:
+            text.add(len(columns))
+        if form in _FORMS:
+            columns[head] = _FORMS[form](table, column)
+        else:
+            columns[head] = cells(table[column], form)
+    return table_of(columns, text, marked)
+
+
 def numbers(column: "pd.Series[Any]") -> FloatArray:
     """Return a column as numbers; empty cells, which come back from a file as text, are NaN."""
     return pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
@@ -51,6 +73,11 @@ def flags(column: "pd.Series[Any]") -> "pd.Series[bool]":
 def of_recipe(table: pd.DataFrame, recipe: str) -> pd.DataFrame:
     """Return the rows of a recipe."""
     return table[table["recipe"].astype(str) == recipe]
+
+
+def marked_rows(table: pd.DataFrame, recipe: str) -> set[int]:
+    """Return the places of the rows of a recipe."""
+    return set(np.flatnonzero(table["recipe"].astype(str) == recipe).tolist())
 
 
 def measured(table: pd.DataFrame) -> pd.DataFrame:
@@ -136,6 +163,18 @@ def pairs(table: pd.DataFrame, measure: str, form: str = ".2f", factor: float = 
 def shares(table: pd.DataFrame, measure: str) -> list[str]:
     """Return mean and standard deviation of a measure in each row, in percent; of NaN no text."""
     return [f"{text} %" if text else "" for text in pairs(table, measure, factor=100)]
+
+
+_FORMS: dict[str, Callable[[pd.DataFrame, str], list[Any]]] = {
+    **dict.fromkeys(("", "right"), lambda table, name: table[name].tolist()),
+    "%": lambda table, name: cells(table[name], ".2f", 100),
+    "±": lambda table, name: pairs(table, name, factor=100),
+    "± %": shares,
+    "percent": lambda table, name: [percent(value) for value in numbers(table[name])],
+    "short": lambda table, name: [short_percent(value) for value in numbers(table[name])],
+    "p": lambda table, name: p_values(table[name]),
+    "perfect": lambda table, _: beside_perfect(table),
+}
 
 
 def share(row: pd.DataFrame, measure: str) -> str:
