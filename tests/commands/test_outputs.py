@@ -1,8 +1,4 @@
-"""The files that subcommands write: where they may be, and how they appear.
-
-No test names the devices of the system: a private folder has links, pipes and devices like them,
-which a fault may replace without harm.
-"""
+"""The files that subcommands write: where they may be, and how they appear."""
 
 import gzip
 import os
@@ -27,11 +23,10 @@ KREINFLOW = f"{sys.executable} -m kreinflow.commands.main"
 
 @pytest.fixture
 def place(trained, tmp_path):
-    """A folder with a model, some new sequences, a log and what a folder of devices has."""
+    """A folder with a model, some new sequences and a log."""
     (tmp_path / "model").write_bytes(trained.path.read_bytes())
     write_fasta(tmp_path / "new.fasta", trained.records[:3])
     (tmp_path / "log").write_text("what stood there\n")
-    (tmp_path / "dev").mkdir()
     return tmp_path
 
 
@@ -130,31 +125,6 @@ def test_an_end_that_is_asked_for_waits_for_no_reader(place):
     os.close(reader)
 
 
-def device(path, number):
-    """Make a device like one of the system's, where that is allowed."""
-    try:
-        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, number))
-        path.write_text("")
-    except OSError as error:
-        if error.errno != 28:
-            pytest.skip("no devices can be made here")
-
-
-def test_devices(shell, place):
-    device(place / "dev" / "null", 3)
-    device(place / "dev" / "full", 7)
-    (place / "link").symlink_to("dev/null")
-    shell(f"{EXPORT} dev/null && {EXPORT} link")
-    assert (place / "dev" / "null").is_char_device()
-    assert (place / "link").is_symlink()
-    for command in (EVERY_OUTPUT[0], EVERY_OUTPUT[3]):
-        error = shell(f"$K {command} dev/full", code=1)[1]
-        assert error.splitlines()[-1].startswith(
-            "kreinflow error: dev/full: could not be written (No space left on device)."
-        )
-    assert (place / "dev" / "full").is_char_device()
-
-
 @pytest.mark.parametrize("kernel", ["gaussian", "edit_distance"])
 def test_landmarks_of_other_objects(shell, place, kernel):
     model, *_ = model_of(place, {"name": kernel})
@@ -195,14 +165,6 @@ def test_where_nothing_can_be_written(refused, trained, tmp_path):
             assert f"{option} {path}: " in refused(*command, option, path)
     assert (tmp_path / "plain").read_text() == "old"
     assert os.listdir(tmp_path) == ["plain"]
-
-
-def test_a_failure_leaves_no_new_folder(refused, trained, tmp_path):
-    for name in ("new/er/x.tsv", "there/x.tsv"):
-        (tmp_path / "there").mkdir(exist_ok=True)
-        refused("export", tmp_path / "absent", "--landmarks", tmp_path / name)
-        assert os.listdir(tmp_path) == ["there"]
-        assert os.listdir(tmp_path / "there") == []
 
 
 def test_rights(shell, place):

@@ -9,13 +9,24 @@ from kreinflow.base.errors import InputError
 from kreinflow.classify.model_file import Model
 
 
-def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add how new objects are scored: vectors, records that are asked, threads and strand."""
+def add_vectors_and_threads(parser: argparse.ArgumentParser) -> None:
+    """Add what all commands take that align new objects."""
     parser.add_argument(
         "--vectors",
         metavar="TABLE",
         help="TSV or CSV of ids and numbers, for a model that looks at vectors",
     )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="threads to use (default: all); the result does not depend on them",
+    )
+
+
+def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add how new objects are scored: vectors, threads, records that are asked, and strand."""
+    add_vectors_and_threads(parser)
     parser.add_argument(
         "--records",
         metavar="FASTA",
@@ -23,12 +34,6 @@ def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="FASTA with training records, for a model that asks them and has them apart; give it "
         "again for a further file",
-    )
-    parser.add_argument(
-        "--threads",
-        type=int,
-        default=os.cpu_count() or 1,
-        help="threads of the alignment (default: all); the result does not depend on them",
     )
     parser.add_argument(
         "--strand",

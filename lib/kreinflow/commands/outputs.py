@@ -118,19 +118,10 @@ def _opened(name: str, stack: ExitStack) -> BinaryIO:
     if os.path.exists(name) and not os.access(name, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     try:
-        target = Path(os.path.realpath(name))
-        stack.callback(_remove_empty, [f for f in target.parents if not f.exists()])
-        part = stack.enter_context(replacing(target))
+        part = stack.enter_context(replacing(Path(os.path.realpath(name))))
         return stack.enter_context(part.open("wb"))
     except KreinflowError as error:  # of the new file beside it
         raise error.__cause__ or error from None
-
-
-def _remove_empty(folders: Iterable[Path]) -> None:
-    """Remove folders that are new, the innermost first, up to one that has something in it."""
-    with suppress(OSError):
-        for folder in folders:
-            folder.rmdir()
 
 
 def _refuse_inputs(name: str, inputs: tuple[str | None, ...]) -> None:

@@ -237,7 +237,8 @@ class _Run:
         event, text = told.get("event"), told.get("text")
         if text is not None:
             self.nothing_to_do |= text.startswith("Nothing to be done")
-            if self.verbose or (told["level"] >= WARNING and self._is_news(event, text)):
+            shown = text and event not in _SHOWN_BY_US and not text.startswith(_NOT_SHOWN)
+            if self.verbose or (shown and told["level"] >= WARNING):
                 self.line.message(text)
             return
         self.line.aligned += told.get("aligned", 0)
@@ -254,9 +255,6 @@ class _Run:
             self.line.end = None if left is None else now + left
         elif event == "progress":
             self.line.jobs, self.line.total = told["done"], told["total"]
-
-    def _is_news(self, event: str | None, text: str) -> bool:
-        return event not in _SHOWN_BY_US and bool(text) and not text.startswith(_NOT_SHOWN)
 
     def show_jobs(self) -> None:
         """Print how many jobs a dry run found, by rule."""

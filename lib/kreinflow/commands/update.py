@@ -1,7 +1,6 @@
 """``kreinflow update``: a model learns more records, and new classes."""
 
 import argparse
-import os
 import sys
 import tempfile
 import warnings
@@ -15,7 +14,11 @@ from kreinflow.classify.learned_file import Learned, learned_path
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_records import read_new
 from kreinflow.classify.update import update, update_text
-from kreinflow.commands.arguments import check_at_least_one, vectors_of
+from kreinflow.commands.arguments import (
+    add_vectors_and_threads,
+    check_at_least_one,
+    vectors_of,
+)
 from kreinflow.commands.outputs import output, refuse_one_file
 from kreinflow.files.tables import table_text
 
@@ -53,18 +56,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="TSV",
         help="write what was said of each record before and after, by models without it",
     )
-    parser.add_argument(
-        "--vectors",
-        metavar="TABLE",
-        help="TSV or CSV of ids and numbers, for a model that looks at vectors",
-    )
-    parser.add_argument(
-        "--threads",
-        type=int,
-        default=os.cpu_count() or 1,
-        help="threads of the alignment and the training (default: all); the result does not depend "
-        "on them",
-    )
+    add_vectors_and_threads(parser)
 
 
 def run(options: argparse.Namespace) -> None:

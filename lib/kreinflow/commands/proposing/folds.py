@@ -3,6 +3,7 @@
 Where classes are too small for that, they are left out, and the config says so.
 """
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,60 +55,47 @@ def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
     number.
     """
     whole = load(2)
-    alike = None
-    of_whole = {"stratified": whole.first_identical[whole.rows]}
+    ways, alike = {"stratified": _apart(whole)}, None
     if isinstance(whole.payload, Sequences):
         groups = _near_identical(whole)
         of_distinct = groups[np.unique(whole.rows, return_index=True)[1]]
-        _, sizes = np.unique(of_distinct, return_counts=True)
-        if alike := int(sizes[sizes > 1].sum()):
-            of_whole = {"grouped": groups, **of_whole}
-    refusal: InputError | None = None
-    for method, groups in of_whole.items():
-        for fewest in (_FEWEST, 2):
-            if (least := _least(whole, groups, fewest)) is None:
-                continue
-            try:
-                dataset, own = whole, groups
-                if least > 2:
-                    dataset = load(least)
-                    apart = dataset.first_identical[dataset.rows]
-                    own = _near_identical(dataset) if method == "grouped" else apart
-                return _found(whole, dataset, own, method, least, seed, alike)
-            except InputError as error:
-                refusal = refusal or error
-    raise refusal or InputError(
+        _, counts = np.unique(of_distinct, return_counts=True)
+        if alike := int(counts[counts > 1].sum()):
+            ways = {"grouped": groups, **ways}
+    refusal = InputError(
         "no two classes have two different records each, so nothing can be both learned and "
         "tested. Give more records."
     )
+    for method, fewest in itertools.product(ways, (_FEWEST, 2)):
+        if (least := _least(whole, ways[method], fewest)) is None:
+            continue
+        settings: dict[str, Any] = {"method": method}
+        settings |= {"identity": IDENTITY} if method == "grouped" else {}
+        try:
+            dataset = whole if least == 2 else load(least)
+            groups = _near_identical(dataset) if method == "grouped" else _apart(dataset)
+            sizes = groups_of_classes(dataset, groups)
+            settings["k"] = max(2, min(FOLDS, int(sizes.min())))
+            complete = {"column": None, "repeats": 1, **settings}
+            assign_folds(complete, dataset, seed, Path(), groups=groups)  # or says why not
+        except InputError as error:
+            refusal = error
+            continue
+        return FoldsFound(
+            settings=settings,
+            min_class_size=least,
+            groups=groups,
+            smallest=dataset.classes[int(sizes.argmin())],
+            fewest=int(sizes.min()),
+            left_out=tuple(sorted({*whole.classes} - {*dataset.classes})),
+            alike=alike,
+            distinct=len(whole.digests),
+        )
+    raise refusal
 
 
-def _found(
-    whole: Dataset,
-    dataset: Dataset,
-    groups: Groups,
-    method: str,
-    least: int,
-    seed: int,
-    alike: int | None,
-) -> FoldsFound:
-    sizes = groups_of_classes(dataset, groups)
-    k = max(2, min(FOLDS, int(sizes.min())))
-    settings: dict[str, Any] = {"method": method, "k": k}
-    if method == "grouped":
-        settings["identity"] = IDENTITY
-    complete = {"column": None, "repeats": 1, **settings}
-    assign_folds(complete, dataset, seed, Path(), groups=groups)  # or says why not
-    return FoldsFound(
-        settings=settings,
-        min_class_size=least,
-        groups=groups,
-        smallest=dataset.classes[int(sizes.argmin())],
-        fewest=int(sizes.min()),
-        left_out=tuple(sorted({*whole.classes} - {*dataset.classes})),
-        alike=alike,
-        distinct=len(whole.digests),
-    )
+def _apart(dataset: Dataset) -> Groups:
+    return dataset.first_identical[dataset.rows]
 
 
 def _near_identical(dataset: Dataset) -> Groups:
@@ -121,7 +109,7 @@ def _least(dataset: Dataset, groups: Groups, fewest: int) -> int | None:
     None if that leaves less than two classes, or leaves out too many records.
     """
     sizes = groups_of_classes(dataset, groups)
-    distinct = groups_of_classes(dataset, dataset.first_identical[dataset.rows])
+    distinct = groups_of_classes(dataset, _apart(dataset))
     least = 1 + int(distinct[sizes < fewest].max(initial=1))
     kept = distinct >= least
     enough = distinct[kept].sum() >= (1 - _LEFT_OUT) * distinct.sum()
