@@ -35,7 +35,7 @@ def test_the_evidence_its_alignments_and_the_first_landmarks(run, trained, tmp_p
     [
         (("--id", "b3", "--show", 0), "--show 0: give at least 1"),
         (("--id", "b3", "--threads", 0), "--threads 0: give at least 1"),
-        (("--id", "b3", "-o", "."), "-o .: is a folder"),
+        (("--id", "b3", "-o", "."), "-o .: names no file"),
     ],
 )
 def test_what_explain_needs(refused, trained, options, message):

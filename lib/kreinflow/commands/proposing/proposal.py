@@ -71,10 +71,7 @@ def propose(inputs: Sequence[str], labels: str | None) -> Proposal:
             f"{abridged(list(found.left_out))}. Give more records of them, or lower "
             "'min_class_size' and 'folds.k'."
         )
-    part: dict[str, Any] = {"source": settings}
-    if source.levels is not None:
-        part["levels"] = source.levels
-    part["folds"] = _folds(found, source)
+    part = _part(source, settings) | {"folds": _folds(found, source)}
     content = {
         "results": Noted(f"results-{name}", "everything is written there"),
         "datasets": {name: part},
@@ -95,11 +92,13 @@ def dataset_name(path: str) -> str:
     return "mine" if not name or name.casefold() in TAKEN else name
 
 
+def _part(source: SourceFound, settings: dict[str, Any]) -> dict[str, Any]:
+    return {"source": settings, **({"levels": source.levels} if source.levels else {})}
+
+
 def _load(source: SourceFound, least: int) -> Dataset:
-    part: dict[str, Any] = {"source": source.settings | {"min_class_size": least}}
-    if source.levels is not None:
-        part["levels"] = source.levels
-    content = {"datasets": {"mine": part}}
+    settings = source.settings | {"min_class_size": least}
+    content = {"datasets": {"mine": _part(source, settings)}}
     config = complete_configuration(yaml.safe_load(yaml_text(content)), "the proposed config")
     of = config["datasets"]["mine"]
     separator = None if source.levels is None else source.levels.value["separator"]
