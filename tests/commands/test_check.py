@@ -65,7 +65,7 @@ def test_it_tells_what_the_run_and_a_query_will_take(run, checked, tmp_path):
     )
     assert re.fullmatch(
         rf"mine: a new sequence takes about 13 alignments \({config['recipes'][0]['name']}\), "
-        r"and up to 18 more where it may be unknown: 0\.00\d+ to 0\.0\d+ core hours "
+        r"and up to 18 more where it is unsure or may be unknown: 0\.00\d+ to 0\.0\d+ core hours "
         r"for a million of 60 residues",
         of_query,
     )
@@ -77,7 +77,7 @@ def test_a_comparison_of_several_recipes_has_a_range(run, checked, tmp_path):
     _, out, _ = checked(run, config)
     assert re.search(
         r"\nmine: a new sequence takes about 4 to 31 alignments, by the recipe, and up to 30 more "
-        r"where a cascade is unsure, up to 27 more where it may be unknown: "
+        r"where it is unsure or may be unknown: "
         r"0\.\d+ to 0\.\d+ core hours for a million of 60 residues\n$",
         out,
     )

@@ -27,15 +27,16 @@ def clock():
 
 def test_on_a_terminal_one_line_is_rewritten_and_messages_stand_above(clock, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
     line = ProgressLine(screen := Screen(), clock)
     clock.now = 1.0
     line.tick()
-    assert screen.getvalue() == "\r\x1b[Kkreinflow 0:01  starting"
+    assert screen.getvalue() == "\r\x1b[Kkreinflow 0:00:01  starting"
     line.jobs, line.total, line.aligned, line.end = 2, 9, 1e6, 200.0
     line.message("a message")
     line.tick()
     assert screen.getvalue().endswith(
-        "\r\x1b[Ka message\n\r\x1b[Kkreinflow 0:01  2 of 9 jobs, 1 million alignments, "
+        "\r\x1b[Ka message\n\r\x1b[Kkreinflow 0:00:01  2 of 9 jobs, 1 million alignments, "
         "about 3 min left"
     ), "no longer than the terminal"
     line.close()
@@ -51,7 +52,7 @@ def test_elsewhere_a_plain_line_comes_now_and_then(clock, monkeypatch, terminal)
         line.tick()
     line.close()
     lines = screen.getvalue().splitlines()
-    assert lines[0] == "kreinflow 0:30  starting"
+    assert lines[0] == "kreinflow 0:00:30  starting"
     assert 40 < len(lines) < 80
     assert "\r" not in screen.getvalue()
 

@@ -116,8 +116,35 @@ class Checked:
         return [advice for advice in said if advice]
 
     def costs(self, cores: int) -> list[str]:
-        """Return what a run on so many cores is expected to take, and a new sequence."""
-        return _cost_of_run(_run_costs(self.plan, self.dataset, self.data), cores)
+        """Return what a run on so many cores and a new sequence are expected to take."""
+        plan, payload = self.plan, self.dataset.payload
+        tables = {
+            name: given_landmarks(self.dataset, own, self.data)
+            for name, own in plan.selectors.items()
+        }
+        given = {name: len(rows) for name, rows in tables.items() if rows is not None}
+        of_score = 0.0
+        if isinstance(payload, Compared):
+            size = sum(map(len, payload.objects)) / len(self.dataset.rows)
+            of_score = kernel_seconds(payload.kernel_settings, size)
+        run = RunCosts(plan, self.dataset.statistics, given, of_score)
+        aligned = f"{in_short(run.pairs)} pairs to align, " if run.pairs else ""
+        said = [
+            f"about {aligned}{_time(run.minutes(cores))} on {plural(cores, 'core')}, "
+            f"{_size(run.memory_mb)} of memory for the largest job"
+        ]
+        if found := queries(run):
+            counts = _span(f"{each:,.0f}" for each in sorted(query.alignments for query in found))
+            hours = min(query.hours for query in found), max(query.most_hours for query in found)
+            which = f" ({found[0].recipe})" if len(found) == 1 else ", by the recipe"
+            more = max(max(query.more, query.relatives) for query in found)
+            unsure = f", and up to {more:,.0f} more where it is unsure or may be unknown"
+            said.append(
+                f"a new sequence takes about {counts} alignments{which}{unsure if more else ''}: "
+                f"{_span(map(in_short, hours))} core hours for a million of {run.length:.0f} "
+                "residues"
+            )
+        return said
 
 
 def checked(
@@ -137,42 +164,6 @@ def checked(
     check_dataset(dataset, partition, plan.selectors, scheme, transforms, data, whole)
     told = evidence_of(config["transforms"], scheme) is not None
     return Checked(plan, whole, dataset, partition, data, told)
-
-
-def _run_costs(plan: DatasetPlan, dataset: Dataset, data: Path) -> RunCosts:
-    tables = {name: given_landmarks(dataset, own, data) for name, own in plan.selectors.items()}
-    given = {name: len(rows) for name, rows in tables.items() if rows is not None}
-    of_score = 0.0
-    if isinstance(dataset.payload, Compared):
-        kernel = dataset.payload.kernel_settings
-        of_score = kernel_seconds(
-            kernel, sum(map(len, dataset.payload.objects)) / len(dataset.rows)
-        )
-    return RunCosts(plan, dataset.statistics, given, of_score)
-
-
-def _cost_of_run(run: RunCosts, cores: int) -> list[str]:
-    """Return what a run and a new sequence are expected to take, a sentence each."""
-    aligned = f"{in_short(run.pairs)} pairs to align, " if run.pairs else ""
-    said = [
-        f"about {aligned}{_time(run.minutes(cores))} on {plural(cores, 'core')}, "
-        f"{_size(run.memory_mb)} of memory for the largest job"
-    ]
-    if found := queries(run):
-        counts = _span(f"{each:,.0f}" for each in sorted(query.alignments for query in found))
-        hours = min(query.hours for query in found), max(query.most_hours for query in found)
-        which = f" ({found[0].recipe})" if len(found) == 1 else ", by the recipe"
-        further = {
-            "a cascade is unsure": max(query.more for query in found),
-            "it may be unknown": max(query.relatives for query in found),
-        }
-        more = [f"up to {count:,.0f} more where {why}" for why, count in further.items() if count]
-        unsure = f", and {', '.join(more)}" if more else ""
-        said.append(
-            f"a new sequence takes about {counts} alignments{which}{unsure}: "
-            f"{_span(map(in_short, hours))} core hours for a million of {run.length:.0f} residues"
-        )
-    return said
 
 
 def _span(figures: Iterable[str]) -> str:

@@ -1,9 +1,11 @@
 """The line that says how far a run is, the messages above it, and the time that is left."""
 
 import os
+import shutil
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import TextIO
 
 _REDRAWN, _PLAIN = 0.5, 30.0
@@ -47,22 +49,16 @@ class ProgressLine:
         if self._terminal:
             if now - self._shown >= _REDRAWN:
                 self._shown = now
-                line = f"kreinflow {_clock_time(now - self.start)}  {self.text()}"
-                self._write(f"\r\x1b[K{line[: self._width() - 1]}")
+                line = f"kreinflow {timedelta(seconds=int(now - self.start))}  {self.text()}"
+                self._write(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}")
         elif now - self._shown >= max(_PLAIN, (now - self.start) / 20):
             self._shown = now
-            self._write(f"kreinflow {_clock_time(now - self.start)}  {self.text()}\n")
+            self._write(f"kreinflow {timedelta(seconds=int(now - self.start))}  {self.text()}\n")
 
     def close(self) -> None:
         """Take the line away."""
         if self._terminal:
             self._write("\r\x1b[K")
-
-    def _width(self) -> int:
-        try:
-            return os.get_terminal_size(self._stream.fileno()).columns or 80
-        except OSError:
-            return 80
 
     def _write(self, text: str) -> None:
         try:
@@ -120,19 +116,6 @@ def in_short(value: float) -> str:
             return f"{in_short(value / unit)} {word}"
     rounded = float(f"{value:.2g}")
     return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
-
-
-def _clock_time(seconds: float) -> str:
-    """Return hours, minutes and seconds.
-
-    Examples
-    --------
-    >>> [_clock_time(seconds) for seconds in (7.9, 75, 3675)]
-    ['0:07', '1:15', '1:01:15']
-    """
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def _left(seconds: float) -> str:
