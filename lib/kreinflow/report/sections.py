@@ -24,45 +24,38 @@ from kreinflow.report.tables import (
     span,
     table_of,
 )
+from kreinflow.report.texts import TEXTS
 
 _INDENT = "\u2003"  # a space as wide as the letter, which HTML does not fold
 
 
 def counts(statistics: Mapping[str, Any]) -> Table:
     """Return the numbers of what was read."""
-    sizes = statistics["class_sizes"]
-    found: dict[str, Any] = {
-        "records read": statistics["records_read"],
-        "records kept": statistics["records_kept"],
-        "distinct": statistics["distinct"],
+    sizes, lengths = statistics["class_sizes"], statistics["lengths"]
+    found = {
+        **statistics,
         "classes": len(sizes),
-        "smallest class": min(sizes.values()),
-        "largest class": max(sizes.values()),
-        "without label, to be classified": statistics.get("unlabelled"),
-        "records held out as unknown": sum(statistics.get("unknown", {}).values()) or None,
+        "smallest": min(sizes.values()),
+        "largest": max(sizes.values()),
+        "held_out": sum(statistics.get("unknown", {}).values()) or None,
+        "release": statistics.get("release") or None,
+        **{f"length_{name}": round(value) for name, value in lengths.items()},
     }
-    for name, value in statistics["lengths"].items():
-        found[f"length, {name.replace('_', ' ')}"] = round(value)
     if "several" in statistics:
         labels = {int(n): count for n, count in statistics["labels_per_record"].items()}
         records = sum(labels.values())
-        mean = sum(n * count for n, count in labels.items()) / records
         found |= {
-            "labels of a record, mean": f"{mean:.2f}",
-            "labels of a record, most": max(labels),
-            "records with several labels": records - labels.get(1, 0),
-            "labels removed: too few records have or lack them": statistics["labels_removed"][
-                "count"
-            ],
+            "mean_labels": f"{sum(n * count for n, count in labels.items()) / records:.2f}",
+            "most_labels": max(labels),
+            "many_labels": records - labels.get(1, 0),
+            "removed": statistics["labels_removed"]["count"],
         }
-    found["entries with several labels"] = statistics.get("several_labels")
-    found["release of the database"] = statistics.get("release") or None
-    if (asymmetry := statistics.get("asymmetry")) is not None:
-        found["largest asymmetry (share of the largest entry)"] = f"{asymmetry:.2g}"
+    if found.get("asymmetry") is not None:
+        found["asymmetry"] = f"{found['asymmetry']:.2g}"
     rows = [
-        (name, value if isinstance(value, str) else f"{value:,}")
-        for name, value in found.items()
-        if value is not None
+        (head, value if isinstance(value, str) else f"{value:,}")
+        for head, key in TEXTS["counts"].items()
+        if (value := found.get(key)) is not None
     ]
     return Table(["what", "number"], rows)
 

@@ -62,8 +62,7 @@ def landmarks_figure(data: DatasetResults) -> Figure:
     landmarks = data.own_landmarks
     label = landmarks["class"].astype(str)
     names = sorted(set(label))
-    figure = look.canvas(look.rows_height(len(names) * 0.9, 2.2))
-    axes = figure.subplots()
+    figure, axes = look.panel(look.rows_height(len(names) * 0.9, 2.2))
     counts = landmarks.groupby(["repeat", "fold", label]).size().unstack("class", fill_value=0)
     final = counts.index.get_level_values("repeat") < 0
     folds, at = counts[~final], np.arange(len(names))
@@ -97,8 +96,7 @@ def spectrum_figure(data: DatasetResults) -> Figure:
     rows = rows.sort_values(["repeat", "fold"], kind="stable")
     keys = rows[["repeat", "fold"]].astype(int).to_numpy()
     values = np.sort(numbers(rows[(keys == keys[0]).all(axis=1)]["eigenvalue"]))[::-1]
-    figure = look.canvas(2.7, 5.2)
-    axes = figure.subplots()
+    figure, axes = look.panel(2.7, 5.2)
     _draw_spectrum(axes, values)
     axes.set_title(text := _signature(values), loc="left")
     axes.set_xlabel("eigenvalue, by size")
@@ -136,8 +134,7 @@ def _signature(values: FloatArray) -> str:
 def times_figure(data: DatasetResults) -> Figure:
     """Draw where the time went: that of each stage in times.tsv, summed over its jobs."""
     table = times_by_stage(data.times)
-    figure = look.canvas(look.rows_height(len(table) * 1.5, 1.8))
-    axes = figure.subplots()
+    figure, axes = look.panel(look.rows_height(len(table) * 1.5, 1.8))
     axes.barh(np.arange(len(table)), table["seconds"], height=0.66, color=look.BLUE)
     for i, row in enumerate(table.to_dict("records")):
         jobs = f"{row['jobs']} job{'s' if row['jobs'] != 1 else ''}"

@@ -33,8 +33,7 @@ def _draw(points: pd.DataFrame, summary: Mapping[str, Any], titles: dict[str, li
     classes = sorted(set(points["class"].astype(str)))
     chosen = flags(points["landmark"])
     columns = 6 if max(map(len, classes)) <= 9 else 4
-    figure = look.canvas(5.4 + 0.16 * math.ceil((len(classes) + 1) / columns))
-    axes = figure.subplots()
+    figure, axes = look.panel(5.4 + 0.16 * math.ceil((len(classes) + 1) / columns))
     edge: dict[str, Any] = {"markersize": 6, "markeredgecolor": look.BLACK, "markeredgewidth": 0.7}
     for number, (name, style) in enumerate(look.styles(classes, COLOURS).items()):
         of_class = points["class"].astype(str) == name

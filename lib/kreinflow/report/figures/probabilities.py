@@ -25,8 +25,7 @@ def reject_figure(data: DatasetResults) -> Figure:
     Marked is what the models of the outer folds accept. If records may have several labels, a
     prediction is a label that a record was given, and nothing is marked: each has a threshold.
     """
-    figure = look.canvas(3.4)
-    axes = figure.subplots()
+    figure, axes = look.panel(3.4)
     rows, accepted, several = data.own("reject_curve"), data.own("accepted"), data.several
     coverage, error = numbers(rows["coverage"]), numbers(rows["error"])
     axes.plot(coverage, error, color=look.BLUE, linewidth=2.2)
@@ -109,11 +108,12 @@ def _draw_reasons(axes: Axes, summary: pd.DataFrame, families: pd.DataFrame) -> 
     order = np.argsort(-numbers(families["records"]), kind="stable")[:_CLASSES]
     classes = families.iloc[order]
     names = ["all known", *classes["class"]]
-    places, left = np.arange(len(names)), np.zeros(len(names))
-    for (reason, name), colour in zip(AS.items(), (look.SKY, look.ORANGE, look.BLUE), strict=True):
-        shares = np.concatenate([numbers(summary[f"known_{name}_mean"]), numbers(classes[name])])
-        axes.barh(places, shares, 0.7, left=left, color=colour, label=reason)
-        left = left + shares
+    shares = [
+        np.concatenate([numbers(summary[f"known_{name}_mean"]), numbers(classes[name])])
+        for name in AS.values()
+    ]
+    colours = (look.SKY, look.ORANGE, look.BLUE)
+    look.stack(axes.barh, "left", zip(shares, AS, colours, strict=True), 0.7)
     look.name_rows(axes, names)
     axes.set_xlim(0, 1)
     axes.grid(visible=False, axis="y")
@@ -204,16 +204,13 @@ def sets_figure(data: DatasetResults) -> Figure:
 
 def _draw_sizes(axes: Axes, whole: pd.DataFrame) -> None:
     """Draw the shares of sets with no label, one label, and more."""
-    places, empty, single = np.arange(len(whole)), numbers(whole["empty"]), numbers(whole["single"])
-    bottom = np.zeros(len(whole))
-    for shares, name, colour in (
+    empty, single = numbers(whole["empty"]), numbers(whole["single"])
+    parts = (
         (single, "one label", look.BLUE),
-        (1.0 - empty - single, "more", look.ORANGE),
+        (np.clip(1.0 - empty - single, 0.0, 1.0), "more", look.ORANGE),
         (empty, "none", look.PALE),
-    ):
-        shares = np.clip(shares, 0.0, 1.0)
-        axes.bar(places, shares, 0.6, bottom=bottom, color=colour, label=name)
-        bottom = bottom + shares
+    )
+    look.stack(axes.bar, "bottom", parts, 0.6)
     for place, size in enumerate(numbers(whole["size"])):
         axes.text(place, 1.02, f"{size:.2f}", ha="center", va="bottom", fontsize=8)
     axes.set_ylim(0, 1.12)

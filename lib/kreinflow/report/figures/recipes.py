@@ -29,8 +29,9 @@ def comparison_figure(data: DatasetResults) -> Figure:
     names = recipe.tolist()
     means, deviations = numbers(comparison["accuracy_mean"]), numbers(comparison["accuracy_sd"])
     best, alike = flags(comparison["best"]), flags(comparison["indistinguishable"])
-    figure = look.canvas(look.rows_height(len(names) * (1.5 if len(names) <= 20 else 1.0), 2.0))
-    axes = figure.subplots()
+    figure, axes = look.panel(
+        look.rows_height(len(names) * (1.5 if len(names) <= 20 else 1.0), 2.0)
+    )
     groups = (
         ("best on the outer folds", best, look.BLUE, "o", look.BLUE),
         ("not distinguishable from it", alike, look.BLUE, "o", "white"),
@@ -85,8 +86,7 @@ def confusion_figure(data: DatasetResults) -> Figure:
     shares = counts / np.maximum(whole, 1e-300)[:, None]
     n = len(classes)
     side = min(9.0, max(3.6, 2.0 + 0.3 * n))
-    figure = look.canvas(side, side + 0.3)
-    axes = figure.subplots()
+    figure, axes = look.panel(side, side + 0.3)
     diagonal = np.eye(n, dtype=bool)
     for colour, masked in ((look.BLUE, ~diagonal), (look.VERMILION, diagonal)):
         axes.imshow(
@@ -179,8 +179,7 @@ def alignments_figure(data: DatasetResults) -> Figure:
         step = (limits[1] - limits[0]) * 0.016
         x[same] += (np.arange(len(same)) - (len(same) - 1) / 2) * step
     shown = [names[i] for i in stressed]
-    figure = look.canvas(3.4 + 0.16 * math.ceil((len(shown) + 2) / 2))
-    axes = figure.subplots()
+    figure, axes = look.panel(3.4 + 0.16 * math.ceil((len(shown) + 2) / 2))
     drawn = dict(zip(stressed, look.styles(shown).values(), strict=True))
     for i, line in lines.items():
         way: dict[str, Any] = {"linewidth": 1.2, "marker": "|", "markevery": [0, len(line) - 1]}
@@ -206,7 +205,12 @@ def alignments_figure(data: DatasetResults) -> Figure:
         handles += axes.plot(10 ** x[others], y[others], **look.dots(look.PALE, 4), label=label)
     everything = axes.axvline(distinct, color=look.GREY, linestyle="--", linewidth=1)
     everything.set_label(f"all {distinct:,} distinct objects")
-    _axis_of_costs(axes, 10 ** (limits[0] - 0.05), 10 ** (limits[1] + 0.05))
+    low, high = 10 ** (limits[0] - 0.05), 10 ** (limits[1] + 0.05)
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    ticks = [v * 10**e for e in range(7) for v in (1, 2, 5) if low <= v * 10**e <= high]
+    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axes.set_xticks([], minor=True)
     axes.set_xlabel(f"{unit} of a new object{' (mean)' if lines else ''}")
     axes.set_ylabel("accuracy")
     figure.legend(handles=[*handles, everything], loc="outside lower center", ncols=2)
@@ -217,14 +221,6 @@ def alignments_figure(data: DatasetResults) -> Figure:
     )
     figure.set_label(f"Of all recipes {', '.join(told)}. There are {distinct:,} distinct objects.")
     return figure
-
-
-def _axis_of_costs(axes: Axes, low: float, high: float) -> None:
-    axes.set_xscale("log")
-    axes.set_xlim(low, high)
-    ticks = [v * 10**e for e in range(7) for v in (1, 2, 5) if low <= v * 10**e <= high]
-    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-    axes.set_xticks([], minor=True)
 
 
 def _stressed_places(
