@@ -32,10 +32,7 @@ MUCH_REJECTED = 0.2
 CHEAPER = 0.8
 """A recipe is cheaper if a query costs it this share or less."""
 
-_MORE_ACCEPTED = {
-    "unknown": "To accept more, ask for a smaller share of false alarms (unknown).",
-    "no relative": "They have no relative among the training records: add more of their kind.",
-}
+_TEXTS: dict[str, str] = TEXTS["screen"]
 
 _WIDTH, _QUESTION = 96, 32
 """Letters of a line of the plain text, and of a question and the space behind it."""
@@ -78,10 +75,7 @@ def _accuracy(data: DatasetResults) -> tuple[str, str]:
     figure = f"{pairs(own, 'accuracy', factor=100)[0]} %"
     if data.several:
         f1 = pairs(own, "micro_f1", factor=100)[0]
-        return figure, (
-            f"of the records have all their labels right, and no other. Micro F1: {f1} %. Quote "
-            f"these figures ({where})."
-        )
+        return figure, _TEXTS["several_right"].format(f1=f1, where=where)
     return figure, f"accuracy {where}. This is the figure to quote."
 
 
@@ -94,15 +88,10 @@ def _accepted(data: DatasetResults) -> tuple[str, str]:
     figure = _percent(relatives * on_folds)
     of_these = f"; {_percent(wrong)} of these are wrong." if wrong == wrong else "."
     if data.several:
-        return figure, (
-            f"of new records{of_these} The others get no label and are rejected. Each label has "
-            "its own threshold."
-        )
+        return figure, _TEXTS["several_accepted"].format(of_these=of_these)
     if threshold.nothing:
-        return "nothing", (
-            "The final model rejects all: no threshold keeps what was asked for. The models of the "
-            f"outer folds accept {_percent(on_folds)} of the records of known classes{of_these}"
-        )
+        accepted = _percent(on_folds)
+        return "nothing", _TEXTS["nothing"].format(accepted=accepted, of_these=of_these)
     reasons = [
         f"{told} {_percent(share)}" for told, name in AS.items() if (share := _mean(own, name)) > 0
     ]
@@ -136,15 +125,9 @@ def rejects(data: DatasetResults) -> str:
 def _best_hit(data: DatasetResults) -> tuple[str, str]:
     own = data.own("best_hit")
     if data.several:
-        return "not known", "With several labels to a record there is no best hit to compare with."
+        return "not known", _TEXTS["several_hit"]
     if own.empty:
-        return "not known", (
-            "No recipe aligned each test record with training records beside its landmarks. "
-            "“kreinflow compare” runs BLAST and other tools on the same folds."
-            if data.aligned
-            else "No recipe compared each test record with all training records. Add one with a "
-            "selector of “method: all”."
-        )
+        return "not known", _TEXTS["no_hit_aligned" if data.aligned else "no_hit_compared"]
     low, high, p, difference, accuracy, among, of = (
         float(numbers(own[name])[0])
         for name in ("low", "high", "p", "difference", "hit_accuracy", "among", "of")
@@ -196,8 +179,7 @@ def _cost(data: DatasetResults) -> tuple[str, str]:
     asked = float(final["alignments_per_query"]) if found is None else found
     beside = f"instead of {distinct:,} with all distinct records."
     if int(final["landmarks"]) >= int(distinct):
-        beside = "with all training records: each is a landmark, so nothing is saved. A selector "
-        beside += "with a budget, or a cascade, asks fewer."
+        beside = _TEXTS["nothing_saved"]
     beside = beside if found is None else f"on the mean, {beside}"
     if data.own_rule is not None:
         beside = f"{beside.removesuffix('.')}, and more where it may have no relative."
@@ -227,19 +209,10 @@ def quoted(data: DatasetResults) -> str:
     if choice.empty:
         return ""
     if data.measured != INNER_CHOICE:
-        return (
-            "The config names this recipe. If you picked it after a look at these very folds, its "
-            "figure is optimistic: the best of several looks better than it is. Choosing among all "
-            f"recipes by the inner folds gave {pairs(choice, 'accuracy', factor=100)[0]} % "
-            "(Comparison)."
-        )
+        return _TEXTS["named"].format(accuracy=pairs(choice, "accuracy", factor=100)[0])
     tested = measured(data.own_models)
-    return (
-        "The inner folds chose the recipe. So the figures on this page are those of choosing (the "
-        "inner choice): each outer fold is measured with the recipe that its training part chose, "
-        f"in {len(of_recipe(tested, data.final_recipe))} of {len(tested)} folds that of the final "
-        "model."
-    )
+    same = len(of_recipe(tested, data.final_recipe))
+    return _TEXTS["chosen"].format(same=same, folds=len(tested))
 
 
 def data_line(data: DatasetResults) -> str:
@@ -273,44 +246,30 @@ def next_steps(data: DatasetResults) -> list[Step]:
     ]
     local = aligned and data.settings["scoring"]["mode"] == "local"  # else no E-values
     if local and not data.several and config.get("unknown") is None:
-        text = "If new sequences may be of classes that are not here, set “unknown: "
-        steps.append(Step(f"{text}{{false_alarms: 0.01}}” and run again: each then has a p-value"))
+        steps.append(Step(_TEXTS["ask_unknown"]))
     accepted = data.own("accepted")
     if not data.several and data.threshold.nothing:
         steps.append(Step(f"All new records will be rejected. {UNKEPT_ADVICE}."))
     elif not accepted.empty and 1 - _mean(accepted, "accepted") > MUCH_REJECTED:
         steps.append(Step(_of_much_rejected(data, accepted)))
     if cheaper_alike(data["comparison"], data.costs, data.final_recipe):
-        text = "A recipe that costs less is not distinguishable from the best one"
-        steps.append(Step(text, section="comparison"))
+        steps.append(Step(_TEXTS["cheaper"], section="comparison"))
     if aligned and not data.several and not whole_search(data):
-        text = "Run BLAST and other tools on the same folds"
-        steps.append(Step(text, "kreinflow compare CONFIG.yaml"))
+        steps.append(Step(_TEXTS["compare"], "kreinflow compare CONFIG.yaml"))
     by_column = bool(data.settings["folds"].get("column"))
     if data.settings["source"]["type"] != "matrix" and not data.several and not by_column:
         more = f"{model} more.{ending}{beside} --labels more.tsv -o updated.safetensors"
-        text = "Add records that get a label later, without a new run"
-        steps.append(Step(text, f"kreinflow update {more}"))
+        steps.append(Step(_TEXTS["update"], f"kreinflow update {more}"))
     return steps
 
 
 def _of_much_rejected(data: DatasetResults, accepted: pd.DataFrame) -> str:
     """Return what to do if much will be rejected, by the reason that is most often told."""
     rejected = 1 - _mean(accepted, "accepted")
-    text = (
-        f"About {100 * rejected:.0f} % of new records will be rejected. They are given their "
-        "likeliest class too. "
-    )
-    if data.several:
-        return text + "No label reaches its threshold there: add records of rare labels."
-    main = max(AS, key=lambda reason: _mean(accepted, AS[reason]))
-    if main != "unsure":
-        return text + _MORE_ACCEPTED[main]
+    reason = max(AS, key=lambda reason: _mean(accepted, AS[reason]))
     by = "error" if data.config.get("reject_coverage") is None else "coverage"
-    return (
-        f"{text}To accept more, raise reject_{by}, add records of the classes with a low recall "
-        "(Classes) or take a more accurate recipe (Comparison)."
-    )
+    advice = TEXTS["more_accepted"]["several" if data.several else reason].format(by=by)
+    return f"{_TEXTS['much_rejected'].format(rejected=100 * rejected)} {advice}"
 
 
 def cheaper_alike(comparison: pd.DataFrame, costs: Mapping[str, float], final: str) -> bool:
