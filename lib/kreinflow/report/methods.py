@@ -144,12 +144,8 @@ def chosen_by(data: DatasetResults) -> str:
         return "as the config asks"
     if len(data.recipes) == 1:
         return "the only recipe"
-    if data.config["prefer"] == "cheap":
-        return (
-            f"the recipe with the fewest {data.unit} per query of those within one standard error "
-            "of the best accuracy on the inner folds of all data"
-        )
-    return "the recipe with the best accuracy on the inner folds of all data"
+    how: str = TEXTS["chosen_by"][data.config["prefer"]]
+    return how.format(unit=data.unit)
 
 
 def asks(landmarks: str, cascade: Mapping[str, Any]) -> str:

@@ -43,7 +43,8 @@ def comparison(data: DatasetResults) -> Table:
         data.unit: [data.costs.get(name, np.nan) for name in names],
         **{name: compared[name].to_numpy() for name in ("p_records_holm", "p_folds_holm")},
     }
-    return laid_out(figures.assign(**told), "comparison", set(np.flatnonzero(best).tolist()))
+    layout = "comparison_several" if data.several else "comparison"
+    return laid_out(figures.assign(**told), layout, set(np.flatnonzero(best).tolist()))
 
 
 def _verdicts(compared: pd.DataFrame) -> list[str]:

@@ -1,6 +1,6 @@
 """Tables of the report's sections on the final model and its data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -204,17 +204,15 @@ def sets(data: DatasetResults) -> dict[str, Any] | None:
     by_class = own[own["class"].astype(str) != ""]
     records = by_class.groupby(by_class["class"].astype(str), sort=False)["records"].max()
     of_all = of_recipe(every, data.measured)
-    recipes, of_recipes = _by_confidence(every, "recipe", ("coverage", "size", "empty"))
-    names, of_classes = _by_confidence(by_class, "class", ("coverage", "size"))
-    marked = {i for i, name in enumerate(recipes) if name == data.measured}
-    errors = data["errors"]
+    recipes = _by_confidence(every, "recipe", ("coverage", "size", "empty"))
+    classes = _by_confidence(by_class, "class", ("coverage", "size"))
+    marked = {i for i, name in enumerate(recipes["recipe"]) if name == data.measured}
+    errors, names = data["errors"], classes["class"]
     return {
         "coverage": laid_out(of_all, "coverage"),
-        "classes": table_of(
-            {"class": names, "records": cells(records[names], ",.0f")} | of_classes
-        ),
+        "classes": table_of({"class": names, "records": cells(records[names], ",.0f")} | classes),
         "errors": laid_out(data.own("errors").drop(columns="recipe"), "errors"),
-        "recipes": table_of({"recipe": recipes} | of_recipes, marked=marked),
+        "recipes": table_of(recipes, marked=marked),
         "accepted": laid_out(errors, "errors", marked_rows(errors, data.measured)),
     }
 
@@ -222,21 +220,16 @@ def sets(data: DatasetResults) -> dict[str, Any] | None:
 _HEADINGS = {"coverage": "held at {}", "size": "labels at {}", "empty": "none at {}"}
 
 
-def _by_confidence(
-    coverage: pd.DataFrame, key: str, what: tuple[str, ...]
-) -> tuple[list[str], dict[str, list[str]]]:
+def _by_confidence(coverage: pd.DataFrame, key: str, what: Sequence[str]) -> dict[str, list[str]]:
     """Return the names in a column, and the cells of each confidence for each of them."""
-    names, columns = list(dict.fromkeys(coverage[key].astype(str))), {}
-    confidences = numbers(coverage["confidence"])
-    for confidence in np.unique(confidences).tolist():
-        table = coverage[confidences == confidence]
-        own = table.set_index(table[key].astype(str)).reindex(names)
+    columns = {key: list(dict.fromkeys(coverage[key].astype(str)))}
+    for confidence, table in coverage.groupby(numbers(coverage["confidence"])):
+        own = table.set_index(table[key].astype(str)).reindex(columns[key])
         for name in what:
             factor, sign = (1, "") if name == "size" else (100, " %")
-            columns[_HEADINGS[name].format(short_percent(confidence))] = [
-                text and f"{text}{sign}" for text in cells(own[name], ".2f", factor)
-            ]
-    return names, columns
+            head = _HEADINGS[name].format(short_percent(float(str(confidence))))
+            columns[head] = [text and text + sign for text in cells(own[name], ".2f", factor)]
+    return columns
 
 
 def levels(data: DatasetResults) -> dict[str, Any] | None:
