@@ -113,32 +113,31 @@ def test_a_matrix_aligns_nothing_and_asks_nothing_of_a_query():
 
 def test_queries_are_those_of_the_final_recipe_or_of_all():
     (query,) = query_costs.queries(demonstration())
-    assert (query.recipe, query.alignments, query.more) == ("cascade-60", 60, 0)
+    assert (query.recipe, query.alignments, query.more) == ("cascade-60", 60, 100)
     queries = query_costs.queries(automatic(SIZES, 380))
     assert [round(query.alignments) for query in queries] == [61, 121, 121, 501, 4001, 4001, 4001]
-    assert [query.more for query in queries] == [200, 0, 200, 0, 0, 0, 0]
-    assert [query.relatives for query in queries] == [100] * 7
+    assert [query.more for query in queries] == [200, 100, 200, 100, 100, 100, 100]
     assert queries[0].hours < queries[3].hours < queries[5].hours
     assert queries[5].hours == query_costs.million_hours(query_costs.query_seconds(4001, 380, 380))
 
 
 @pytest.mark.parametrize(
-    ("landmarks", "relatives"), [(30, 100), (150, 50), (200, 0)], ids=["few", "many", "all"]
+    ("landmarks", "more"), [(30, 100), (150, 50), (200, 0)], ids=["few", "many", "all"]
 )
-def test_the_most_of_a_query_is_with_all_relatives(landmarks, relatives):
+def test_the_most_of_a_query_is_with_all_relatives(landmarks, more):
     """Landmarks have been aligned; what is asked has to be searched for, in each record."""
     given = {"method": "uniform", "budget": landmarks}, [100, 100]
     (query,) = query_costs.queries(by_hand(*given, length=50))
     base = landmarks + 1
-    assert (query.alignments, query.more, query.relatives) == (base, 0, relatives)
+    assert (query.alignments, query.more) == (base, more)
     assert query.hours == query_costs.million_hours(query_costs.query_seconds(base, 50, 50))
-    searched = 200 if relatives else 0
-    most = query_costs.query_seconds(base + relatives, 50, 50, asked=relatives, searched=searched)
+    searched = 200 if more else 0
+    most = query_costs.query_seconds(base + more, 50, 50, asked=more, searched=searched)
     assert query.most_hours == query_costs.million_hours(most)
     run = by_hand(*given, length=50)
     run.has_evalues = False
     (query,) = query_costs.queries(run)
-    assert (query.relatives, query.most_hours) == (0, query.hours), "without E-values none"
+    assert (query.more, query.most_hours) == (0, query.hours), "without E-values none"
 
 
 def test_the_most_of_a_cascade_is_with_what_it_asks():

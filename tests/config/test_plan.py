@@ -63,7 +63,7 @@ def test_most_candidates_count(selectors, candidates, sketch):
     found = plan(*(recipe(name, name) for name in selectors))
     assert found.most_wanted("candidates") == candidates
     assert found.most_wanted("sketch") == sketch
-    assert found.chooses_by_scores
+    assert len(found.blocks("class_scores")) == 2 * found.source.aligned
 
 
 def test_folds_end_with_all(tmp_path):

@@ -137,7 +137,7 @@ class Checked:
             counts = _span(f"{each:,.0f}" for each in sorted(query.alignments for query in found))
             hours = min(query.hours for query in found), max(query.most_hours for query in found)
             which = f" ({found[0].recipe})" if len(found) == 1 else ", by the recipe"
-            more = max(max(query.more, query.relatives) for query in found)
+            more = max(query.more for query in found)
             unsure = f", and up to {more:,.0f} more where it is unsure or may be unknown"
             said.append(
                 f"a new sequence takes about {counts} alignments{which}{unsure if more else ''}: "

@@ -40,11 +40,6 @@ class DatasetPlan:
         """The selectors of the recipes."""
         return list(dict.fromkeys(recipe["selector"] for recipe in self.recipes()))
 
-    @property
-    def factored_selectors(self) -> list[str]:
-        """The selectors of the recipes that learn from a Krein factor of the scores."""
-        return [name for name in self.trained_selectors if self.factored(name)]
-
     def factored(self, selector: str) -> list[Settings]:
         """Return the recipes of a selector that learn from a Krein factor of the scores."""
         return factored(self.recipes(selector), self.config["learners"])
@@ -76,11 +71,6 @@ class DatasetPlan:
         """Return the most ``candidates`` or objects of a ``sketch`` of any selector; None: all."""
         asked = [settings[key] for settings in self.selectors.values() if key in settings]
         return 0 if not asked else None if None in asked else max(asked)
-
-    @property
-    def chooses_by_scores(self) -> bool:
-        """Whether a selector looks at scores, which are then aligned before the columns."""
-        return any(self.most_wanted(key) != 0 for key in ("candidates", "sketch"))
 
     def cascades(self, selector: str | None = None) -> list[Settings]:
         """Return the recipes with a cascade, of the data set or of one selector."""
@@ -177,7 +167,8 @@ class DatasetPlan:
 
     def blocks(self, stage: str) -> list[str]:
         """Return the files of the blocks aligned for ``class_scores`` or ``columns``, if any."""
-        if not self.source.aligned or (stage == "class_scores" and not self.chooses_by_scores):
+        chosen = any(self.most_wanted(key) != 0 for key in ("candidates", "sketch"))
+        if not self.source.aligned or (stage == "class_scores" and not chosen):
             return []
         blocks = range(self.config["alignment"]["blocks"])
         return [f"{self.folder}/alignment/{stage}.{block}.json" for block in blocks]
@@ -200,7 +191,10 @@ class DatasetPlan:
         return [f"{self.folder}/{stage}/{name}/{fold}.{ending}" for name in self._with(stage)]
 
     def _with(self, stage: str) -> list[str]:
-        return self.factored_selectors if stage == "factors" else self.trained_selectors
+        """Return the selectors of the recipes; of factors, of those that learn from one."""
+        return [
+            name for name in self.trained_selectors if stage != "factors" or self.factored(name)
+        ]
 
     def of_folds(self, stage: str, ending: str, lenders: bool = False) -> list[str]:
         """Return the files of a stage for the selectors of the recipes, or with all lenders."""

@@ -94,15 +94,13 @@ class Query(NamedTuple):
     """What a recipe takes for a new sequence.
 
     ``alignments`` are with all landmarks and itself; of a cascade with a stated mean, that mean.
-    At most ``more`` are added where a cascade with a stated loss is unsure, and ``relatives``,
-    those of the cascade among them, where it may be unknown. The core hours of a million sequences
-    are without any of these, and if each takes the most.
+    At most ``more`` are added where a cascade with a stated loss is unsure, or it may be unknown.
+    The core hours of a million sequences are without any of these, and if each takes the most.
     """
 
     recipe: str
     alignments: float
     more: float
-    relatives: float
     hours: float
     most_hours: float
 
@@ -118,10 +116,9 @@ def _query(run: "RunCosts", recipe: Mapping[str, Any]) -> Query:
     first, cascade = run.landmarks(recipe["selector"]) + 1.0, recipe["cascade"]
     mean = first if not cascade else max(first, cascade.get("alignments") or first)
     more = min(NEAREST_AT_MOST, run.n) if cascade and "alignments" not in cascade else 0.0
-    # Landmarks are known already.
-    relatives = min(float(MORE), max(0.0, run.n - first + 1)) if run.has_evalues else 0.0
+    if run.has_evalues:  # landmarks are known already
+        more = max(more, min(float(MORE), run.n - first + 1))
     sizes = first - 1, run.n, run.length, run.by_parasail
     least = recipe_seconds(recipe, mean, *sizes)
-    most = recipe_seconds(recipe, mean + max(more, relatives), *sizes, asking=1.0)
-    hours = million_hours(least), million_hours(most)
-    return Query(recipe["name"], mean, more, relatives, *hours)
+    most = recipe_seconds(recipe, mean + more, *sizes, asking=1.0)
+    return Query(recipe["name"], mean, more, million_hours(least), million_hours(most))
