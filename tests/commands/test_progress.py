@@ -57,18 +57,6 @@ def test_elsewhere_a_plain_line_comes_now_and_then(clock, monkeypatch, terminal)
     assert "\r" not in screen.getvalue()
 
 
-def test_what_is_not_known_is_not_told(clock):
-    line = ProgressLine(io.StringIO(), clock)
-    line.jobs, line.total = 1, 4
-    assert line.text() == "1 of 4 jobs"
-    line.aligned = 300.0
-    assert line.text() == "1 of 4 jobs, 300 alignments"
-    line.end = 30.0
-    assert line.text().endswith(", under a minute left")
-    clock.now = 31.0
-    assert line.text() == "1 of 4 jobs, 300 alignments", "it takes longer than was thought"
-
-
 def test_the_plugin_hands_on_short_lines(capfd, monkeypatch):
     monkeypatch.syspath_prepend(_PLUGINS)
     LogHandler = import_module("snakemake_logger_plugin_kreinflow").LogHandler

@@ -23,12 +23,6 @@ def test_minutes_are_those_of_the_start_and_thrice_what_is_expected(threads):
     assert cost.minutes(threads, attempt=3) == 3 * (START_MINUTES + 60 + 240 // threads)
 
 
-@pytest.mark.parametrize(("seconds", "attempt"), [(0.0, 1), (1e3, 3), (1e9, 1)])
-def test_minutes_have_a_bound_whatever_the_attempt(seconds, attempt):
-    assert 1 <= Cost(seconds).minutes(1, attempt, most=90) <= 90
-    assert Cost(seconds).minutes(1, attempt, most=0) == 1  # the least that can be asked
-
-
 def test_hyper_parameters_to_choose_and_steps_are_counted():
     def seconds(method, **settings):
         return fit(asked.learner(method, **settings), 10_000, 300, 20).on(1)

@@ -79,14 +79,6 @@ def test_the_formula_of_the_page_is_that_of_the_library():
     assert written == pytest.approx(known, rel=1e-12)
 
 
-def test_each_part_costs():
-    plain = query_seconds(100, 300, 350)
-    assert plain == pytest.approx(1.4e-5 + 100 * (3e-8 + 2.8e-11 * 300 * 350))
-    for more in ("asked", "searched", "inducing"):
-        assert query_seconds(100, 300, 350, **{more: 50}) > plain
-    assert query_seconds(100, 300, 350, by_parasail=True) > 2 * plain
-
-
 def test_a_cascade_and_a_lift_of_a_recipe_are_counted():
     """The demonstration's final model: the seconds that were measured are above."""
     plain = {"cascade": None, "lift": None}

@@ -29,19 +29,6 @@ def near(records, number):
     ]
 
 
-def test_without_near_identical_sequences():
-    found = proposed(RECORDS)
-    assert (found.settings, found.min_class_size) == ({"method": "stratified", "k": 5}, 2)
-    assert (found.alike, found.distinct, found.smallest, found.fewest) == (0, 18, "a", 6)
-
-
-def test_near_identical_sequences_are_groups():
-    found = proposed([*RECORDS, *near(RECORDS, 2)])
-    assert found.settings == {"method": "grouped", "k": 5, "identity": 0.9}
-    assert found.alike == 3
-    assert len(np.unique(found.groups)) == 18
-
-
 def test_a_class_of_one_group_is_left_out_if_it_is_small():
     small = [("z", "z", RECORDS[0][2][::-1])]
     records = [*RECORDS, *small, *near(small, 2)]
