@@ -7,7 +7,6 @@ import pytest
 
 from kreinflow.commands.main import main
 from small_inputs import (
-    PROTEIN,
     configuration,
     families,
     fasta_source,
@@ -32,7 +31,7 @@ MADE = [
     {"name": "asks", "selector": "meb", "transform": "log", "learner": "ikfd"}
     | {"cascade": {"alignments": 40}},
 ]
-VERSIONS = {"sequences": ("plain", "scrambled", "lacking"), "matrix": ("plain", "lacking")}
+VERSIONS = ("plain", "lacking")
 SELECTORS = {"sequences": ("meb", "sketched"), "matrix": ("meb",)}
 
 
@@ -59,7 +58,7 @@ def learned(kind):
 
 
 def write_inputs(data):
-    """Sequences as they are, with the unknown ones scrambled, and without them; so a matrix."""
+    """Sequences with the unknown ones and without them; so a matrix."""
     rng = np.random.default_rng(19)
     records = families(21, classes=CLASSES, each=8)
     records = [records[i] for i in rng.permutation(len(records))]
@@ -78,28 +77,23 @@ def write_inputs(data):
     write_vectors(data / "plain.tsv", ids, labels=labels_of, noise=0.05)
     header, *lines = (data / "plain.tsv").read_text().splitlines(keepends=True)
     pairs = [*zip(lines, ids, held["sequences"], strict=True)]
-    strange = [f"{id}\t99\t-1\t7\t0\n" if out else line for line, id, out in pairs]
-    (data / "scrambled.tsv").write_text("".join([header, *strange]))
     left = [line for line, _, out in pairs if not out]
     (data / "lacking.tsv").write_text("".join([header, *left]))
-    noise = np.where(held["matrix"][:, None], 3 * rng.normal(size=X.shape), X)
-    for version in VERSIONS["sequences"]:
+    for version in VERSIONS:
         lacking = version == "lacking"
         out = held["sequences"]
         write_fasta(
             data / f"{version}.fasta",
             [
-                (id, label, "".join(rng.choice(list(PROTEIN), 300)))
-                if unknown and version == "scrambled"
-                else (id, label, residues)
+                (id, label, residues)
                 for (id, label, residues), unknown in zip(records, out, strict=True)
                 if not (unknown and lacking)
             ],
         )
         shown = np.flatnonzero(~held["matrix"] if lacking else np.ones(len(X), dtype=bool))
-        Y = (noise if version == "scrambled" else X)[shown]
         names = [ids[i] for i in shown]
-        write_matrix(data / f"{version}.csv", matrix_of("dissimilarity", Y, Y), names)
+        matrix = matrix_of("dissimilarity", X[shown], X[shown])
+        write_matrix(data / f"{version}.csv", matrix, names)
         (data / f"{version}.txt").write_text("".join(f"{labels[i]}\n" for i in shown))
     return {
         f"{kind}-{version}": {
@@ -108,7 +102,7 @@ def write_inputs(data):
             else matrix_source("dissimilarity", f"{version}.csv", f"{version}.txt"),
             "folds": {
                 "method": "table",
-                "table": f"{kind}.{'lacking' if version == 'lacking' else 'plain'}.tsv",
+                "table": f"{kind}.{version}.tsv",
             },
             "recipes": ["log", "log-sketched", "lifted", "asks"]
             if kind == "sequences"
@@ -117,7 +111,7 @@ def write_inputs(data):
             **({} if version == "lacking" else {"unknown": UNKNOWN}),
         }
         for kind in SELECTORS
-        for version in VERSIONS[kind]
+        for version in VERSIONS
     }
 
 
@@ -140,7 +134,7 @@ def run(tmp_path_factory):
         *(
             f"results/{kind}-{version}/{name}"
             for kind in SELECTORS
-            for version in VERSIONS[kind]
+            for version in VERSIONS
             for name in learned(kind)
         ),
         *(f"results/{name}/unknown/summary.tsv" for name in datasets if "lacking" not in name),
@@ -153,7 +147,7 @@ def test_what_is_learned_is_the_same_without_them(run, kind):
     results = run.folder / "results"
     for name in learned(kind):
         ours, *others = (
-            (results / f"{kind}-{version}" / name).read_bytes() for version in VERSIONS[kind]
+            (results / f"{kind}-{version}" / name).read_bytes() for version in VERSIONS
         )
         assert others == len(others) * [ours], name
 
