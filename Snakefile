@@ -31,6 +31,9 @@ include: "rules/report.smk"
 include: "rules/compare.smk"
 
 
+if READING:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 TARGETS = {
     "all": [f"{RESULTS}/report.html", of_datasets("model.safetensors"), CLASSIFIED],
     "dataset": of_datasets("dataset/records.tsv"),

@@ -3,9 +3,19 @@
 import fcntl
 import os
 import shlex
+import signal
 import sys
+import threading
 from copy import deepcopy
 from pathlib import Path
+
+# Until all rules are read nothing has begun: Ctrl-C ends Snakemake at once, without a traceback.
+READING = (
+    threading.current_thread() is threading.main_thread()
+    and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+)
+if READING:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def refuse(error):
@@ -20,7 +30,7 @@ def refuse(error):
 if os.path.isfile(sys.executable):  # Snakemake writes it into commands as it is
     sys.executable = shlex.quote(sys.executable)
 
-VERSION = "0.10.0"  # of these rules and scripts, which go with a library of the same version
+VERSION = "0.11.0"  # of these rules and scripts, which go with a library of the same version
 
 # The library of a clone is beside its rules. An installed workflow, or one from a server, has none:
 # there it is the installed one, which the scripts find too. Snakemake puts its own site-packages
