@@ -43,7 +43,7 @@ class Cost:
     --------
     >>> cost = 2 * Cost(serial=300.0, mb=10) + Cost(shared=2400.0, mb=15)
     >>> cost.on(4), cost.minutes(4), cost.minutes(4, attempt=2, most=90), cost.megabytes(2)
-    (1200.0, 65, 90, 1730)
+    (1200.0, 65, 90, 2030)
     """
 
     serial: float = 0.0
