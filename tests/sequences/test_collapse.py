@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kreinflow.base.errors import InputError
-from kreinflow.sequences.collapse import Records, collapse, collapse_several
+from kreinflow.sequences.collapse import SourceRecords, collapse, collapse_several
 from kreinflow.sequences.payload import Matrix, Sequences
 
 RECORDS = [("a1", "A", "MKVL"), ("b1", "B", "ACDE"), ("a2", "A", "MKVLL"), ("b2", "B", "ACDEE")]
@@ -16,7 +16,9 @@ RECORDS += [("a3", "A", "MKVL")]
 def collapsed(more=(), conflicting="drop", min_class_size=2, unknown=(), records=RECORDS):
     ids, labels, residues = zip(*records, *more, strict=True)
     payload = Sequences(tuple(s.encode() for s in residues))
-    return collapse(Records(ids, labels, payload, len(ids)), conflicting, min_class_size, unknown)
+    return collapse(
+        SourceRecords(ids, labels, payload, len(ids)), conflicting, min_class_size, unknown
+    )
 
 
 def test_identical_sequences_share_a_row():
@@ -87,7 +89,9 @@ SEVERAL = [
 def of_several(records=SEVERAL, conflicting="drop", min_class_size=2):
     ids, labels, residues = zip(*records, strict=True)
     payload = Sequences(tuple(s.encode() for s in residues))
-    return collapse_several(Records(ids, labels, payload, len(ids)), conflicting, min_class_size)
+    return collapse_several(
+        SourceRecords(ids, labels, payload, len(ids)), conflicting, min_class_size
+    )
 
 
 def sets_of(data):
@@ -146,6 +150,6 @@ def test_alike_rows_of_a_matrix_keep_their_own_labels():
     K[0] = K[1] = K[:, 0] = K[:, 1] = 1.0
     labels = ["x", "y", "x;y", "x", "y", "y"]
     ids = [f"o{i}" for i in range(6)]
-    data = collapse_several(Records(ids, labels, Matrix(K, kind="similarity"), 6), "drop", 1)
+    data = collapse_several(SourceRecords(ids, labels, Matrix(K, kind="similarity"), 6), "drop", 1)
     assert data.digests[0] == data.digests[1]
     assert data.joined_labels == labels

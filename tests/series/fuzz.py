@@ -42,7 +42,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import score_new
 from kreinflow.config.configuration import load_configuration
-from kreinflow.sequences.collapse import Records, collapse
+from kreinflow.sequences.collapse import SourceRecords, collapse
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.labels import read_pairs
 from kreinflow.sequences.payload import Sequences
@@ -234,7 +234,7 @@ def folds(random: Random) -> Case:
     numbers = {name: i for i, name in enumerate(sorted({*names} - {"train"}))} | {"train": -1}
 
     def read(path):
-        records = Records(ids, list("ababababa"), Sequences(tuple(map(str.encode, texts))), 9)
+        records = SourceRecords(ids, list("ababababa"), Sequences(tuple(map(str.encode, texts))), 9)
         settings = {"method": "table", "table": path.name, "k": 2}
         found = assign_folds(settings, collapse(records, "drop", 2, ()), 1, path.parent)
         return dict(zip(found["id"], found["fold"], strict=True))

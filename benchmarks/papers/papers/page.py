@@ -9,7 +9,7 @@ import pandas as pd
 
 from kreinflow.base.references import REFERENCES
 from kreinflow.report.html import page_environment
-from kreinflow.report.tables import Table, number, pair, table_of
+from kreinflow.report.tables import PageTable, number, pair, table_of
 from papers.experiments import DATA, FIGURES, LEFT_OUT, load_experiments
 
 SHORT = 2.0
@@ -61,7 +61,7 @@ def render_page(
         others=_others(table[table["source"] == ""]),
         remarks=_remarks(table),
         wanted=_wanted(table),
-        versions=Table(["package", "version"], list(versions.items()), frozenset({0, 1})),
+        versions=PageTable(["package", "version"], list(versions.items()), frozenset({0, 1})),
     )
 
 
@@ -88,7 +88,7 @@ def _tables(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
         ran = frozenset(np.flatnonzero(part["our_accuracy"].notna()).tolist())
         cells = [_cells(row) for row in part.to_dict("records")]
         name = f"Table {place}".replace("Table text ", "Section ")
-        yield {"name": name, "table": Table(_HEAD, cells, frozenset({0, 1, 12}), ran, 12)}
+        yield {"name": name, "table": PageTable(_HEAD, cells, frozenset({0, 1, 12}), ran, 12)}
 
 
 def _cells(row: Mapping[Any, Any]) -> list[str]:
@@ -119,7 +119,7 @@ def _place(row: Mapping[Any, Any]) -> str:
     return ", ".join(filter(None, [row["dataset"], row["setting"]]))
 
 
-def _others(rows: pd.DataFrame) -> Table:
+def _others(rows: pd.DataFrame) -> PageTable:
     """Return the recipes that no paper has."""
     records = rows.to_dict("records")
     columns: dict[str, Iterable[object]] = {
@@ -146,7 +146,7 @@ def _remarks(table: pd.DataFrame) -> list[dict[str, str]]:
     ]
 
 
-def _wanted(table: pd.DataFrame) -> Table:
+def _wanted(table: pd.DataFrame) -> PageTable:
     """Return the data whose files are missing, and where to get them."""
     missing = table["experiment"][(table["experiment"] != "") & table["our_accuracy"].isna()]
     rows = missing.value_counts(sort=False)

@@ -23,7 +23,7 @@ from kreinflow.report.figures import (
     percent,
 )
 from kreinflow.report.html import image, page_environment
-from kreinflow.report.tables import Table, cells, intervals, numbers, p_values, pairs, table_of
+from kreinflow.report.tables import PageTable, cells, intervals, numbers, p_values, pairs, table_of
 
 _LEAST_ERROR = 1e-4  # where a method without any errors is drawn
 TEMPLATES = Path(__file__).parent / "data"
@@ -69,7 +69,7 @@ def _part(kind: str, summary: pd.DataFrame, budgets: pd.DataFrame) -> dict[str, 
     }
 
 
-def _table(summary: pd.DataFrame) -> Table:
+def _table(summary: pd.DataFrame) -> PageTable:
     columns: dict[str, Iterable[object]] = {
         "method": [METHODS[name] for name in summary["method"]],
         "accuracy, %": pairs(summary, "accuracy", ",.2f", 100),

@@ -90,7 +90,7 @@ def million_hours(seconds: float) -> float:
     return 1e6 * seconds / 3600
 
 
-class Query(NamedTuple):
+class QueryCost(NamedTuple):
     """What a recipe takes for a new sequence.
 
     ``alignments`` are with all landmarks and itself; of a cascade with a stated mean, that mean.
@@ -105,14 +105,14 @@ class Query(NamedTuple):
     most_hours: float
 
 
-def queries(run: "RunCosts") -> list[Query]:
+def queries(run: "RunCosts") -> list[QueryCost]:
     """Return what new sequences take, of the named final recipe or of all; none without any."""
     final = run.plan.settings["final"]
     recipes = [recipe for recipe in run.plan.recipes() if final in (None, recipe["name"])]
     return [_query(run, recipe) for recipe in recipes] if run.length else []
 
 
-def _query(run: "RunCosts", recipe: Mapping[str, Any]) -> Query:
+def _query(run: "RunCosts", recipe: Mapping[str, Any]) -> QueryCost:
     first, cascade = run.landmarks(recipe["selector"]) + 1.0, recipe["cascade"]
     mean = first if not cascade else max(first, cascade.get("alignments") or first)
     more = min(NEAREST_AT_MOST, run.n) if cascade and "alignments" not in cascade else 0.0
@@ -121,4 +121,4 @@ def _query(run: "RunCosts", recipe: Mapping[str, Any]) -> Query:
     sizes = first - 1, run.n, run.length, run.by_parasail
     least = recipe_seconds(recipe, mean, *sizes)
     most = recipe_seconds(recipe, mean + more, *sizes, asking=1.0)
-    return Query(recipe["name"], mean, more, million_hours(least), million_hours(most))
+    return QueryCost(recipe["name"], mean, more, million_hours(least), million_hours(most))

@@ -2,8 +2,8 @@
 
 All functions take the *predictions table*: one row for each recipe, repeat, fold and tested record,
 with the columns of :data:`PREDICTION_COLUMNS` followed by one column of probabilities for each
-class, named ``p_`` and the class; and the kind of its records, a :class:`Part`, which refuses a
-table of another kind.
+class, named ``p_`` and the class; and the kind of its records, a :class:`MeasuredRows`, which
+refuses a table of another kind.
 """
 
 from abc import ABC, abstractmethod
@@ -86,7 +86,7 @@ def probabilities_of(predictions: pd.DataFrame, classes: Sequence[str]) -> Float
     return predictions[columns].to_numpy(np.float64)
 
 
-class Part(ABC):
+class MeasuredRows(ABC):
     """Rows of a predictions table: of one recipe, and of a fold, a repeat, or all of these.
 
     Attributes
@@ -142,7 +142,7 @@ class Part(ABC):
                 yield (str(recipe), *place), cls(table, classes)
 
 
-Kind = type[Part]
+Kind = type[MeasuredRows]
 
 
 def columns_of(kind: Kind) -> dict[str, tuple[str, ...]]:
@@ -170,7 +170,7 @@ def spread(folds: pd.DataFrame) -> dict[str, float]:
 
 
 def fold_metrics(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
-    """Measure each recipe in each fold of each repeat: see :meth:`Part.measures` of its kind."""
+    """Measure each recipe in each fold of each repeat; see :meth:`MeasuredRows.measures`."""
     rows = [
         (*place, len(part.probabilities), *part.measures())
         for place, part in kind.each(predictions, "repeat", "fold")
@@ -237,7 +237,7 @@ def calibration_error(
 def calibration_errors(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
     """Return the :func:`calibration_error` of each recipe: of the probability of the prediction.
 
-    The folds of a repeat are pooled, and repeats are averaged: see :attr:`Part.forecasts`.
+    The folds of a repeat are pooled, and repeats are averaged: see :attr:`MeasuredRows.forecasts`.
     """
     rows = [
         (recipe, *calibration_error(*part.forecasts))
@@ -264,7 +264,7 @@ def summary(metrics: pd.DataFrame, predictions: pd.DataFrame, kind: Kind) -> pd.
 
 
 def per_class(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
-    """Return the measures of each class: see :meth:`Part.per_class` of its kind.
+    """Return the measures of each class: see :meth:`MeasuredRows.per_class` of its kind.
 
     The folds of a repeat are pooled (a class may be rare in a single fold), repeats are averaged.
     """

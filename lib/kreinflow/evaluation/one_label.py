@@ -7,12 +7,17 @@ from scipy.special import xlogy
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
-from kreinflow.evaluation.metrics import Part, class_names, probabilities_of, refuse_other_labels
+from kreinflow.evaluation.metrics import (
+    MeasuredRows,
+    class_names,
+    probabilities_of,
+    refuse_other_labels,
+)
 
 _EPSILON = float(np.finfo(np.float64).eps)
 
 
-class OneLabel(Part):
+class OneLabel(MeasuredRows):
     """Such predictions: ``true`` and ``predicted`` are codes of classes."""
 
     metrics = ("accuracy", "balanced_accuracy", "macro_f1", "mcc", "log_loss", "brier")
@@ -44,7 +49,7 @@ class OneLabel(Part):
 
     @property
     def given(self) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """See :attr:`~kreinflow.evaluation.metrics.Part.given`."""
+        """See :attr:`~kreinflow.evaluation.metrics.MeasuredRows.given`."""
         found: FloatArray = self.probabilities[np.arange(len(self.true)), self.predicted]
         return found, np.equal(self.true, self.predicted)
 
@@ -100,7 +105,7 @@ class OneLabel(Part):
         return np.array([*shares, occur])
 
     def confusions(self) -> FloatArray:
-        """See :meth:`~kreinflow.evaluation.metrics.Part.confusions`."""
+        """See :meth:`~kreinflow.evaluation.metrics.MeasuredRows.confusions`."""
         n = len(self.classes)
         counts = np.bincount(self.true * n + self.predicted, minlength=n * n)
         return counts.reshape(n, n).astype(np.float64)

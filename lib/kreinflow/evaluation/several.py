@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.evaluation.metrics import (
-    Part,
+    MeasuredRows,
     calibration_error,
     class_names,
     probabilities_of,
@@ -24,7 +24,7 @@ from kreinflow.evaluation.metrics import (
 from kreinflow.sequences.labels import SEPARATOR
 
 
-class SeveralLabels(Part):
+class SeveralLabels(MeasuredRows):
     """Such predictions: ``true`` and ``predicted`` are indicators of shape (n, n_classes)."""
 
     metrics = (

@@ -28,7 +28,7 @@ from kreinflow.report.methods import (
 from kreinflow.report.names import CONFIG, CRATE, PAGE, TEXT, WORKFLOW
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import (
-    Table,
+    PageTable,
     beside_perfect,
     best_recipe,
     flags,
@@ -81,7 +81,7 @@ def render_report(
     return environment.get_template("template.html.j2").render(
         datasets=[_view(number, data) for number, data in enumerate(datasets, 1)],
         config=yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True),
-        versions=Table(["package", "version"], list(versions.items()), {0, 1}),
+        versions=PageTable(["package", "version"], list(versions.items()), {0, 1}),
         references=list(REFERENCES.values()),
     )
 
@@ -129,8 +129,8 @@ def _view(number: int, data: DatasetResults) -> dict[str, Any]:
         "levels": sections.levels(data),
         "sets": sections.sets(data),
         "unlabelled": None if data.unlabelled is None else sections.unlabelled(data.unlabelled),
-        "substitutions": Table(["substitution", "residues"], replaced),
-        "files": Table(["file", "sha256"], list(statistics["files"].items()), {0, 1}),
+        "substitutions": PageTable(["substitution", "residues"], replaced),
+        "files": PageTable(["file", "sha256"], list(statistics["files"].items()), {0, 1}),
         "alignments": _alignments(data),
         "kernels": data.times["cpu_kernel"].astype(str).nunique(),
         "figures": {name: image(svg) for name, svg in data.figures.items() if name != "map"},

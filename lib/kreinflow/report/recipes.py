@@ -15,7 +15,7 @@ from kreinflow.report.cascades import EVERYTHING, FIRST, asking, chosen, fold_me
 from kreinflow.report.methods import threshold_digits
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import (
-    Table,
+    PageTable,
     flags,
     intervals,
     laid_out,
@@ -31,7 +31,7 @@ from kreinflow.report.tables import (
 )
 
 
-def comparison(data: DatasetResults) -> Table:
+def comparison(data: DatasetResults) -> PageTable:
     """Return the figures of each recipe, and how it stands to the best."""
     compared, best = data["comparison"], flags(data["comparison"]["best"])
     names = compared["recipe"].astype(str).tolist()
@@ -69,7 +69,7 @@ def _verdicts(compared: pd.DataFrame) -> list[str]:
     ]
 
 
-def recipes(data: DatasetResults) -> Table:
+def recipes(data: DatasetResults) -> PageTable:
     """Return what each recipe is, and what its training said: means over the outer folds."""
     rows = []
     for recipe, part in measured(data["models"]).groupby("recipe", sort=False):
@@ -104,7 +104,7 @@ def recipes(data: DatasetResults) -> Table:
     return table_of({str(head): column for head, column in table.items()}, {0, 1, 2, 3, 4})
 
 
-def views(models: pd.DataFrame) -> Table | None:
+def views(models: pd.DataFrame) -> PageTable | None:
     """Return what recipes lose without each view: means over the training parts.
 
     None if no recipe has views beside the scores.
@@ -120,7 +120,7 @@ def views(models: pd.DataFrame) -> Table | None:
             units = ", ".join("left out" if np.isinf(w) else f"{w:g}" for w in tried)
             rows.append((str(recipe), view, f"{points:.1f}", units))
     head = ["recipe", "view", "points of accuracy lost without it", "widths chosen"]
-    return Table(head, rows, {0, 1, 3}) if rows else None
+    return PageTable(head, rows, {0, 1, 3}) if rows else None
 
 
 def named_numbers(text: object) -> dict[str, float]:
@@ -176,7 +176,7 @@ def automatic(data: DatasetResults, accuracies: Mapping[str, str]) -> dict[str, 
     }
 
 
-def cascades(data: DatasetResults) -> Table | None:
+def cascades(data: DatasetResults) -> PageTable | None:
     """Return what each cascade costs and loses; None without recipes with a cascade."""
     curves, models = data.curves, data["models"]
     if curves.empty:
@@ -202,14 +202,14 @@ def cascades(data: DatasetResults) -> Table | None:
     return laid_out(own.assign(**told).reset_index(), "cascades")
 
 
-def own_cascade(data: DatasetResults) -> Table | None:
+def own_cascade(data: DatasetResults) -> PageTable | None:
     """Return what :func:`cascades` tells of the final recipe alone, in a column."""
     table = cascades(data)
     own = [row for row in table.rows if row[0] == data.final_recipe] if table else []
     if table is None or not own:
         return None
     rows = list(zip(table.head, own[0], strict=True))[1:-1]
-    return Table(["of the cascade", "mean over the outer folds"], rows, {0, 1}, wrapped=1)
+    return PageTable(["of the cascade", "mean over the outer folds"], rows, {0, 1}, wrapped=1)
 
 
 def _thresholds(rows: pd.DataFrame) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from kreinflow.evaluation.accepted import AS
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import (
-    Table,
+    PageTable,
     cells,
     flags,
     hundredths,
@@ -29,7 +29,7 @@ from kreinflow.report.texts import TEXTS
 _INDENT = "\u2003"  # a space as wide as the letter, which HTML does not fold
 
 
-def counts(statistics: Mapping[str, Any]) -> Table:
+def counts(statistics: Mapping[str, Any]) -> PageTable:
     """Return the numbers of what was read."""
     sizes, lengths = statistics["class_sizes"], statistics["lengths"]
     found = {
@@ -57,20 +57,20 @@ def counts(statistics: Mapping[str, Any]) -> Table:
         for head, key in TEXTS["counts"].items()
         if (value := found.get(key)) is not None
     ]
-    return Table(["what", "number"], rows)
+    return PageTable(["what", "number"], rows)
 
 
-def dropped(reasons: Mapping[str, Any]) -> Table:
+def dropped(reasons: Mapping[str, Any]) -> PageTable:
     """Return how many records were dropped for each reason, and some of them."""
     rows = []
     for reason, what in reasons.items():
         more = what["count"] - len(what["examples"])
         which = ", ".join(map(str, what["examples"])) + (f" and {more:,} more" if more else "")
         rows.append((reason, f"{what['count']:,}", which))
-    return Table(["reason", "records", "which"], rows, {0, 2}, wrapped=2)
+    return PageTable(["reason", "records", "which"], rows, {0, 2}, wrapped=2)
 
 
-def landmarks(own: pd.DataFrame) -> Table:
+def landmarks(own: pd.DataFrame) -> PageTable:
     """Return the landmarks of the fits of the outer folds, and those of the final model."""
     rows = []
     tested = numbers(own["repeat"]) >= 0
@@ -88,10 +88,10 @@ def landmarks(own: pd.DataFrame) -> Table:
         selectors = ", ".join(part["selector"].astype(str).unique())
         rows.append((what, selectors, *map(span, (*spans[:2], spans[2].size())), reached))
     head = ["model", "selector", "landmarks", "classes with one", "landmarks of a class"]
-    return Table([*head, "balls reached"], rows, {0, 1})
+    return PageTable([*head, "balls reached"], rows, {0, 1})
 
 
-def factors(data: DatasetResults) -> Table:
+def factors(data: DatasetResults) -> PageTable:
     """Return signature and misfit of the final model's kernel: means over the outer folds.
 
     If no recipe learns from a factor of this kernel, they are those of the landmark map.
@@ -113,7 +113,7 @@ def factors(data: DatasetResults) -> Table:
     return table_of(columns, {0, 1, 2})
 
 
-def rejecting(data: DatasetResults) -> Table | None:
+def rejecting(data: DatasetResults) -> PageTable | None:
     """Return what is accepted and rejected; None if nothing is known of it."""
     own, rule = data.own("accepted"), data.own_rule
     if own.empty:
@@ -126,10 +126,10 @@ def rejecting(data: DatasetResults) -> Table | None:
     if rule is not None:
         alone = "rejected by the final model besides: no relative, of its training records"
         rows.append((alone, percent(float(rule["known_rejected"]))))
-    return Table(["records", "share"], rows, {0})
+    return PageTable(["records", "share"], rows, {0})
 
 
-def per_class(data: DatasetResults) -> Table:
+def per_class(data: DatasetResults) -> PageTable:
     """Return the figures of each class, and what is rejected of it if that is known."""
     own, rejected = data.own("per_class"), data.own("rejected")
     names = own["class"].astype(str)
@@ -253,7 +253,7 @@ def levels(data: DatasetResults) -> dict[str, Any] | None:
     }
 
 
-def _levels_of_recipes(data: DatasetResults, measures: Mapping[str, str]) -> Table:
+def _levels_of_recipes(data: DatasetResults, measures: Mapping[str, str]) -> PageTable:
     """Return accuracy at each level and the hierarchical measures of each recipe."""
     levels, hierarchy = data["levels"], data["hierarchy"]
     names = levels["recipe"].astype(str).drop_duplicates().tolist()

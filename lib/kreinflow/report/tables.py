@@ -14,7 +14,7 @@ from kreinflow.report.texts import TEXTS
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """A table of a page: the first column names the row.
 
     Columns in ``text`` stay left, the column ``wrapped`` may break its lines, rows in ``marked``
@@ -33,13 +33,13 @@ def table_of(
     text: AbstractSet[int] = frozenset({0}),
     marked: AbstractSet[int] = frozenset(),
     wrapped: int | None = None,
-) -> Table:
+) -> PageTable:
     """Return a table from the cells of each column, by its heading."""
     rows = zip(*columns.values(), strict=True)
-    return Table(list(columns), [tuple(map(str, row)) for row in rows], text, marked, wrapped)
+    return PageTable(list(columns), [tuple(map(str, row)) for row in rows], text, marked, wrapped)
 
 
-def laid_out(table: pd.DataFrame, name: str, marked: AbstractSet[int] = frozenset()) -> Table:
+def laid_out(table: pd.DataFrame, name: str, marked: AbstractSet[int] = frozenset()) -> PageTable:
     """Return the columns of a table as ``texts.yaml`` lays them out, those that it has.
 
     A layout has a heading, the column, and how it is written: nothing for text, which stays left,

@@ -48,7 +48,7 @@ def examples(ids: Sequence[str]) -> dict[str, Any]:
 
 
 @dataclass
-class Records:
+class SourceRecords:
     """The records that a source read, clean and labelled, each with a row of the payload.
 
     A record with several ``labels`` has them joined by
@@ -66,7 +66,7 @@ class Records:
 
 
 def collapse(
-    records: Records, conflicting: str, min_class_size: int, unknown: Sequence[str]
+    records: SourceRecords, conflicting: str, min_class_size: int, unknown: Sequence[str]
 ) -> Dataset:
     """Return the data set of some records: each distinct object once.
 
@@ -103,7 +103,7 @@ def collapse(
     return _dataset(records, contents, names, places, labels, classes)
 
 
-def collapse_several(records: Records, conflicting: str, min_class_size: int) -> Dataset:
+def collapse_several(records: SourceRecords, conflicting: str, min_class_size: int) -> Dataset:
     """Return the data set of records that may have several labels: each distinct object once.
 
     An object has the labels of all its records. Its class in ``labels`` is the one that fewest
@@ -157,7 +157,7 @@ def collapse_several(records: Records, conflicting: str, min_class_size: int) ->
 
 
 def _dataset(
-    records: Records,
+    records: SourceRecords,
     contents: Sequence[bytes],
     names: Sequence[str],
     places: Sequence[int],
@@ -192,7 +192,7 @@ def _dataset(
     )
 
 
-def _refuse_conflicts(records: Records, contents: Sequence[bytes]) -> None:
+def _refuse_conflicts(records: SourceRecords, contents: Sequence[bytes]) -> None:
     first: dict[bytes, int] = {}
     for i, content in enumerate(contents):
         one, labels = first.setdefault(content, i), records.labels

@@ -3,7 +3,7 @@ import pytest
 
 from kreinflow.base.errors import InputError
 from kreinflow.commands.proposing.folds import propose_folds
-from kreinflow.sequences.collapse import Records, collapse
+from kreinflow.sequences.collapse import SourceRecords, collapse
 from kreinflow.sequences.payload import Sequences
 from small_inputs import PROTEIN, families
 
@@ -16,7 +16,7 @@ def proposed(records):
     def load(least):
         ids, labels, residues = zip(*records, strict=True)
         payload = Sequences(tuple(s.encode() for s in residues))
-        return collapse(Records(ids, labels, payload, len(ids)), "drop", least, ())
+        return collapse(SourceRecords(ids, labels, payload, len(ids)), "drop", least, ())
 
     return propose_folds(load, seed=1)
 

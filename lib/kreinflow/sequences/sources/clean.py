@@ -8,7 +8,7 @@ from typing import Any
 from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema
-from kreinflow.sequences.collapse import Drops, Records
+from kreinflow.sequences.collapse import Drops, SourceRecords
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import LONGEST
 from kreinflow.sequences.payload import Sequences
@@ -95,11 +95,11 @@ class CleanRecords:
             raise InputError(f"{why}, or set '{key}: drop'.")
         self.drops.add(key.replace("_", " "), [id])
 
-    def labelled(self, labels: Mapping[str, str], files: Sequence[Path]) -> Records:
+    def labelled(self, labels: Mapping[str, str], files: Sequence[Path]) -> SourceRecords:
         """Return the kept records that have a label, read from some files."""
         ids = [id for id in self.kept if id in labels]
         refuse_control("label", (labels[id] for id in ids), (self.places[id] for id in ids))
-        return Records(
+        return SourceRecords(
             ids,
             [labels[id] for id in ids],
             Sequences(tuple(self.kept[id] for id in ids)),

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.kernels.generators import GENERATORS, generate
-from kreinflow.sequences.collapse import Records
+from kreinflow.sequences.collapse import SourceRecords
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.objects import refuse_unfit
 from kreinflow.sequences.sources.source import MIN_CLASS_SIZE
@@ -34,7 +34,7 @@ class GeneratedSource(ComparedSource):
         vectors, labels = generate(generator, seed)
         refuse_unfit(f"generator {generator['name']}", self.kernel, vectors)
         ids = [str(i) for i in range(1, len(labels) + 1)]
-        records = Records(ids, labels, self._payload(vectors), len(ids))
+        records = SourceRecords(ids, labels, self._payload(vectors), len(ids))
         return self._collapse(records, unknown)
 
     def _objects_text(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from kreinflow.base.settings import SettingsSchema
-from kreinflow.sequences.collapse import Records
+from kreinflow.sequences.collapse import SourceRecords
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.matrix_files import (
     MATRIX_KINDS,
@@ -67,7 +67,7 @@ class MatrixSource(MeasuredSource):
         )
         nameless = read.ids is None and "lines" in settings["labels"]
         matrix = Matrix(values, kind=self.kind, numbered=nameless)
-        records = Records(ids, labels, matrix, len(ids), self.files())
+        records = SourceRecords(ids, labels, matrix, len(ids), self.files())
         return self._collapse(records, unknown).with_statistics(asymmetry=asymmetry)
 
     def describe(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from kreinflow.base.settings import SettingsSchema
-from kreinflow.sequences.collapse import Records
+from kreinflow.sequences.collapse import SourceRecords
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.simulation import simulate_families
@@ -25,7 +25,7 @@ class SimulatedSource(Source):
     def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
         """See :meth:`Source.load`."""
         simulated = simulate_families(self.settings["families"], self.settings["sequences"], seed)
-        records = Records(
+        records = SourceRecords(
             [s.id for s in simulated],
             [s.label for s in simulated],
             Sequences(tuple(s.residues for s in simulated)),

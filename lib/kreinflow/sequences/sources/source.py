@@ -10,7 +10,7 @@ from kreinflow.alignment.scoring import load_substitution_matrix
 from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import paths_of
 from kreinflow.base.settings import Configured, SettingsSchema
-from kreinflow.sequences.collapse import Records, collapse, collapse_several
+from kreinflow.sequences.collapse import SourceRecords, collapse, collapse_several
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.labels import label_columns, read_pairs
 from kreinflow.sequences.text_files import check_file
@@ -206,7 +206,7 @@ class Source(Configured, ABC):
         """
         return ""
 
-    def _collapse(self, records: Records, unknown: Sequence[str]) -> Dataset:
+    def _collapse(self, records: SourceRecords, unknown: Sequence[str]) -> Dataset:
         if self.separator is not None:
             labels = paths_of(records.ids, records.labels, self.separator)
             if labels and not any(self.separator in path for path in labels):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
-from kreinflow.sequences.collapse import Records
+from kreinflow.sequences.collapse import SourceRecords
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.objects import check_objects_file, read_objects
 from kreinflow.sequences.payload import VECTORS_FILE, Compared
@@ -79,5 +79,5 @@ class VectorsSource(ComparedSource, MeasuredSource):
         given = self._read_labels()
         read = read_objects(self.path, self.kernel, self.settings["variable"], rows=len(given))
         ids, labels = self._labels(given, read.ids, len(read.values))
-        records = Records(ids, labels, self._payload(read.values), len(ids), self.files())
+        records = SourceRecords(ids, labels, self._payload(read.values), len(ids), self.files())
         return self._collapse(records, unknown)
