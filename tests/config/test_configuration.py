@@ -267,6 +267,13 @@ def test_mistakes_are_named(content, path, value, message):
     assert "\n" not in str(caught.value)
 
 
+def bomb(part: str) -> str:
+    """A config of parts that each stand for two of the part before."""
+    return "a0: &a0 1\n" + "".join(
+        f"a{i + 1}: &a{i + 1} {part.format(f'a{i}')}\n" for i in range(60)
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -278,7 +285,10 @@ def test_mistakes_are_named(content, path, value, message):
         ("seed: [1\n", "not YAML"),
         ("", "holds no keys"),
         ("- 1\n", "holds no keys"),
-        ("a: &x [*x]\n", "c.yaml: a part holds itself, or is nested too deeply"),
+        ("a: &x [*x]\n", "c.yaml: a part holds itself, or it has more than 100,000 keys"),
+        (bomb("[*{0}, *{0}]"), "more than 100,000 keys and values, each alias counted"),
+        (bomb("{{x: *{0}, y: *{0}}}"), "more than 100,000 keys and values, each alias counted"),
+        (f"a: &a {'x' * 100_000}\nb: [{'*a, ' * 100_000}*a]\n", "more than 100,000 keys"),
         ("a: " + "[" * 1500, "c.yaml: a part holds itself, or is nested too deeply"),
         ("#" * 2**22 + "\n", "c.yaml: has more than 4,194,304 bytes"),
         ("a: !!python/object/apply:os.system ['true']\n", "not YAML"),

@@ -15,6 +15,7 @@ from kreinflow.config.schema import TOO_DEEP, complete, fill_defaults, schema
 from kreinflow.sequences.sources.registry import make_source
 
 _LARGEST_FILE = 1 << 22  # bytes
+_MOST_PARTS = 100_000  # keys and values
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -46,8 +47,8 @@ def read_configuration(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the file cannot be read, is larger than 4 MB, is not YAML, has a key twice, or holds no
-        keys.
+        If the file cannot be read, is larger than 4 MB, is not YAML, has a key twice, has more
+        than 100,000 keys and values (each alias counted as what it stands for), or holds no keys.
     """
     try:
         with Path(path).open("rb") as file:
@@ -66,7 +67,23 @@ def read_configuration(path: str | Path) -> dict[str, Any]:
         raise InputError(f"{path}: {TOO_DEEP}") from error
     if not isinstance(content, dict):
         raise InputError(f"{path}: holds no keys; start from the config.yaml of kreinflow.")
+    if _is_endless(content):
+        raise InputError(
+            f"{path}: a part holds itself, or it has more than {_MOST_PARTS:,} keys and values, "
+            "each alias counted as what it stands for. Write less, or use fewer aliases."
+        )
     return content
+
+
+def _is_endless(content: dict[str, Any]) -> bool:
+    left: list[Any] = [content]
+    parts = 0
+    while left and parts <= _MOST_PARTS:
+        part = left.pop()
+        parts += 1 + (len(part) // 64 if isinstance(part, str) else 0)  # a long text, many times
+        if isinstance(part, dict | list):
+            left += [*part, *part.values()] if isinstance(part, dict) else part
+    return parts > _MOST_PARTS
 
 
 def complete_configuration(content: Mapping[str, Any], name: str = "config") -> dict[str, Any]:
