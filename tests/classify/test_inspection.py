@@ -222,3 +222,9 @@ def test_it_tells_what_is_known_of_unknown_objects(tmp_path):
     few = told_of_unknown({**about, "false_alarms": 0.01})
     assert few[0].startswith("nothing is rejected as unknown: 1 % false alarms take at least 99 ")
     assert told_of_unknown({}) == []
+
+
+def test_labels_in_braces_are_no_figures():
+    text = description_text({"pairs": ["{a", "{b}"], "training": {"views": '{"words": 0.5}'}})
+    assert "pairs: {a, {b}\n" in text
+    assert "views: words 0.5\n" in text

@@ -5,6 +5,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -214,8 +215,9 @@ def description_text(description: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, str) and value.startswith("{"):  # figures of a training
-        return _shown(json.loads(value))
+    if isinstance(value, str) and value.startswith("{"):  # figures of a training, or any text
+        with suppress(ValueError):
+            return _shown(json.loads(value))
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, Mapping):
