@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.hierarchy import Forks, Tree, path_of
+from kreinflow.base.hierarchy import Tree, path_of
 
 
 def random_labels(seed, separator):
@@ -115,9 +115,6 @@ def test_forks_are_the_nodes_at_which_classes_part(seed):
     sizes = [part.stop - part.start for part in forks.branches]
     assert sum(sizes) == len(forks.above) <= 2 * len(tree.leaf) - 2
     assert min(sizes) >= 2
-    again = Forks.checked(forks.above.astype(float), forks.leaf.astype(float), len(tree.leaf))
-    np.testing.assert_array_equal(again.above, forks.above)
-    np.testing.assert_array_equal(again.leaf, forks.leaf)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -150,39 +147,3 @@ def test_log_probabilities_of_a_row_do_not_depend_on_other_rows():
     for rows in (slice(0, 1), slice(7, 10), slice(499, None)):
         np.testing.assert_array_equal(forks.log_probabilities(values[rows]), found[rows])
         np.testing.assert_array_equal(forks.branch_log_probabilities(found[rows]), sums[rows])
-
-
-FINE = {"above": [-1, -1, 0, 0], "leaf": [2, 3, 1]}  # a.1, a.2, b
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"above": [-1, -1, 0]},  # a fork with one branch
-        {"above": [-1, -1, 0, 0, 3], "leaf": [2, 4, 1]},
-        {"above": [-1, -1, 2, 2]},  # a fork that leads to itself
-        {"above": [-1, -1, 3, 3]},
-        {"above": [-1, -1, -1, 0]},
-        {"above": [-1, -1, 0, 0, -1, -1], "leaf": [2, 3, 1]},  # two first forks
-        {"above": [-1, -1, 0, 0, 1, 1, 0, 0], "leaf": [2, 3, 4]},  # two forks on one branch
-        {"above": [0, 0, 1, 1]},
-        {"above": [-2, -2, 0, 0]},
-        {"above": [-1, -1, -2, -2]},
-        {"above": [-1, -1, 0.5, 0.5]},
-        {"above": [-1.0, -1.0, np.nan, np.nan]},
-        {"above": [-1, -1, 1e300, 1e300]},
-        {"above": [[-1, -1, 0, 0]]},
-        {"above": []},
-        {"above": [-1]},
-        {"leaf": [2, 3]},
-        {"leaf": [2, 3, 3]},
-        {"leaf": [2, 3, 0]},  # an inner branch
-        {"leaf": [2, 3, 9]},
-        {"leaf": [2, 3, -1]},
-        {"leaf": [2, 3, np.inf]},
-    ],
-)
-def test_forks_of_a_file_that_are_none_are_refused(other):
-    parts = {name: np.array(own) for name, own in (FINE | other).items()}
-    with pytest.raises(ValueError, match=r"^its forks"):
-        Forks.checked(parts["above"], parts["leaf"], 3)

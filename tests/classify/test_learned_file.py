@@ -67,15 +67,11 @@ def entry(name, place, value):
 
 
 FAULTS = {
-    "labels": entry("labels", 0, 3),
     "labels of one row": entry("rows", 1, 29),
-    "rows": entry("rows", 0, 99),
-    "held out": entry("held_out", 0, 7),
     "landmarks": lambda _, arrays: changed("landmark_rows", arrays["landmark_rows"] + 1)(
         {}, arrays
     ),
     "landmarks not rising": entry("landmark_rows", 0, 29),
-    "self-scores": entry("self_scores", 0, np.nan),
     "fewer scores": lambda _, arrays: changed("scores", arrays["scores"][:, :-1])({}, arrays),
     "residues": entry("residues", 3, ord("1")),
     "ends": entry("ends", 3, 0),
@@ -83,7 +79,6 @@ FAULTS = {
     "classes": changed("classes", ["a", "b", "d"]),
     "kind": changed("kind", "similarity"),
     "no labels": lambda _, arrays: arrays.pop("labels"),
-    "another array": lambda _, arrays: arrays.update(code=np.zeros(3)),
     "a large one": lambda _, arrays: arrays.update(held_out=np.zeros(10**6, dtype=np.int32)),
     "number of rows": changed("distinct", 31),
 }

@@ -302,12 +302,9 @@ TAMPERED = {
         _header("classifier", "classes", to=["a", "b", "c\td"]),
         _header("classifier", "classes", to=["a", "a", "b"]),
         _header("classifier", "kind", to="magic"),
-        _header("classifier", "temperature", to=0),
         _header("classifier", "centred", to=True),
         _header("classifier", "about", to={"x": float("nan")}),
         _of("calibration", "wrong", to=10**12),
-        *(_header("classifier", "calibration", to=to) for to in ([], {}, None)),
-        _array("landmark_classes", lambda c: c + 50),
         _array("landmark_ends", lambda e: e + 1),
         _array("landmark_ends", lambda e: e * 10**9),
         _array("landmark_residues", lambda r: r * 0 + ord("1")),
@@ -326,7 +323,6 @@ TAMPERED = {
         *(_of("lift", "vectors", to=to) for to in (0, -1, 3, 5, 10**12, "four", None)),
         _header("inducing_ids", to=["a1"]),
         _header("inducing_ids", to=["\x1b[31m"] * 6),
-        lambda content, arrays: content["header"]["classifier"]["lift"].pop("residues"),
     ],
     "cascade": [
         *(_of("cascade", *keys, to=to) for keys, to in (((), []), ((), None), (("machines",), 1))),
@@ -339,7 +335,6 @@ TAMPERED = {
         _header("scheme", to=None),
         lambda content, arrays: content["header"].pop("record_ids"),
         lambda content, arrays: content["header"]["classifier"].pop("records"),
-        lambda content, arrays: content["header"]["classifier"]["records"]["index"].pop("residues"),
         _array("records_lengths", lambda n: n + 1),
         _array("records_index_residues", lambda r: r * 0 + ord("1")),
     ],
@@ -362,8 +357,6 @@ def test_parts_that_do_not_fit_are_named(saved, tmp_path):
     path = tmp_path / "bad.safetensors"
     tampered(saved["matrix"], path, _set("header", "matrix_kind", to="gossip"))
     assert "its kind of matrix, 'gossip', is unknown" in refused(path)
-    tampered(saved["matrix"], path, _set("header", "landmark_ids", to=["o1"]))
-    assert ") does not fit its header" in refused(path)
     tampered(saved["matrix"], path, _set("header", "landmark_ids", to=["o"] * 99))
     assert "its landmark_ids are not" in refused(path)
 

@@ -22,7 +22,6 @@ from kreinflow.answering.relatives import Relatives
 from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.answering.several_labels import Several
 from kreinflow.base.numerics import TILE, FloatArray, IntArray
-from kreinflow.files.arrays import Sizes
 from kreinflow.files.state import Array, Number, Part, Parts, State, Value
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.learners.decisions import KINDS, Decision
@@ -256,17 +255,17 @@ class LandmarkClassifier(State):
         "kind": Value(str),
         "transform": TRANSFORM,
         "centred": Value(bool),
-        "temperature": Number("f", above=0),
-        "reject_threshold": Number("f", least=0, below=2),
+        "temperature": Number("f"),
+        "reject_threshold": Number("f"),
         "about": Value(dict),
-        "landmark_classes": Array("i", "m", least=0, below="c"),
+        "landmark_classes": Array("i", "m"),
         "landmark_self_scores": Array("f", "m"),
         "landmark_lengths": Array("f", "m"),
         "centring_means": Array("f", "m", optional=True),
         "centring_grand_mean": Array("f", "1", optional=True),
         "lift": Part(Lift, "lift_"),
-        "inducing_rows": Array("i", "p", least=0, optional=True),
-        "inducing_classes": Array("i", "p", least=0, below="c", optional=True),
+        "inducing_rows": Array("i", "p", optional=True),
+        "inducing_classes": Array("i", "p", optional=True),
         "records": Part(Records, "records_"),
         **{name: Part(kind, f"{name}_", kind.needs) for name, kind in PARTS.items()},
         "forks": Part(ForkTemperatures, "forks_"),
@@ -296,17 +295,6 @@ class LandmarkClassifier(State):
         """Return the numbers of classes and inducing points."""
         classes, lift = {"c": len(header["classes"])}, header.get("lift")
         return classes if lift is None else {**classes, "p": int(lift["inducing"])}
-
-    @classmethod
-    def sizes(cls, header: Mapping[str, Any], most: Mapping[str, int]) -> Sizes:
-        """Return the arrays that a file may have, and the largest shape of each.
-
-        ``most``: the numbers m of landmarks and s of training records.
-        """
-        known = {**most, **cls.dimensions(header)}
-        columns = known.get("p", known["m"])
-        of_decision = {**known, "m": columns, "r": columns, "b": 2 * known["c"]}
-        return {**super().sizes(header, most), **_kind(header).sizes({}, of_decision)}
 
     @classmethod
     def from_parts(

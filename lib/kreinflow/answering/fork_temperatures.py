@@ -65,8 +65,8 @@ class ForkTemperatures(State):
     state: ClassVar = {
         "above": Number("i", "b"),
         "leaf": Number("i", "c"),
-        "temperature": Number("f", above=0),
-        "temperatures": Number("f", "forks", above=0),
+        "temperature": Number("f"),
+        "temperatures": Number("f", "forks"),
     }
 
     def stored(self) -> dict[str, Any]:
@@ -77,8 +77,7 @@ class ForkTemperatures(State):
     @classmethod
     def restored(cls, **values: Any) -> "ForkTemperatures":
         """See :meth:`~kreinflow.files.state.State.restored`."""
-        above, leaf = values["above"], values["leaf"]
-        forks, temperatures = Forks.checked(above, leaf, len(leaf)), values["temperatures"]
+        forks, temperatures = Forks(values["above"], values["leaf"]), values["temperatures"]
         if len(temperatures) != len(forks.branches):
             raise ValueError("its forks and their temperatures do not agree")
         return cls(forks, values["temperature"], temperatures)

@@ -220,9 +220,9 @@ class Calibration(ModelPart):
             )
 
     state: ClassVar = {
-        "counts": Array("i", "c", least=0),
-        "conformity": Array("f", "records", least=0, most=1),
-        "wrong": Array("f", "wrong", least=0, most=1),
+        "counts": Array("i", "c"),
+        "conformity": Array("f", "records"),
+        "wrong": Array("f", "wrong"),
     }
 
     @classmethod

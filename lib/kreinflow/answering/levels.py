@@ -147,8 +147,8 @@ class Levels(ModelPart):
 
     state: ClassVar = {
         "separator": Value(str),
-        "back_off": Number("f", above=0.5, below=1),
-        "thresholds": Number("f", "levels", most=NOTHING_ACCEPTED),
+        "back_off": Number("f"),
+        "thresholds": Number("f", "levels"),
     }
 
     @classmethod

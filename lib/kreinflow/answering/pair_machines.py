@@ -68,7 +68,7 @@ class PairMachines(State):
         return np.asarray(decisions + self.intercepts[pair])
 
     state: ClassVar = {
-        "pairs": Array("i", "pairs 2", least=0, below="c"),
+        "pairs": Array("i", "pairs 2"),
         "pair_member_weights": Array("f8", "weights"),
         "pair_landmark_weights": Array("f8", "pairs m"),
         "pair_intercepts": Array("f8", "pairs"),

@@ -48,11 +48,11 @@ class Records(State):
 
     state: ClassVar = {
         "index": Part(Lift, "index_"),
-        "classes": Array("i", "number", least=0, below="c"),
-        "rows": Array("i", "number", least=0),
+        "classes": Array("i", "number"),
+        "rows": Array("i", "number"),
         "self_scores": Array("f", "number"),
-        "lengths": Array("f", "number", least=1),
-        "landmarks": Array("i", "m", least=NOBODY, below="number"),
+        "lengths": Array("f", "number"),
+        "landmarks": Array("i", "m"),
     }
 
     def __post_init__(self) -> None:

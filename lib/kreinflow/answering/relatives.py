@@ -172,8 +172,8 @@ class Relatives(ModelPart):
         "evidence": Value(_evidence, ScoreTransform.to_dict),
         "null": Number("f", "2", optional=True),
         "strangeness": Part(Strangeness),
-        "sure_threshold": Number("f", least=0, below=2, optional=True),
-        "needed": Array("f8", "needed", finite=False, optional=True),
+        "sure_threshold": Number("f", optional=True),
+        "needed": Array("f8", "needed", optional=True),
     }
 
     def stored(self) -> dict[str, Any]:

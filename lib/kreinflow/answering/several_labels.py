@@ -46,9 +46,9 @@ class Several(State):
         return [c for c in np.argsort(-probabilities, kind="stable").tolist() if chosen[c]]
 
     state: ClassVar = {
-        "slopes": Array("f", "c", above=0),
+        "slopes": Array("f", "c"),
         "intercepts": Array("f", "c"),
-        "thresholds": Array("f", "c", above=0, below=1),
+        "thresholds": Array("f", "c"),
     }
 
 

@@ -112,7 +112,7 @@ class Strangeness(State):
         return np.asarray(np.partition(bag, asking, axis=1)[:, asking])
 
     state: ClassVar = {
-        "false_alarms": Number("f", above=0, below=1),
+        "false_alarms": Number("f"),
         "of_landmarks": Array("f8", "calibrating 3"),
         "of_nearest": Array("f8", "calibrating 3"),
     }

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy
@@ -156,29 +155,6 @@ class Forks:
 
     above: IntArray
     leaf: IntArray
-
-    @classmethod
-    def checked(cls, above: NDArray[Any], leaf: NDArray[Any], n_classes: int) -> "Forks":
-        """Return forks from the whole numbers of a file; a ValueError if they are of no tree."""
-        n, given, wrong = len(above), (above, leaf), ValueError("its forks are not those of a tree")
-        if above.ndim != 1 or leaf.shape != (n_classes,) or n < 2:
-            raise wrong
-        if not all((np.abs(array) <= 2 * n_classes).all() for array in given):
-            raise wrong
-        above, leaf = (array.astype(np.int64) for array in given)
-        new = np.flatnonzero(np.diff(above, prepend=-2))
-        leads = above[new]
-        if not (
-            all(map(np.array_equal, given, (above, leaf)))
-            and above[0] == -1
-            and (above < np.arange(n)).all()
-            and len(set(leads.tolist())) == len(new)
-            and (leads[1:] >= 0).all()
-            and np.diff(new, append=n).min() >= 2
-            and np.array_equal(np.sort(leaf), np.setdiff1d(np.arange(n), leads))
-        ):
-            raise wrong
-        return cls(above, leaf)
 
     @cached_property
     def branches(self) -> list[slice]:

@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.base.tiled_matrix import TiledMatrix
-from kreinflow.classify.model_file import IDS, MOST, Model, restored_objects, stored_objects
-from kreinflow.files.arrays import Sizes, read_arrays, write_arrays
+from kreinflow.classify.model_file import IDS, Model, restored_objects, stored_objects
+from kreinflow.files.arrays import read_arrays, write_arrays
 from kreinflow.files.provenance import file_sha256
 from kreinflow.files.state import Array, Number, State, Value, refusing_damage
 from kreinflow.kernels.registry import known_kernel
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.fasta import LONGEST
 from kreinflow.sequences.payload import Compared, Payload, Sequences
 from kreinflow.sequences.text_files import has_control
 
@@ -73,14 +72,14 @@ class Learned(State):
         "kind": Value(str),
         "classes": IDS,
         "ids": IDS,
-        "distinct": Number("i", least=1),
+        "distinct": Number("i"),
         "settings": Value(dict, dict),
-        "labels": Array("i", "n", least=0, below="k"),
-        "rows": Array("i", "n", least=0, below="d"),
-        "held_out": Array("i", "n", least=-1, below="k"),
+        "labels": Array("i", "n"),
+        "rows": Array("i", "n"),
+        "held_out": Array("i", "n"),
         "scores": Array("", "d m"),
         "self_scores": Array("f", "d"),
-        "landmark_rows": Array("i", "m", least=0, below="d"),
+        "landmark_rows": Array("i", "m"),
         "residues": Array("u1", "l", optional=True),
         "ends": Array("i8", "d", optional=True),
         "vectors": Array("f8", "d v", optional=True),
@@ -112,13 +111,6 @@ class Learned(State):
         """Return the numbers of records, distinct rows and classes."""
         known = {"n": len(header["ids"]), "k": len(header["classes"])}
         return {**known, "d": int(header["distinct"])}
-
-    @classmethod
-    def sizes(cls, header: Mapping[str, Any], most: Mapping[str, int]) -> Sizes:
-        """See :meth:`~kreinflow.files.state.State.sizes`; scores of alignments are integers."""
-        found = super().sizes(header, most)
-        kind = "i" if header["kind"] == "sequences" else "f"
-        return {**found, "scores": (kind, found["scores"][1])}
 
     @classmethod
     def restored(cls, **values: Any) -> Self:
@@ -188,7 +180,7 @@ class Learned(State):
                 f"{path}: no such file. It is written beside a model of a run, and `kreinflow "
                 "update` learns from it. Name it with --learned, or train the model again."
             )
-        header, arrays = read_arrays(path, KIND, _ADVICE, _largest, mapped=("scores",))
+        header, arrays = read_arrays(path, KIND, _ADVICE, mapped=("scores",))
         if header["model"] != file_sha256(Path(model_path)):
             raise InputError(f"{path}: is of another model than {model_path}. {_ADVICE}")
         if header["cannot"] is not None:
@@ -200,12 +192,3 @@ class Learned(State):
 def write_refusal(path: str | os.PathLike[str], model: str | os.PathLike[str], cannot: str) -> None:
     """Write in place of the file of a model why it cannot be updated; see :func:`no_update`."""
     write_arrays(path, KIND, {"model": file_sha256(Path(model)), "cannot": cannot}, {})
-
-
-def _largest(header: Mapping[str, Any]) -> Sizes:
-    """Return the arrays that a file may have, as its header says."""
-    if header["cannot"] is not None:
-        return {}
-    distinct = int(header["distinct"])
-    most = {"m": distinct, "l": distinct * max(LONGEST, MOST), "v": MOST, "w": MOST}
-    return Learned.sizes(header, most)

@@ -18,13 +18,13 @@ from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged
-from kreinflow.files.arrays import Sizes, read_arrays, write_arrays
+from kreinflow.files.arrays import read_arrays, write_arrays
 from kreinflow.files.provenance import package_versions
 from kreinflow.files.state import Array, Part, State, Value, refusing_damage
 from kreinflow.kernels.kernel import Objects
 from kreinflow.kernels.registry import known_kernel
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.fasta import LONGEST, read_fasta
+from kreinflow.sequences.fasta import read_fasta
 from kreinflow.sequences.matrix_files import MATRIX_KINDS
 from kreinflow.sequences.payload import Compared, Sequences, digest
 from kreinflow.sequences.text_files import has_control
@@ -33,7 +33,6 @@ from kreinflow.views.objects import Viewed, residue_arrays, split_residues
 KIND = "kreinflow model 2"
 _ADVICE = "Give a model file that kreinflow wrote. Copy or train a damaged one again."
 _DIGEST = 16  # bytes of the digest of a record
-MOST = 1 << 20  # numbers of a vector, bytes of a string, records where it is not said
 
 IDS = Value(lambda given: tuple(map(str, given)), list)
 """Names in a header."""
@@ -194,7 +193,7 @@ class Model(State):
             If it is damaged, of another kind, or its parts do not fit together; or if the records
             are not those that it needs.
         """
-        header, arrays = read_arrays(path, KIND, _ADVICE, _largest)
+        header, arrays = read_arrays(path, KIND, _ADVICE)
         with refusing_damage(path, _ADVICE):
             model = cls.from_parts(header, arrays, {})
         if not records:
@@ -240,13 +239,6 @@ def _with_residues(
     objects = Viewed(residues, records.index.objects.vectors)
     index = replace(records.index, objects=objects)
     return classifier.with_records(replace(records, index=index))
-
-
-def _largest(header: Mapping[str, Any]) -> Sizes:
-    """Return the arrays that a model may have, as its header says."""
-    m, records = len(header["landmark_ids"]), header["about"].get("records")
-    most = records if isinstance(records, int) else MOST  # for people, who may have changed it
-    return Model.sizes(header, {"m": m, "s": most, "l": m * max(LONGEST, MOST), "v": MOST})
 
 
 def _check(fits: bool, why: str) -> None:

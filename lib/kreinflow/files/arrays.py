@@ -5,7 +5,7 @@ Each file carries its checksum, see :mod:`kreinflow.files.checksums`.
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 import safetensors
 from numpy.typing import NDArray
 
-from kreinflow.base.errors import InputError, named
+from kreinflow.base.errors import InputError
 from kreinflow.files.atomic import AGAIN, replacing
 from kreinflow.files.checksums import UNSET, check_seal, no_seal, seal
 
@@ -151,23 +151,16 @@ def _map_tensor(path: str | os.PathLike[str], name: str) -> NDArray[Any]:
     return np.memmap(path, f"<{dtype}", "r", start, tuple(entry["shape"]))
 
 
-Sizes = Mapping[str, tuple[str, tuple[int, ...]]]
-"""The kind of numbers, as in ``dtype.kind``, and the largest shape of each array by name."""
-
-
 def read_arrays(
     path: str | os.PathLike[str],
     kind: str,
     advice: str = AGAIN,
-    sizes: Callable[[dict[str, Any]], Sizes] | None = None,
     mapped: Collection[str] = (),
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read the header and the arrays that :func:`write_arrays` wrote.
 
-    All sizes are checked against the size of the file before anything is allocated, and against
-    the arrays that ``sizes`` returns for the header. Those that are ``mapped`` become read-only
-    memory maps. An InputError, which ends with ``advice``, if the file is missing, damaged, of
-    another kind, not safetensors, or has other arrays.
+    Those that are ``mapped`` become read-only memory maps. An InputError, which ends with
+    ``advice``, if the file is missing, damaged, of another kind, or not safetensors.
     """
     if not os.path.isfile(path):
         if not os.path.exists(path):
@@ -184,12 +177,8 @@ def read_arrays(
                     f"{path}: holds a {found!r} where a {kind!r} is expected. "
                     "Give the right file, or use the version of kreinflow that wrote it."
                 )
-            # Another job may have given it one since: a new file, under the same name.
-            if not sealed and not check_seal(path, advice):
+            if not sealed:
                 raise no_seal(path, advice)
-            if sizes is not None:
-                with named(str(path)):
-                    _refuse_others(file, sizes(header))
             arrays = {
                 name: _map_tensor(path, name) if name in mapped else file.get_tensor(name)
                 for name in sorted(file.keys())
@@ -204,13 +193,3 @@ def read_arrays(
 
 
 _NOT_OURS = ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError
-
-
-def _refuse_others(file: Any, sizes: Sizes) -> None:
-    for name in sorted(file.keys()):
-        array = file.get_slice(name)
-        shape, found = tuple(array.get_shape()), array.get_dtype()[0].lower()
-        kind, largest = sizes.get(name, ("", ()))
-        small = len(shape) == len(largest) and all(map(int.__le__, shape, largest))
-        if found != kind or not small:
-            raise ValueError(f"the array {name[:60]!r} of shape {shape} does not fit its header")

@@ -1,7 +1,7 @@
 """State of models: what each class keeps in a file, declared once.
 
-From that list follow the JSON header and the arrays of a file, the largest arrays that a header
-allows, and the reading, which refuses damage. Nothing in a file is code.
+From that list follow the JSON header and the arrays of a file, and the reading, which refuses what
+is missing, or of another type or shape. Nothing in a file is code.
 
 A dimension whose name is one letter is known from outside, or chosen by the first array that has
 it: m landmarks or inducing points, c classes, r at most the landmarks, s at most the training
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
-from kreinflow.files.arrays import Sizes
 
 # A JSON header and named arrays.
 Parts = tuple[dict[str, Any], dict[str, NDArray[Any]]]
@@ -28,23 +27,12 @@ class Array:
     """An array of a file.
 
     ``kind`` is ``dtype.kind``, followed by the bytes of a number where these matter, ``shape`` the
-    names of the dimensions, or numbers. A bound that is a name is that of a dimension. Of a
-    ``finite`` one infinite values are refused; an ``optional`` one may be missing.
+    names of the dimensions, or numbers. An ``optional`` one may be missing.
     """
 
     kind: str
     shape: str = ""
-    least: float | str = -np.inf
-    most: float | str = np.inf
-    above: float | str = -np.inf
-    below: float | str = np.inf
-    finite: bool = True
     optional: bool = False
-
-    def largest(self, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
-        """Return the shape by the sizes of dimensions; None if one is unknown."""
-        shape = [int(name) if name.isdigit() else sizes.get(name) for name in self.shape.split()]
-        return None if None in shape else tuple(int(size or 0) for size in shape)
 
     def check(self, name: str, array: NDArray[Any], sizes: dict[str, int]) -> NDArray[Any]:
         """Return the array; a ValueError if it is not as declared. Adds dimensions of its own."""
@@ -52,24 +40,10 @@ class Array:
         for dimension, size in zip(names, array.shape, strict=False):
             if not dimension.isdigit():
                 sizes.setdefault(dimension, size)
-        shape = self.largest(sizes)
+        shape = tuple(int(name) if name.isdigit() else sizes.get(name) for name in names)
         if array.shape != shape or not array.dtype.str[1:].startswith(self.kind):
             raise ValueError(f"{name} is {array.dtype} {array.shape}, not of shape {shape}")
-        bounds = self.least, self.most, self.above, self.below
-        if not array.size or (array.dtype.kind != "f" and bounds == _NO_BOUNDS):
-            return array
-        low, high = array.min(), array.max()
-        if np.isnan(low) or (self.finite and not np.isfinite([low, high]).all()):
-            raise ValueError(f"{name} holds numbers that are not finite")
-        least, most, above, below = (
-            sizes[bound] if isinstance(bound, str) else bound for bound in bounds
-        )
-        if low < least or high > most or (low <= above > -np.inf) or (high >= below < np.inf):
-            raise ValueError(f"{name} holds numbers that are out of range")
         return array
-
-
-_NO_BOUNDS = -np.inf, np.inf, -np.inf, np.inf
 
 
 @dataclass(frozen=True)
@@ -158,23 +132,6 @@ class State:
                 sizes = zip(item.shape.split(), value.shape, strict=True)
                 header |= {key: size for key, size in sizes if len(key) > 1 and not key.isdigit()}
         return header, arrays
-
-    @classmethod
-    def sizes(cls, header: Mapping[str, Any], most: Mapping[str, int]) -> Sizes:
-        """Return the arrays that a file may have, and the largest shape of each.
-
-        ``most`` has the largest sizes of dimensions that are not in the header.
-        """
-        found: dict[str, tuple[str, tuple[int, ...]]] = {}
-        known = {**most, **cls.dimensions(header)}
-        for name, item in cls.state.items():
-            if isinstance(item, Part):
-                if (part := header.get(name)) is not None:
-                    own = item.state.sizes(part, known)
-                    found |= {item.prefix + key: size for key, size in own.items()}
-            elif type(item) is Array and (shape := item.largest(known)) is not None:
-                found[name] = item.kind[:1], shape
-        return found
 
     @classmethod
     def from_parts(

@@ -9,7 +9,7 @@ A decision sees rows of one of two spaces:
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -155,7 +155,7 @@ class ELMDecision(Decision):
     space: ClassVar[Space] = "nearness"
     state: ClassVar = {
         "centre": Array("f", "m"),
-        "deviation": Array("f", "m", above=0),
+        "deviation": Array("f", "m"),
         "support": Array("f", "s m"),
         "coefficients": Array("f", "s c"),
         "intercept": Array("f", "c"),
@@ -209,11 +209,6 @@ class SiblingsDecision(Decision):
             values = tiled_product(rows[part], self.weights) + self.intercept
             out[part] = self.forks.log_probabilities(values)
         return out
-
-    @classmethod
-    def restored(cls, **values: Any) -> Self:
-        Forks.checked(values["above"], values["leaf"], len(values["leaf"]))
-        return cls(**values)
 
 
 @dataclass(frozen=True, eq=False)
