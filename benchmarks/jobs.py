@@ -54,8 +54,7 @@ from kreinflow.classify import new_objects
 from kreinflow.classify.classification import classify_batches, write_tables
 from kreinflow.classify.model_file import Model, final_model
 from kreinflow.classify.new_objects import Options
-from kreinflow.fitting.factor_file import factor_table
-from kreinflow.fitting.factors import make_factors
+from kreinflow.fitting.factors import factor_table, make_factors
 from kreinflow.fitting.fit_lift import Lifting
 from kreinflow.fitting.inner_folds import InnerFits, inner_partition
 from kreinflow.fitting.reject_threshold import RejectRule

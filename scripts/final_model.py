@@ -7,7 +7,7 @@ from kreinflow.classify.inspection import told_of_unknown
 from kreinflow.classify.learned_file import Learned, no_update, write_refusal
 from kreinflow.classify.model_file import final_model
 from kreinflow.files.console import logged
-from kreinflow.fitting.factor_file import factor_row
+from kreinflow.fitting.factors import factor_row
 from kreinflow.fitting.fit_unknown import NoRelativeFit
 from kreinflow.fitting.fold_models import load_fold_model, load_held_out
 from kreinflow.fitting.recipe_choice import choose_recipe, going_on, other_choice, read_figures

@@ -11,7 +11,7 @@ from kreinflow.evaluation.map_points import leading, map_points, similar_classes
 from kreinflow.files.console import logged
 from kreinflow.files.json_files import write_json
 from kreinflow.files.tables import write_table
-from kreinflow.fitting.factor_file import factor_figures
+from kreinflow.fitting.factors import factor_figures
 from kreinflow.fitting.run import open_run, read_landmark_table
 from kreinflow.krein.landmark_kernel import factor_of, landmark_kernel
 from kreinflow.sequences.partition import ALL

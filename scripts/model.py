@@ -3,6 +3,7 @@
 Before that it makes the Krein factors that they learn from, and their corrections.
 """
 
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -19,13 +20,13 @@ from kreinflow.files.console import logged
 from kreinflow.files.tables import write_table
 from kreinflow.fitting.best_hits import HIT_COLUMNS
 from kreinflow.fitting.cascade_choice import CURVE_COLUMNS
-from kreinflow.fitting.factor_file import (
+from kreinflow.fitting.factors import (
+    embedding_of,
     factor_table,
-    load_embedding,
+    make_factors,
     save_factors,
     spectrum_table,
 )
-from kreinflow.fitting.factors import make_factors
 from kreinflow.fitting.fold_models import save_fold_models
 from kreinflow.fitting.pipeline import fold_training
 from kreinflow.fitting.predictions import FoldRecords
@@ -59,7 +60,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         fitted,
         params.learners,
         transforms,
-        lambda r: load_embedding(out.factors, r["transform"], r["rank"], r["correction"]),
+        partial(embedding_of, entries),
     )
     repeat, number = fold_numbers(fold)
     truth, classifiers, held_out, figures = run.testing_part(fold).labels, {}, {}, []

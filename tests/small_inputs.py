@@ -15,8 +15,7 @@ from kreinflow.answering.query import Query
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import final_model
 from kreinflow.config.configuration import complete_configuration
-from kreinflow.fitting.factor_file import factor_table
-from kreinflow.fitting.factors import make_factors
+from kreinflow.fitting.factors import factor_table, make_factors
 from kreinflow.fitting.pipeline import LiftSource, Settings, training
 from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.run import Run, objects_of

@@ -12,7 +12,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.files.atomic import write_text
 from kreinflow.files.json_files import write_json
 from kreinflow.files.tables import write_table
-from kreinflow.fitting.factor_file import FACTOR_COLUMNS
+from kreinflow.fitting.factors import FACTOR_COLUMNS
 from kreinflow.report.reading import (
     _TEXT,
     CURVE_COLUMNS,

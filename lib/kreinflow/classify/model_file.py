@@ -300,7 +300,7 @@ def final_model(
     """Put a classifier trained on everything and its landmarks together.
 
     ``figures`` and ``factor`` are for people: what the training said, and the row of
-    :func:`~kreinflow.fitting.factor_file.factor_table`.
+    :func:`~kreinflow.fitting.factors.factor_table`.
     """
     first = {
         row: id for row, id in zip(dataset.rows.tolist()[::-1], dataset.ids[::-1], strict=True)

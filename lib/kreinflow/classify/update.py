@@ -21,8 +21,7 @@ from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model, final_model
 from kreinflow.classify.new_objects import unusable_rows
 from kreinflow.classify.new_records import NewRecords, with_new
-from kreinflow.fitting.factor_file import factor_table
-from kreinflow.fitting.factors import make_factors
+from kreinflow.fitting.factors import factor_table, make_factors
 from kreinflow.fitting.pipeline import LiftSource, Settings, training
 from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.run import Run

@@ -1,17 +1,33 @@
-"""The Krein factors that the recipes of one fold and one set of landmarks share.
+"""The Krein factors that the recipes of one fold and one set of landmarks share; their files.
 
 Nothing here looks at a record outside the training part of the fold.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+from numpy.typing import NDArray
+
 from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.base.errors import InputError
+from kreinflow.files.arrays import write_arrays
+from kreinflow.files.tables import read_measures
 from kreinflow.krein.correction import CorrectedFactor, embed
 from kreinflow.krein.eigen import Eigenpairs
 from kreinflow.krein.factor import KreinFactor, Rank
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, factor_of, landmark_kernel
+
+KIND = "kreinflow factors 1"
+FACTOR_COLUMNS = (
+    *("transform", "rank_wanted", "landmarks", "rank", "misfit"),
+    *("positive", "negative", "zero", "negative_fraction"),
+)
+"""Of :func:`factor_table`."""
+SPECTRUM_COLUMNS = ("transform", "rank_wanted", "correction", "index", "eigenvalue")
+"""Of :func:`spectrum_table`."""
 
 
 def factor_key(transform: str, rank: object) -> tuple[str, str]:
@@ -38,9 +54,10 @@ class FactorEntry:
     corrected: dict[str, CorrectedFactor]
 
     @property
-    def key(self) -> tuple[str, str]:
-        """See :func:`factor_key`."""
-        return factor_key(self.transform.name, self.rank)
+    def names(self) -> dict[str, str]:
+        """The first columns of tables: see :func:`factor_key`."""
+        key = factor_key(self.transform.name, self.rank)
+        return dict(zip(FACTOR_COLUMNS[:2], key, strict=True))
 
 
 def make_factors(
@@ -52,9 +69,8 @@ def make_factors(
     """Make the factor of each transform and rank that the recipes name, and its corrections."""
     wanted: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for recipe in recipes:
-        if recipe.get("lift"):  # its kernel has a factor of its own
-            continue
-        wanted.setdefault(factor_key(recipe["transform"], recipe["rank"]), []).append(recipe)
+        if not recipe.get("lift"):  # its kernel has a factor of its own
+            wanted.setdefault(factor_key(recipe["transform"], recipe["rank"]), []).append(recipe)
     entries = []
     for (name, _), alike in wanted.items():
         rank = alike[0]["rank"]
@@ -68,5 +84,70 @@ def make_factors(
 def embedding_of(entries: Sequence[FactorEntry], recipe: Mapping[str, Any]) -> CorrectedFactor:
     """Return the corrected factor of a recipe, among those that were made for several."""
     wanted = factor_key(recipe["transform"], recipe["rank"])
-    (entry,) = (entry for entry in entries if entry.key == wanted)
+    (entry,) = (entry for entry in entries if tuple(entry.names.values()) == wanted)
     return entry.corrected[recipe["correction"]]
+
+
+def save_factors(path: str | os.PathLike[str], entries: Sequence[FactorEntry]) -> None:
+    """Write the map and the eigenvalues of each corrected factor."""
+    header: dict[str, Any] = {"factors": []}
+    arrays: dict[str, NDArray[Any]] = {}
+    for number, entry in enumerate(entries):
+        header["factors"].append(
+            {
+                "transform": entry.transform.to_dict(),
+                "rank": entry.rank,
+                "misfits": {str(rank): value for rank, value in entry.factor.misfits.items()},
+                "corrections": list(entry.corrected),
+            }
+        )
+        for method, corrected in entry.corrected.items():
+            own = {name: getattr(corrected, name) for name in ("matrix", "offset", "signs", "dual")}
+            own["eigenvalues"] = corrected.values
+            arrays |= {f"{number}/{method}/{k}": a for k, a in own.items() if a is not None}
+    write_arrays(path, KIND, header, arrays)
+
+
+def factor_row(path: str | os.PathLike[str], recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the row of :func:`factor_table` that a recipe uses."""
+    wanted = factor_key(recipe["transform"], recipe["rank"])
+    rows = read_measures(path, FACTOR_COLUMNS, FACTOR_COLUMNS[:2]).to_dict("records")
+    found = [row for row in rows if (row["transform"], row["rank_wanted"]) == wanted]
+    if len(found) != 1:
+        raise InputError(
+            f"{path}: has {len(found)} factors of transform {wanted[0]}, rank {wanted[1]}. "
+            "Delete it and run again."
+        )
+    return {str(key): value for key, value in found[0].items()}
+
+
+def factor_table(entries: Sequence[FactorEntry]) -> pd.DataFrame:
+    """Return one row a factor: landmarks, rank, misfit, signature, negative eigen-fraction."""
+    rows = [entry.names | factor_figures(entry.factor, entry.pairs) for entry in entries]
+    return pd.DataFrame(rows, columns=list(FACTOR_COLUMNS))
+
+
+def factor_figures(factor: KreinFactor, pairs: Eigenpairs) -> dict[str, Any]:
+    """Return what a row of :func:`factor_table` says of a factor."""
+    return {
+        "landmarks": factor.matrix.shape[0],
+        "rank": factor.rank,
+        "misfit": factor.misfit,
+        **dict(zip(("positive", "negative", "zero"), pairs.signature, strict=True)),
+        "negative_fraction": pairs.negative_fraction,
+    }
+
+
+def spectrum_table(entries: Sequence[FactorEntry]) -> pd.DataFrame:
+    """Return one row an eigenvalue of K~, for each correction that a recipe uses.
+
+    Correction ``none`` is always there: the spectrum as it is.
+    """
+    parts = [pd.DataFrame(columns=list(SPECTRUM_COLUMNS))]
+    for entry in entries:
+        spectra = {"none": entry.pairs.values}
+        spectra |= {method: corrected.values for method, corrected in entry.corrected.items()}
+        for method, values in spectra.items():
+            own = {"correction": method, "index": range(1, len(values) + 1), "eigenvalue": values}
+            parts.append(pd.DataFrame({**entry.names, **own}))
+    return pd.concat(parts[1:] or parts, ignore_index=True)

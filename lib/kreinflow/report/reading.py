@@ -23,7 +23,7 @@ from kreinflow.files.atomic import read_text
 from kreinflow.files.json_files import read_json
 from kreinflow.files.tables import read_measures, read_table
 from kreinflow.fitting.cascade_choice import CURVE_COLUMNS
-from kreinflow.fitting.factor_file import FACTOR_COLUMNS, SPECTRUM_COLUMNS
+from kreinflow.fitting.factors import FACTOR_COLUMNS, SPECTRUM_COLUMNS
 from kreinflow.fitting.recipe_choice import FIGURES_COLUMNS, TEXT_COLUMNS
 from kreinflow.learners.registry import factored
 from kreinflow.report.cascades import EVERYTHING, FIRST, costs_of

@@ -1,4 +1,4 @@
-"""The file of a fold's factors gives back what was put in, each rank under its own name."""
+"""The factors of a fold, each rank under its own name, and what their file and tables hold."""
 
 import numpy as np
 import pytest
@@ -7,24 +7,28 @@ from fitting.trainings import kernel_problem
 from flipped_bits import count_refused
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.base.errors import InputError
+from kreinflow.files.arrays import read_arrays
 from kreinflow.files.tables import write_table
-from kreinflow.fitting.factor_file import (
+from kreinflow.fitting.factors import (
+    KIND,
+    embedding_of,
     factor_row,
     factor_table,
-    load_embedding,
+    make_factors,
     save_factors,
     spectrum_table,
 )
-from kreinflow.fitting.factors import make_factors
 from kreinflow.krein.correction import LANDMARK_COORDINATES
+
+
+def recipe(rank, correction):
+    return {"transform": "raw", "rank": rank, "correction": correction}
 
 
 def entries_of(choices):
     X = np.random.default_rng(3).normal(size=(30, 5))
     _, landmarks, part = kernel_problem(X, [1, 1, 1, -1, -1], np.arange(6))
-    recipes = [
-        {"transform": "raw", "rank": rank, "correction": correction} for rank, correction in choices
-    ]
+    recipes = [recipe(*choice) for choice in choices]
     return make_factors(landmarks, part, {"raw": make_transform("raw")}, recipes)
 
 
@@ -34,39 +38,38 @@ def entries():
 
 
 def test_rank_one_and_the_whole_rank_are_two_factors(entries, tmp_path):
-    path = tmp_path / "factors.safetensors"
-    save_factors(path, entries)
+    save_factors(tmp_path / "factors", entries)
+    header, arrays = read_arrays(tmp_path / "factors", KIND)
     assert factor_table(entries)["rank_wanted"].tolist() == ["1", "1.0", "misfit"]
-    assert load_embedding(path, "raw", 1, "none").rank == 1
-    assert load_embedding(path, "raw", 1.0, "none").rank == 5
-    assert (load_embedding(path, "raw", 1.0, "flip").signs == 1).all()
-
-
-def test_a_correction_that_was_not_asked_for_is_refused(entries, tmp_path):
-    path = tmp_path / "factors.safetensors"
-    save_factors(path, entries)
-    with pytest.raises(InputError, match="no factor of transform raw, rank 1, correction flip"):
-        load_embedding(path, "raw", 1, "flip")
+    assert [entry["corrections"] for entry in header["factors"]] == [
+        ["none"],
+        ["none", "flip"],
+        ["none"],
+    ]
+    for number, of, rank in ((0, (1, "none"), 1), (1, (1.0, "none"), 5), (1, (1.0, "flip"), 5)):
+        embedding, saved = embedding_of(entries, recipe(*of)), f"{number}/{of[1]}"
+        assert embedding.rank == rank
+        for name, array in (("matrix", embedding.matrix), ("eigenvalues", embedding.values)):
+            np.testing.assert_array_equal(arrays[f"{saved}/{name}"], array)
+    assert (embedding.signs == 1).all()
 
 
 def test_the_row_of_a_factor_is_read_from_its_table_and_stands_there_once(entries, tmp_path):
     path = tmp_path / "factors.tsv"
     table = factor_table(entries)
     write_table(path, table)
-    assert factor_row(path, {"transform": "raw", "rank": 1.0})["rank"] == 5
-    assert count_refused(path, lambda p: factor_row(p, {"transform": "raw", "rank": 1})) > 100
+    assert factor_row(path, recipe(1.0, "none"))["rank"] == 5
+    assert count_refused(path, lambda p: factor_row(p, recipe(1, "none"))) > 100
     for damaged in (table[1:], table.iloc[[0, 0]]):
         write_table(path, damaged)
         with pytest.raises(InputError, match="factors.tsv: has . factors of .*rank 1. Delete it"):
-            factor_row(path, {"transform": "raw", "rank": 1})
+            factor_row(path, recipe(1, "none"))
 
 
-def test_recipes_can_name_the_coordinates_of_the_landmarks(tmp_path):
-    path = tmp_path / "factors.safetensors"
+def test_recipes_can_name_the_coordinates_of_the_landmarks():
     (entry,) = entries = entries_of([("misfit", name) for name in LANDMARK_COORDINATES])
-    save_factors(path, entries)
     whole, flipped, positive = (
-        load_embedding(path, "raw", "misfit", name) for name in LANDMARK_COORDINATES
+        embedding_of(entries, recipe("misfit", name)) for name in LANDMARK_COORDINATES
     )
     np.testing.assert_array_equal(whole.matrix, entry.factor.matrix)
     np.testing.assert_array_equal(flipped.matrix, entry.factor.matrix)
