@@ -4,7 +4,7 @@
     python benchmarks/asked.py --run results/demo   the jobs of a run: a dry run says what they ask
     python benchmarks/asked.py --run results-pfam30/pfam30 --configfile examples/pfam30.yaml
 
-The first makes nothing new: what is asked for is a formula (``kreinflow.config.fit_costs``), what
+The first makes nothing new: what is asked for is a formula (``kreinflow.config.part_costs``), what
 was used is in scale.tsv. Seconds asked are those beyond the minutes that every job has for its
 start.
 """
@@ -19,8 +19,15 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from kreinflow.config import costs
-from kreinflow.config.fit_costs import SPARE, START_MINUTES, Cost, decisions, factor, fit
-from kreinflow.config.query_costs import pair_seconds
+from kreinflow.config.part_costs import (
+    SPARE,
+    START_MINUTES,
+    Cost,
+    decisions,
+    factor,
+    fit,
+    pair_seconds,
+)
 from kreinflow.learners.learner import Learner
 from kreinflow.learners.registry import LEARNERS, make_learner
 

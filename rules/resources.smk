@@ -1,5 +1,5 @@
 # The minutes and megabytes that jobs ask a cluster for; kreinflow/config/costs.py has the model.
-from kreinflow.config.fit_costs import BASE_MB, LEAST_ROWS_MB, Cost, square_mb
+from kreinflow.config.part_costs import BASE_MB, LEAST_ROWS_MB, Cost, square_mb
 
 # What a queue allows: `--resources max_runtime=120`, or the same line in a profile. Snakemake's own
 # `runtime` there would be shared by all jobs that run at a time.

@@ -1,5 +1,7 @@
-"""What a run is told to take beforehand, held against what two runs took; what its jobs ask for."""
+"""What runs, jobs and queries are told to take beforehand, held against what was measured."""
 
+import importlib.util
+import re
 from pathlib import Path
 
 import numpy as np
@@ -7,45 +9,54 @@ import pytest
 import yaml
 
 from kreinflow.base.errors import InputError
-from kreinflow.config import query_costs
+from kreinflow.config import part_costs
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.config.costs import RunCosts
-from kreinflow.config.fit_costs import SPARE, kernel_seconds
+from kreinflow.config.part_costs import (
+    SPARE,
+    START_MINUTES,
+    Cost,
+    fit,
+    kernel_seconds,
+    million_hours,
+    query_seconds,
+    recipe_seconds,
+)
 from kreinflow.config.plan import DatasetPlan
 from kreinflow.files.json_files import write_json
 from small_inputs import configuration, fasta_source
 
 ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "scale.md").read_text()
+_spec = importlib.util.spec_from_file_location("asked", ROOT / "benchmarks" / "asked.py")
+asked = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(asked)
 
 
-def of_config(config, statistics):
+def of_config(config, sizes, length, **more):
     config = complete_configuration(config)
     (name,) = config["datasets"]
-    return RunCosts(DatasetPlan(config, name), statistics)
-
-
-def statistics(sizes, length, **more):
-    return {
+    statistics = {
         "distinct": sum(sizes),
         "class_sizes": {f"c{at}": size for at, size in enumerate(sizes)},
         "lengths": {"mean": length} if length else {},
-        **more,
     }
+    return RunCosts(DatasetPlan(config, name), statistics | more)
 
 
-def demonstration():
-    held_out = {"C1-set": 60, "CSD": 60}
-    data = statistics([60] * 14, 87.02, unknown=held_out)
-    return of_config(yaml.safe_load((ROOT / "config.yaml").read_text()), data)
-
-
-def automatic(sizes, length, **config):
-    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"from_file_names": True}}
-    data = {"mine": {"source": source, "folds": {"k": 5}}}
-    return of_config({"datasets": data, **config}, statistics(sizes, length))
+def demonstration(size=60, **more):
+    held_out = {"unknown": {"C1-set": 60, "CSD": 60}}
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    return of_config(config, [size] * 14, 87.02, **held_out | more)
 
 
 SIZES = [4999 // 28] * 27 + [4999 - 27 * (4999 // 28)]
+
+
+def automatic():
+    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"from_file_names": True}}
+    config = {"datasets": {"mine": {"source": source, "folds": {"k": 5}}}}
+    return of_config(config, SIZES, 380)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +65,7 @@ SIZES = [4999 // 28] * 27 + [4999 - 27 * (4999 // 28)]
         # columns/alignments.json and the logs of the models; the command; times.tsv
         pytest.param(demonstration, 4.0e6, 1.48, 483, 1.5, id="demonstration"),
         # benchmarks/whole.py: 4,999 sequences of 28 classes
-        pytest.param(lambda: automatic(SIZES, 380), 15.5e6, 4.9, 1890, 2, id="whole"),
+        pytest.param(automatic, 15.5e6, 4.9, 1890, 2, id="whole"),
     ],
 )
 def test_estimates_are_near_to_what_runs_took(run, pairs, minutes, megabytes, factor):
@@ -65,7 +76,7 @@ def test_estimates_are_near_to_what_runs_took(run, pairs, minutes, megabytes, fa
 
 
 def test_more_cores_are_less_time_until_one_job_is_all():
-    run = automatic(SIZES, 380)
+    run = automatic()
     one, two, many = (run.minutes(cores) for cores in (1, 2, 1000))
     assert two == pytest.approx(one / 2, rel=0.2)
     longest = max(run.training(name).on(1) for name in run.plan.trained_selectors)
@@ -74,17 +85,11 @@ def test_more_cores_are_less_time_until_one_job_is_all():
 
 def by_hand(selector, sizes, length=0):
     """One recipe of the nearest landmark, and five folds."""
-    recipe = {"name": "one", "selector": "own", "learner": "near", "transform": "raw"}
-    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"from_file_names": True}}
-    if not length:
-        source = {"type": "matrix", "matrix": "x.csv", "labels": {"lines": "y.txt"}}
-    config = {
-        "datasets": {"mine": {"source": source, "folds": {"k": 5}}},
-        "selectors": {"own": selector},
-        "learners": {"near": {"method": "nearest_landmark"}},
-        "recipes": [recipe],
-    }
-    return of_config(config, statistics(sizes, length))
+    source = {"type": "matrix", "matrix": "x.csv", "labels": {"lines": "y.txt"}}
+    if length:
+        source = fasta_source()
+    config = configuration(source, "raw", "nearest", folds={"k": 5}, selectors={"meb": selector})
+    return of_config(config, sizes, length)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +103,7 @@ def by_hand(selector, sizes, length=0):
 )
 def test_pairs_are_those_of_all_with_the_landmarks_of_all_training_parts(selector, landmarks):
     run = by_hand(selector, [100, 100], length=50)
-    assert run.landmarks("own") == landmarks
+    assert run.landmarks("meb") == landmarks
     union = min(200, (1 + 5 * 0.24) * landmarks)
     assert run.column_pairs == pytest.approx(200 * union - union * (union + 1) / 2)
     assert run.pairs == pytest.approx(run.choosing_pairs + run.column_pairs, rel=0.5)
@@ -107,18 +112,21 @@ def test_pairs_are_those_of_all_with_the_landmarks_of_all_training_parts(selecto
 def test_a_matrix_aligns_nothing_and_asks_nothing_of_a_query():
     run = by_hand({"method": "uniform", "budget": 30}, [100, 100])
     assert run.pairs == 0
-    assert query_costs.queries(run) == []
+    assert run.queries() == []
     assert 0 < run.minutes(2) < 2
 
 
 def test_queries_are_those_of_the_final_recipe_or_of_all():
-    (query,) = query_costs.queries(demonstration())
+    (query,) = demonstration().queries()
     assert (query.recipe, query.alignments, query.more) == ("cascade-60", 60, 100)
-    queries = query_costs.queries(automatic(SIZES, 380))
+    first, *others = queries = automatic().queries()
     assert [round(query.alignments) for query in queries] == [61, 121, 121, 501, 4001, 4001, 4001]
     assert [query.more for query in queries] == [200, 100, 200, 100, 100, 100, 100]
-    assert queries[0].hours < queries[3].hours < queries[5].hours
-    assert queries[5].hours == query_costs.million_hours(query_costs.query_seconds(4001, 380, 380))
+    assert first.hours < queries[3].hours < queries[5].hours
+    assert queries[5].hours == million_hours(query_seconds(4001, 380, 380))
+    given = {"asked": first.more, "searched": 4999, "inducing": 4000}
+    assert first.most_hours == million_hours(query_seconds(61 + first.more, 380, 380, **given))
+    assert all(query.most_hours > query.hours for query in others)
 
 
 @pytest.mark.parametrize(
@@ -126,26 +134,17 @@ def test_queries_are_those_of_the_final_recipe_or_of_all():
 )
 def test_the_most_of_a_query_is_with_all_relatives(landmarks, more):
     """Landmarks have been aligned; what is asked has to be searched for, in each record."""
-    given = {"method": "uniform", "budget": landmarks}, [100, 100]
-    (query,) = query_costs.queries(by_hand(*given, length=50))
+    run = by_hand({"method": "uniform", "budget": landmarks}, [100, 100], length=50)
+    (query,) = run.queries()
     base = landmarks + 1
     assert (query.alignments, query.more) == (base, more)
-    assert query.hours == query_costs.million_hours(query_costs.query_seconds(base, 50, 50))
+    assert query.hours == million_hours(query_seconds(base, 50, 50))
     searched = 200 if more else 0
-    most = query_costs.query_seconds(base + more, 50, 50, asked=more, searched=searched)
-    assert query.most_hours == query_costs.million_hours(most)
-    run = by_hand(*given, length=50)
+    most = query_seconds(base + more, 50, 50, asked=more, searched=searched)
+    assert query.most_hours == million_hours(most)
     run.has_evalues = False
-    (query,) = query_costs.queries(run)
+    (query,) = run.queries()
     assert (query.more, query.most_hours) == (0, query.hours), "without E-values none"
-
-
-def test_the_most_of_a_cascade_is_with_what_it_asks():
-    query, *others = query_costs.queries(automatic(SIZES, 380))
-    given = {"asked": query.more, "searched": 4999, "inducing": 4000}
-    of_most = query_costs.query_seconds(61 + query.more, 380, 380, **given)
-    assert query.most_hours == query_costs.million_hours(of_most)
-    assert all(query.most_hours > query.hours for query in others)
 
 
 def jobs(run):
@@ -159,10 +158,7 @@ def jobs(run):
 
 
 def test_each_job_costs_more_with_more_records():
-    config, held_out = yaml.safe_load((ROOT / "config.yaml").read_text()), {"unknown": {"x": 100}}
-    few, many = (
-        jobs(of_config(config, statistics([size] * 14, 90, **held_out))) for size in (60, 6000)
-    )
+    few, many = (jobs(demonstration(size, unknown={"x": 100})) for size in (60, 6000))
     for name, cost in few.items():
         assert many[name].mb > cost.mb, name
         assert many[name].on(2) >= cost.on(2), name
@@ -170,8 +166,7 @@ def test_each_job_costs_more_with_more_records():
 
 def test_classification_follows_alignments_and_lengths():
     """100 MB of 350 residues each, 11,000 landmarks: 257 minutes by parasail on four threads."""
-    selector = {"method": "uniform", "budget": 11_000}
-    run = by_hand(selector, [10_000] * 2, length=350)
+    run = by_hand({"method": "uniform", "budget": 11_000}, [10_000] * 2, length=350)
     run.by_parasail, run.has_evalues = True, False
     assert 1.5 <= SPARE * run.classifying(100).on(4) / 60 / 257 <= 10
 
@@ -182,7 +177,7 @@ def test_costs_of_results_are_by_what_is_there(tmp_path):
     with pytest.raises(InputError, match="summary.json"):
         RunCosts.of_results(plan, tmp_path)
     (tmp_path / "dataset").mkdir()
-    data = statistics([50] * 4, 0)
+    data = {"distinct": 200, "class_sizes": dict.fromkeys("abcd", 50), "lengths": {}}
     summary = {"statistics": data, "kernel": {"name": "linear"}}
     write_json(tmp_path / "dataset" / "summary.json", summary)
     np.save(tmp_path / "dataset" / "vectors.npy", np.zeros((200, 30)))
@@ -195,3 +190,110 @@ def test_costs_of_results_are_by_what_is_there(tmp_path):
     assert run.of_score == pytest.approx(kernel_seconds({"name": "linear"}, 30), rel=0.05)
     assert run.tested == 1 / config["datasets"]["mine"]["folds"]["k"]
     assert run.training(selector).on(1) > 0
+
+
+@pytest.mark.parametrize("threads", [1, 4, 8])
+def test_minutes_are_those_of_the_start_and_thrice_what_is_expected(threads):
+    assert Cost().minutes(threads) == START_MINUTES
+    # No thread shortens what has one alone.
+    cost = Cost(serial=1200, shared=4800)
+    assert cost.minutes(threads) == START_MINUTES + 60 + 240 // threads
+    assert cost.minutes(threads, attempt=3) == 3 * (START_MINUTES + 60 + 240 // threads)
+
+
+def test_hyper_parameters_to_choose_and_steps_are_counted():
+    def seconds(method, **settings):
+        return fit(asked.learner(method, **settings), 10_000, 300, 20).on(1)
+
+    assert seconds("svc") == pytest.approx(4 * seconds("svc", penalty=1.0), rel=0.2)
+    assert seconds("ny_pcvm", max_iter=50) < 0.6 * seconds("ny_pcvm")
+    assert seconds("ny_pcvm", max_iter=5000) == seconds("ny_pcvm")
+    assert seconds("ny_pcvm", basis="all") > seconds("ny_pcvm")
+    assert seconds("nearest_landmark") == 0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "size", "measured"),
+    [
+        ("linear", 100, 1.2e-7),
+        ("gaussian", 1000, 1.54e-6),
+        ("spectral_information_divergence", 1000, 3.0e-6),
+        ("dynamic_time_warping", 10, 8.2e-6),
+        ("dynamic_time_warping", 500, 1.12e-3),
+        ("edit_distance", 200, 2.75e-6),
+        ("edit_distance", 2000, 1.3e-4),
+    ],
+)
+def test_a_score_of_a_kernel_is_asked_for_by_what_it_took(kernel, size, measured):
+    assert 1.5 <= SPARE * kernel_seconds({"name": kernel}, size) / measured <= 10
+
+
+def test_each_stage_is_asked_for_by_what_it_took():
+    """Of the stored benchmark, without the minutes of the start: nothing is measured here."""
+    lines = [line for line in asked.lines() if line.used >= 1]
+    assert len(lines) > 50
+    assert [line for line in lines if not 1.4 <= line.asked / line.used <= 10] == []
+
+
+def test_all_of_uniprot_with_a_thousand_landmarks():
+    """docs/scale.md: 36 billion cells a second, and 14 microseconds beside."""
+    hours = 249.308459 * million_hours(query_seconds(1000, 348.4, 350))
+    assert hours == pytest.approx(230, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("measured", "given"),
+    [
+        # A model, how often its queries were classified: the processor seconds of each are those
+        # of more queries less those of fewer, so without the start of the command.
+        (
+            365e-6,
+            {"alignments": 59.7, "length": 87, "others": 87, "asked": 34.7}
+            | {"searched": 0.58 * 840, "inducing": 840},
+        ),
+        (2.68e-3, {"alignments": 501, "length": 380, "others": 380, "inducing": 4000}),
+    ],
+    ids=["cascade of the demonstration", "lifted model of benchmarks/whole.py"],
+)
+def test_seconds_are_near_to_what_was_measured(measured, given):
+    assert measured / 1.5 < query_seconds(**given) < 1.5 * measured
+
+
+@pytest.mark.parametrize(
+    ("length", "alignments", "measured"), [(150, 82.9, 262e-6), (350, 86.3, 558e-6)]
+)
+def test_a_cascade_costs_more_than_one_stage_with_as_many_alignments(length, alignments, measured):
+    """Measured: 44 and 42 % of the queries ask some of 2,000 records."""
+    given = {"alignments": alignments, "length": length, "others": length}
+    asking = query_seconds(**given, asked=alignments - 51, searched=0.43 * 2000)
+    assert measured / 1.5 < asking - query_seconds(**given) < 1.5 * measured
+
+
+def test_the_formula_and_the_worked_examples_of_the_page():
+    """Each constant of the page, with the units it is written in, is one of the module."""
+    formula = PAGE.partition("core hours = n / 3600")[2].partition("|")[0]
+    written = [float(number) for number in re.findall(r"[\d.]+e-\d+", formula)]
+    known = "TOLD PAIR CELL ASKED ASKED_CELL SEARCHED INDUCED INDUCED_SCORE INDUCED_CELL".split()
+    assert written == pytest.approx([getattr(part_costs, name) for name in known], rel=1e-12)
+    examples = [line for line in PAGE.splitlines() if re.match(r"\| [\d,]+ \| ", line)]
+    assert len(examples) > 3
+    for line in examples:
+        n, length, landmarks, others, asked, searched, inducing, hours = (
+            float(cell.replace(",", "")) for cell in line.split("|")[1:-1]
+        )
+        given = {"asked": asked, "searched": searched, "inducing": inducing}
+        seconds = query_seconds(landmarks + asked, length, others, **given)
+        assert float(f"{n / 1e6 * million_hours(seconds):.2g}") == hours, line
+
+
+def test_a_cascade_and_a_lift_of_a_recipe_are_counted():
+    """The demonstration's final model: the seconds that were measured are above."""
+    plain = {"cascade": None, "lift": None}
+    one = recipe_seconds(plain, 25, 24, 840, 87)
+    assert one == query_seconds(25, 87, 87)
+    both = {"cascade": {"alignments": 60}, "lift": {"inducing": 4000}}
+    given = {"asked": 35, "searched": 420, "inducing": 840}
+    assert recipe_seconds(both, 60, 24, 840, 87) == query_seconds(60, 87, 87, **given)
+    assert recipe_seconds(plain | {"lift": {"inducing": 100}}, 25, 24, 840, 87) > one
+    relatives = query_seconds(45, 87, 87, asked=20, searched=420)
+    assert recipe_seconds(plain, 45, 24, 840, 87) == relatives, "those of relatives are asked too"

@@ -6,7 +6,7 @@ import pytest
 
 from kreinflow.alignment.transforms import NAMES
 from kreinflow.answering.answers import unsure
-from kreinflow.config.query_costs import million_hours, query_seconds
+from kreinflow.config.part_costs import million_hours, query_seconds
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.learners.registry import LEARNERS

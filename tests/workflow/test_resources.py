@@ -9,7 +9,7 @@ import yaml
 
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.config.costs import RunCosts
-from kreinflow.config.fit_costs import BASE_MB, START_MINUTES
+from kreinflow.config.part_costs import BASE_MB, START_MINUTES
 from kreinflow.config.plan import DatasetPlan
 from kreinflow.files.json_files import write_json
 from workflow.conftest import ROOT, SMALL

@@ -17,11 +17,10 @@ from kreinflow.commands.progress import in_short
 from kreinflow.compare.kinds import twins_of
 from kreinflow.config.configuration import load_configuration
 from kreinflow.config.costs import RunCosts
-from kreinflow.config.fit_costs import kernel_seconds
+from kreinflow.config.part_costs import kernel_seconds
 from kreinflow.config.paths import check_files
 from kreinflow.config.plan import DatasetPlan
 from kreinflow.config.preflight import check_dataset
-from kreinflow.config.query_costs import queries
 from kreinflow.fitting.fit_cascade import sample_size
 from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.landmarks.stage import given_landmarks
@@ -133,7 +132,7 @@ class Checked:
             f"about {aligned}{_time(run.minutes(cores))} on {plural(cores, 'core')}, "
             f"{_size(run.memory_mb)} of memory for the largest job"
         ]
-        if found := queries(run):
+        if found := run.queries():
             counts = _span(f"{each:,.0f}" for each in sorted(query.alignments for query in found))
             hours = min(query.hours for query in found), max(query.most_hours for query in found)
             which = f" ({found[0].recipe})" if len(found) == 1 else ", by the recipe"

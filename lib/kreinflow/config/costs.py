@@ -9,12 +9,15 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kreinflow.alignment.scoring import by_parasail
 from kreinflow.answering.relatives import MORE, NEAREST
-from kreinflow.config.fit_costs import (
+from kreinflow.config.part_costs import (
     BASE_MB,
+    INDUCED,
+    INDUCED_CELL,
+    INDUCED_SCORE,
     LEAST_ROWS_MB,
     SCORE,
     Cost,
@@ -22,23 +25,23 @@ from kreinflow.config.fit_costs import (
     factor,
     fit,
     kernel_seconds,
+    million_hours,
+    pair_seconds,
+    recipe_seconds,
     square_mb,
 )
 from kreinflow.config.plan import DatasetPlan, Settings
-from kreinflow.config.query_costs import pair_seconds, queries
 from kreinflow.files.json_files import read_json
-from kreinflow.fitting.cascade_choice import Wanted
-from kreinflow.fitting.fit_cascade import BLOCKS, MEMBERS, sample_size
+from kreinflow.fitting.cascade_choice import NEAREST_AT_MOST, Wanted
+from kreinflow.fitting.fit_cascade import sample_size
 from kreinflow.fitting.fit_lift import TRIED
-from kreinflow.fitting.fit_unknown import LEFT_OUT
 from kreinflow.fitting.strangers import STRANGERS
 from kreinflow.landmarks.budgets import landmarks_wanted
 from kreinflow.landmarks.selector import count_landmarks
-from kreinflow.learners.learner import Learner
 from kreinflow.sequences.partition import ALL
 from kreinflow.sequences.payload import DISTINCT_FILE, VECTORS_FILE
 
-PROCESS_MB = 250  # what a process mostly takes beside its data
+PROCESS_MB, LIFT_MB = 250, 200  # what a process mostly takes beside its data; a choice of widths
 
 # Bytes in memory: of a record, an aligned pair, a score that a selector looks at, an asked pair.
 RECORD_BYTES, PAIR_BYTES, LOOKED_AT_BYTES, ASKED_BYTES = 1000, 100, 40, 50
@@ -47,17 +50,31 @@ STARTED, SHOWN = 0.9, 10.0  # a job beside its work; figures, tables and page of
 GATHERED, LOOKED_AT, CLUSTERED = 5e-8, 1e-7, 3e-6  # a score: in columns, by selectors, by k-means
 TOLD = 1e-3  # a record held out as unknown, for each recipe and fold
 TRY = 0.16  # a try of widths
-LIFTED_ENTRY, LIFTED_SCORE, LIFTED_CELL = 4e-8, 3.5e-11, 4e-13  # n p; n p m; n p residues^2
-LIFTED_PRODUCT, LIFTED_CUBE = 1.8e-11, 1e-11  # n p^2, p^3
 ASKED = 1.5e-6  # a pair that is asked for, beside its alignment
 
 # What only the run knows, as runs had it: landmarks of the enclosing ball of a class; those of a
-# training part that no other part has; of an automatic comparison, what goes on behind its race.
-OF_BALL, NEW_OF_PART, RACED = 5, 0.24, 0.5
+# training part that no other part has; of an automatic comparison, what goes on behind its race;
+# what an inner fold takes of what all records take, as its matrices are smaller.
+OF_BALL, NEW_OF_PART, RACED, OF_INNER = 5, 0.24, 0.5, 0.6
+
+
+class QueryCost(NamedTuple):
+    """What a recipe takes for a new sequence.
+
+    ``alignments`` are with all landmarks and itself; of a cascade with a stated mean, that mean.
+    At most ``more`` are added where a cascade with a stated loss is unsure, or it may be unknown.
+    The core hours of a million sequences are without any of these, and if each takes the most.
+    """
+
+    recipe: str
+    alignments: float
+    more: float
+    hours: float
+    most_hours: float
 
 
 class RunCosts:
-    """What a run on one data set, and each of its jobs, is expected to take.
+    """What a run on one data set, each of its jobs and a new sequence are expected to take.
 
     The statistics are those of its ``summary.json``. ``given`` has the landmarks by selector where
     they are known, ``of_score`` the seconds of a score that a kernel computes.
@@ -72,24 +89,22 @@ class RunCosts:
     ) -> None:
         self.plan, self.given, self.of_score = plan, given or {}, of_score
         self.folds = len(plan.folds) - 1
-        repeats = plan.settings["folds"].get("repeats", 1)
-        self.tested = min(0.5, repeats / max(1, self.folds))
+        self.tested = min(0.5, plan.settings["folds"].get("repeats", 1) / max(1, self.folds))
         # A record with several labels is in the size of each class.
         self.sizes = sorted(statistics["class_sizes"].values())
         counted = statistics.get("labels_per_record") or statistics["class_sizes"]
-        self.n = float(sum(counted.values()))
-        self.classes = len(self.sizes)
+        self.n, self.classes = float(sum(counted.values())), len(self.sizes)
         self.several = bool(statistics.get("several"))
         self.distinct = float(statistics["distinct"])
         self.length = float(statistics["lengths"].get("mean", 0))
         self.held = float(sum(statistics.get("unknown", {}).values()))
-        # How many times what one training part chooses all of them choose together.
-        self._of_parts = 1 + NEW_OF_PART * self.folds
-        self._inner, self._most = plan.config["inner_folds"], plan.config["learning"]["memory_mb"]
+        self._inner: int = plan.config["inner_folds"]
+        self._most: int = plan.config["learning"]["memory_mb"]
         self._records_mb = self.n * (RECORD_BYTES + 2 * self.length) / 1e6
         mode = plan.settings["scoring"]["mode"]
         self.by_parasail = by_parasail(plan.config["alignment"]["backend"], mode)
         self.has_evalues = bool(self.length) and mode == "local"
+        self._queries = float(sample_size(int(self.n), self.classes) + self.tested * self.n)
 
     @classmethod
     def of_results(cls, plan: DatasetPlan, folder: Path, fold: str = ALL) -> "RunCosts":
@@ -131,7 +146,11 @@ class RunCosts:
     @cached_property
     def union(self) -> float:
         """Landmarks of all selectors and training parts together."""
-        return min(self._of_parts * sum(map(self.landmarks, self.plan.selectors)), self.distinct)
+        return min(self._of_parts(sum(map(self.landmarks, self.plan.selectors))), self.distinct)
+
+    def _of_parts(self, chosen: float) -> float:
+        """Return what all training parts choose together where one chooses so many."""
+        return (1 + NEW_OF_PART * self.folds) * chosen
 
     @cached_property
     def choosing_pairs(self) -> float:
@@ -140,35 +159,13 @@ class RunCosts:
         for key, groups in (("candidates", self.sizes), ("sketch", [self.distinct])):
             most = self.plan.most_wanted(key)
             for size in groups:
-                pairs += _pairs_with(size if most is None else self._of_parts * most, size)
+                pairs += _pairs_with(size if most is None else self._of_parts(most), size)
         return pairs
 
     @cached_property
     def column_pairs(self) -> float:
         """Pairs of all objects with all landmarks."""
         return _pairs_with(self.union, self.distinct)
-
-    @property
-    def _queries(self) -> float:
-        """Records of a training part, or tested, that may ask for alignments."""
-        return float(sample_size(int(self.n), self.classes) + self.tested * self.n)
-
-    def _asked_pairs(self, selector: str) -> float:
-        """Return the pairs with the nearest records that the recipes of a selector ask for."""
-        pairs = self._queries * self._nearest(selector)
-        return min(pairs, self.n * (self.n + 1) / 2) + self._relatives_pairs(selector)
-
-    def _nearest(self, selector: str | None = None) -> float:
-        cascades = [Wanted.of(recipe["cascade"]) for recipe in self.plan.cascades(selector)]
-        return float(min(max((one.most_nearest(0) for one in cascades), default=0), self.n))
-
-    def _relatives_pairs(self, selector: str) -> float:
-        if self.plan.config["unknown"] is None or not self.has_evalues:
-            return 0.0
-        m, sample = self.landmarks(selector), sample_size(int(self.n), self.classes)
-        pairs = (sample + min(sample, LEFT_OUT)) * NEAREST + self.tested * self.n * MORE
-        # Those with records that are landmarks are known.
-        return float((1 - m / self.n) * pairs + _rule_pairs(m))
 
     @cached_property
     def pairs(self) -> float:
@@ -181,10 +178,35 @@ class RunCosts:
         raced = 1 + RACED * self.folds if "auto" in self.plan.config else 1 + self.folds
         return known + raced * asked + self.held * self.union
 
-    def comparing(self) -> Cost:
-        """Return the cost of another tool on a fold, or of clusters of relatives: all pairs."""
-        pair = pair_seconds(self.length, self.length, True)
-        return self._learning([], 1000) + Cost(shared=self.n**2 * pair, mb=BASE_MB)
+    def _asked_pairs(self, selector: str) -> float:
+        """Return the pairs with records that cascades, and the search for relatives, ask for."""
+        pairs = min(self._queries * self._nearest(selector), self.n * (self.n + 1) / 2)
+        if self.plan.config["unknown"] is None or not self.has_evalues:
+            return pairs
+        m = self.landmarks(selector)
+        others = 1 - m / self.n  # those with records that are landmarks are known
+        return pairs + others * NEAREST * self._queries + _rule_pairs(m)
+
+    def _nearest(self, selector: str | None = None) -> float:
+        cascades = [Wanted.of(recipe["cascade"]) for recipe in self.plan.cascades(selector)]
+        return float(min(max((one.most_nearest(0) for one in cascades), default=0), self.n))
+
+    def queries(self) -> list[QueryCost]:
+        """Return what new sequences take, of the named final recipe or of all; none without any."""
+        final = self.plan.settings["final"]
+        recipes = [recipe for recipe in self.plan.recipes() if final in (None, recipe["name"])]
+        return [self._query(recipe) for recipe in recipes] if self.length else []
+
+    def _query(self, recipe: Settings) -> QueryCost:
+        first, cascade = self.landmarks(recipe["selector"]) + 1.0, recipe["cascade"]
+        mean = first if not cascade else max(first, cascade.get("alignments") or first)
+        more = min(NEAREST_AT_MOST, self.n) if cascade and "alignments" not in cascade else 0.0
+        if self.has_evalues:  # landmarks are known already
+            more = max(more, min(float(MORE), self.n - first + 1))
+        sizes = first - 1, self.n, self.length, self.by_parasail
+        least = recipe_seconds(recipe, mean, *sizes)
+        most = recipe_seconds(recipe, mean + more, *sizes, asking=1.0)
+        return QueryCost(recipe["name"], mean, more, million_hours(least), million_hours(most))
 
     def classifying(self, megabytes: float) -> Cost:
         """Return the cost of classifying so many megabytes of new objects."""
@@ -192,7 +214,7 @@ class RunCosts:
         if not self.length:  # vectors and strings of 300 bytes
             seconds = self.of_score * 1e6 * megabytes / 300 * self.most_landmarks
             return Cost(0.5 * megabytes + seconds, mb=mb)
-        hours = max(query.most_hours for query in queries(self))
+        hours = max(query.most_hours for query in self.queries())
         return Cost(0.5 * megabytes, 3600 * hours * megabytes / self.length, mb)
 
     def aligning(self, pairs: float) -> Cost:
@@ -220,46 +242,62 @@ class RunCosts:
 
     def training(self, selector: str) -> Cost:
         """Return the cost of factors, fits and cascades of a selector, on all records."""
-        plan, n, m = self.plan, self.n, self.landmarks(selector)
-        recipes = plan.recipes(selector)
+        m, pairs = self.landmarks(selector), self._asked_pairs(selector)
         # Recipes that differ in their cascades alone share their fits.
         firsts = {
             json.dumps({**recipe, "name": None, "cascade": None}, sort_keys=True): recipe
-            for recipe in recipes
-        }.values()
-        factors = {(r["transform"], str(r["rank"])) for r in plan.factored(selector)}
-        cost = self._learning([plan.learner(r) for r in firsts if not r["lift"]], m)
-        cost += len(factors) * factor(n, m) + self.aligning(self._asked_pairs(selector))
-        for recipe in firsts:
-            cost += self._lifted(recipe, m) if recipe["lift"] else Cost()
-        if plan.cascades(selector):
-            cost += self._cascade(selector, m)
-        pairs = self._relatives_pairs(selector)
-        return cost + len(recipes) * self._search(m, pairs / NEAREST, pairs)
+            for recipe in self.plan.recipes(selector)
+        }
+        cost = self.aligning(pairs)
+        for recipe in firsts.values():
+            cost += self._fitted(recipe, m)
+        return cost + self._searched(m, self._queries, pairs) if pairs else cost
 
-    def _learning(self, learners: list[Learner], m: float) -> Cost:
-        """Return the cost of fits without a lift, and the memory of any learning."""
-        n, classes, inner = self.n, self.classes, self._inner
-        rows = 6 * 8 * n * m / 1e6
-        rows = min(rows, self._most) if all(one.by_tiles for one in learners) else rows
-        held = max((n * (len(one.choices()) + 4) for one in learners), default=0)
-        by_class = 8 * classes * (held + 19 * self.tested * n * len(learners)) / 1e6
-        squares = 16 if any(one.needs_factor for one in learners) or not learners else 5
-        mb = self._records_mb + max(rows, LEAST_ROWS_MB) + square_mb(m, squares) + by_class
-        cost = Cost(mb=mb)
-        for one in learners:
-            kernel = factor(n, m) if one.needs_factor else Cost(shared=SCORE * n * m)
-            cost += inner * kernel + (inner + 1) * self._fit(one, m)
-            cost += (len(one.choices()) + 1) * decisions(n, m, classes)
-        return cost
+    def _fitted(self, recipe: Settings, m: float) -> Cost:
+        """Return what a recipe takes: kernels and fits of all records and of the inner folds."""
+        learner, n = self.plan.learner(recipe), self.n
+        lift, views = recipe["lift"], sum(map(bool, recipe["views"].values()))
+        q = min(lift["inducing"], n) if lift else m
+        choices = len(learner.choices(int(q)))
+        kernel = factor(n, q) if learner.needs_factor else Cost(shared=SCORE * n * q)
+        # Of records with several labels each label has a fit of its own.
+        fits, classes = (self.classes, 2) if self.several else (1, self.classes)
+        kernel += fits * fit(learner, n, q, classes)
+        cost = self._rows(q, 16 if learner.needs_factor else 5, whole=not learner.by_tiles)
+        held = 8 * n * self.classes * (choices + 4 + 19 * self.tested) / 1e6
+        if lift:
+            tried = TRY * (5 * 4**views - 1) * (min(TRIED, n) / TRIED) ** 3
+            kernel += Cost(shared=n * q * self._entry(m))
+            cost, held = cost + Cost(tried), held + LIFT_MB
+        cost += (1 + OF_INNER * self._inner) * kernel
+        cost += (choices + 1) * decisions(n, q, self.classes)
+        return cost + Cost(mb=cost.mb + held)
+
+    def _rows(self, m: float, squares: int = 16, whole: bool = False) -> Cost:
+        """Return the memory of m columns, whole or a part at a time, and of m x m matrices."""
+        rows = 6 * 8 * self.n * m / 1e6
+        rows = max(rows if whole else min(rows, self._most), LEAST_ROWS_MB)
+        return Cost(mb=self._records_mb + rows + square_mb(m, squares))
+
+    def _entry(self, m: float) -> float:
+        """Return the seconds of comparing two records by m scores, and by their words."""
+        return INDUCED + INDUCED_SCORE * m + INDUCED_CELL * self.length**2
+
+    def _searched(self, m: float, queries: float, pairs: float) -> Cost:
+        """Return the search for the nearest records, and what is asked beside its alignment."""
+        n, words = self.n, 3 * self.length
+        kept = min(n * (4 * m + 9 * words), self._most / 4 * 1e6)
+        held = 12 * n * m + kept + min(n, 8192) * (24 * m + 40 * words) + ASKED_BYTES * pairs
+        seconds = queries * n * self._entry(m)
+        return Cost(ASKED * pairs, seconds, self._records_mb + held / 1e6)
 
     def finishing(self) -> Cost:
         """Return the cost of the landmark map, or of the final model and its rule of relatives."""
         m, pairs = self.most_landmarks, _rule_pairs(self.most_landmarks)
-        cost = self._learning([], min(1000, m)) + factor(self.n, min(1000, m))
+        cost = self._rows(min(1000, m)) + factor(self.n, min(1000, m))
         if self.plan.config["unknown"] is not None or not self.has_evalues:
             return cost
-        return cost + self.aligning(pairs) + self._search(m, 3 * STRANGERS, pairs)
+        return cost + self.aligning(pairs) + self._searched(m, 3 * STRANGERS, pairs)
 
     def unknown(self) -> Cost:
         """Return the cost of the records held out as unknown: their scores, or the answers."""
@@ -268,54 +306,10 @@ class RunCosts:
         asked = self.held * self.folds * len(self.plan.cascades()) * self._nearest()
         return Cost(told) + self.aligning(scores + asked)
 
-    def _fit(self, learner: Learner, m: float) -> Cost:
-        """Return a fit of all classes; of records with several labels each label has one."""
-        if self.several:
-            return self.classes * fit(learner, self.n, m, 2)
-        return fit(learner, self.n, m, self.classes)
-
-    def _lifted(self, recipe: Settings, m: float) -> Cost:
-        """Return the widths, kernels and fits of a recipe with a lift.
-
-        An inner fold makes the kernel of its records again, and its Gram matrix from fewer rows
-        and columns: that of all is counted 1 + F s and 1 + F s^3 times, s = 1 - 1/F.
-        """
-        learner, inner, views = self.plan.learner(recipe), self._inner, recipe["views"].values()
-        n, p, viewed = self.n, min(recipe["lift"]["inducing"], self.n), sum(map(bool, views))
-        kept, choices = 1 - 1 / inner, len(learner.choices(int(p)))
-        kernels, fits = 1 + inner * kept, 1 + inner * kept**3
-        tried = TRY * (5 * 4**viewed - 1) * (min(TRIED, n) / TRIED) ** 3
-        serial = tried + LIFTED_CUBE * p**3 * (1 + (fits - 1) * choices)
-        shared = n * p * (self._entry(m) * kernels + LIFTED_PRODUCT * p * fits)
-        kernel = 8 * n * p / 1e6
-        kernel = min(kernel, self._most / 4) if learner.by_tiles else kernel
-        squares = (5.5 if learner.needs_factor else 2.5) * p**2 + 4096 * p
-        held = n * self.classes * (len(learner.choices()) + 4)
-        mb = self._records_mb + 200 + (2 + viewed) * kernel + 8 * (squares + held) / 1e6
-        cost = Cost(serial, shared, mb) + (choices + 1) * decisions(n, p, self.classes)
-        if learner.needs_factor:
-            cost += fits * (factor(n, p) + self._fit(learner, p))
-        return cost
-
-    def _entry(self, m: float) -> float:
-        """Return the seconds of comparing two records by m scores, and by their words."""
-        return LIFTED_ENTRY + LIFTED_SCORE * m + LIFTED_CELL * self.length**2
-
-    def _search(self, m: float, queries: float, pairs: float) -> Cost:
-        """Return the search for the nearest records, and what is asked beside its alignment."""
-        n, words = self.n, 3 * self.length
-        kept = min(n * (4 * m + 9 * words), self._most / 4 * 1e6)
-        held = 12 * n * m + kept + min(n, 8192) * (24 * m + 40 * words) + ASKED_BYTES * pairs
-        return Cost(ASKED * pairs, queries * n * self._entry(m), self._records_mb + held / 1e6)
-
-    def _cascade(self, selector: str, m: float) -> Cost:
-        """Return the levels of a cascade: the search, and the machines of pairs of classes."""
-        n, queries = self.n, self._queries
-        pairs = queries * min(self._nearest(selector) + MEMBERS, n)
-        searched, members = self._search(m, queries, pairs), min(MEMBERS, sum(self.sizes[-2:]))
-        serial = LIFTED_CUBE * (self._inner + 1) * BLOCKS * n * members
-        held = 400 * queries * self.classes + 12 * n * m * self._inner
-        return searched + Cost(serial, mb=searched.mb + held / 1e6)
+    def comparing(self) -> Cost:
+        """Return the cost of another tool on a fold, or of clusters of relatives: all pairs."""
+        pair = pair_seconds(self.length, self.length, True)
+        return self._rows(1000) + Cost(shared=self.n**2 * pair, mb=BASE_MB)
 
     def minutes(self, cores: int) -> float:
         """Return the minutes of the run: jobs of a stage run side by side, stages do not."""

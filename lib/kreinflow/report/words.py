@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.scoring import by_parasail
-from kreinflow.config.query_costs import million_hours, recipe_seconds
+from kreinflow.config.part_costs import million_hours, recipe_seconds
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.comparison import SIGNIFICANCE
 from kreinflow.evaluation.metrics import INNER_CHOICE

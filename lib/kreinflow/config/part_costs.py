@@ -1,8 +1,8 @@
-"""What a job asks for, and what its parts cost: kernels, factors, fits of learners, decisions.
+"""What the parts of jobs cost, as measured in seconds of one thread, and what a job asks for.
 
-Constants were measured on two kinds of processors, in seconds of one thread: ``python
-benchmarks/asked.py`` holds them against ``benchmarks/scale.tsv``. Behind them stands what they are
-counted by: n records, m landmarks. What has no rows is of one thread, as BLAS has.
+``python benchmarks/asked.py`` holds fits against ``benchmarks/scale.tsv``, ``python
+benchmarks/jobs.py`` measures queries. Behind constants stands what they are counted by: n records,
+m landmarks. What has no rows is of one thread, as BLAS has.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,14 @@ from kreinflow.learners.learner import Learner
 # libraries, the two Snakemakes around a job of a cluster, and a half more.
 SPARE, START_MINUTES, BASE_MB = 3.0, 5, 1000
 LEAST_ROWS_MB = 64
+
+PAIR, CELL = 3e-8, 2.8e-11  # an alignment, and a product of its lengths (benchmarks/results.md)
+PARASAIL_RESIDUE, PARASAIL_CELL = 3.5e-8, 6e-11  # by parasail: short sequences are slow
+
+# Of a query, beside its alignments: it is read, decided on and written; a pair that is asked for
+# is chosen and traced back; records are searched for the nearest; points of a lift are compared.
+TOLD, ASKED, ASKED_CELL, SEARCHED = 1.4e-5, 7e-6, 8e-11, 4.5e-8
+INDUCED, INDUCED_SCORE, INDUCED_CELL = 4e-8, 3.5e-11, 4e-13
 
 FACTOR_ENTRY, FACTOR_PRODUCT, FACTOR_CUBE = 1e-7, 1.2e-10, 7.5e-10  # n m, n m^2, m^3
 FIT_ENTRY, FIT_PRODUCT, FIT_SQUARE, FIT_CUBE = 3e-8, 6.2e-11, 5e-9, 5e-11
@@ -71,13 +79,81 @@ class Cost:
         return int(attempt * (BASE_MB + self.mb))
 
 
+def pair_seconds(length: float, others: float, by_parasail: bool = False) -> float:
+    """Return the seconds of aligning two sequences of so many residues."""
+    if by_parasail:
+        return length * PARASAIL_RESIDUE + PARASAIL_CELL * length * others
+    return PAIR + CELL * length * others
+
+
+def query_seconds(
+    alignments: float,
+    length: float,
+    others: float,
+    *,
+    asked: float = 0.0,
+    searched: float = 0.0,
+    inducing: float = 0.0,
+    by_parasail: bool = False,
+) -> float:
+    r"""Return the processor seconds of a new sequence.
+
+    With A alignments of a sequence of l residues with others of o, of which K are asked for,
+    R records searched, and p points of a lift:
+
+    .. math::
+        t = t_0 + A (t_1 + c_1 l o) + K (t_2 + c_2 l o) + R t_3 + p (t_4 + t_5 (A - K) + c_3 l o)
+
+    R counts with the share of the sequences that ask.
+    """
+    cells = length * others
+    induced = INDUCED + INDUCED_SCORE * (alignments - asked) + INDUCED_CELL * cells
+    return (
+        TOLD
+        + alignments * pair_seconds(length, others, by_parasail)
+        + asked * (ASKED + ASKED_CELL * cells)
+        + searched * SEARCHED
+        + inducing * induced
+    )
+
+
+def recipe_seconds(
+    recipe: Mapping[str, Any],
+    alignments: float,
+    landmarks: float,
+    records: float,
+    length: float,
+    by_parasail: bool = False,
+    asking: float = 0.5,
+) -> float:
+    """Return the :func:`query_seconds` of a model of a recipe.
+
+    Alignments beyond the landmarks, and the sequence with itself, a cascade or the search for
+    relatives asks for, of the share ``asking`` of the sequences.
+    """
+    lift, asked = recipe.get("lift"), max(0.0, alignments - landmarks - 1)
+    return query_seconds(
+        alignments,
+        length,
+        length,
+        asked=asked,
+        searched=asking * records if asked else 0.0,
+        inducing=min(lift["inducing"], records) if lift else 0,
+        by_parasail=by_parasail,
+    )
+
+
+def million_hours(seconds: float) -> float:
+    """Return the core hours of a million new sequences that take so many seconds each."""
+    return 1e6 * seconds / 3600
+
+
 def kernel_seconds(kernel: Mapping[str, Any], size: float) -> float:
     """Return the seconds of one score of vectors with ``size`` features, or letters of strings."""
     if kernel["name"] == "edit_distance":
         return 1e-6 + 3e-11 * size**2
     if kernel["name"] == "dynamic_time_warping":
-        window = kernel.get("window")
-        return 1e-5 + 4.4e-9 * size * (size if window is None else min(size, 2 * window))
+        return 1e-5 + 4.4e-9 * size * min(size, 2 * (kernel.get("window") or size))
     return 2e-9 * size
 
 
@@ -96,18 +172,18 @@ def fit(learner: Learner, n: float, m: float, classes: int) -> Cost:
     method, settings, choices = learner.method, learner.settings, len(learner.choices())
     if method == "nearest_landmark":
         return Cost()
+    if method == "ny_pcvm":
+        steps, full = (classes * min(most, settings["max_iter"]) for most in (STEPS, FULL_STEPS))
+        rows = steps * (STEP_ROW * n + STEP_ENTRY * n * m)
+        # More basis functions than landmarks are tried.
+        times = 4 if settings.get("basis") == "all" else 1
+        return times * Cost(steps * STEP_CLASS, rows + full * STEP_CUBE * m**3)
     own_covariances = method == "ikqd" or settings.get("scatter") == "balanced"
     cube = FIT_CUBE + (CLASS_CUBE * classes if own_covariances else 0.0)
     serial = FIT_SQUARE * classes * m**2 + cube * m**3 + WORK.get(method, 0.0) * n * m * classes
     serial += SVC_PAIR * n**2 if method == "svc" else 0.0
-    serial /= 8 if method == "sf_lsm" else 1  # no eigenvalues to find
     cost = Cost(choices * serial, FIT_ENTRY * n * m + FIT_PRODUCT * n * m**2)
-    if method == "ny_pcvm":
-        steps, full = (classes * min(most, settings["max_iter"]) for most in (STEPS, FULL_STEPS))
-        rows = steps * (STEP_ROW * n + STEP_ENTRY * n * m)
-        cost += Cost(steps * STEP_CLASS, rows + full * STEP_CUBE * m**3)
-    # More basis functions than landmarks are tried.
-    return (4 if settings.get("basis") == "all" else 1) * cost
+    return (1 / 6 if method == "sf_lsm" else 1) * cost  # no eigenvalues to find
 
 
 def decisions(n: float, m: float, classes: int) -> Cost:
