@@ -42,9 +42,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment import backends
-from kreinflow.alignment.backends import backend_named, checked
+from kreinflow.alignment.backends import align_pair_lists, backend_named, checked
 from kreinflow.alignment.engine import align_pairs, pack, self_scores
-from kreinflow.alignment.pair_lists import align_pair_lists
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.score_cache import ScoreCache
@@ -64,8 +63,7 @@ from kreinflow.learners.decisions import LinearDecision
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.payload import Sequences, digest
 from kreinflow.views.lift import Lift
-from kreinflow.views.objects import Viewed
-from kreinflow.views.words import Words
+from kreinflow.views.objects import Viewed, Words
 from scale import CLASSES, make_families
 
 TRAINING = 2_000  # records that the model learns from

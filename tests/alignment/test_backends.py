@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from kreinflow.alignment import backends, filling, segments
-from kreinflow.alignment.backends import backend_named, checked, drawn_pairs
-from kreinflow.alignment.batches import align_in_batches
+from kreinflow.alignment.backends import align_fast, backend_named, checked, drawn_pairs
 from kreinflow.alignment.engine import NOT_ALIGNED, align_rectangle, pack
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.base.errors import InputError, KreinflowError
@@ -64,7 +63,7 @@ def digests_of(sequences):
     return [hashlib.sha256(sequence).hexdigest() for sequence in sequences]
 
 
-def store_of(folder, backend=align_in_batches):
+def store_of(folder, backend=align_fast):
     return ScoreStore(folder, SCHEME, SEQUENCES, digests_of(SEQUENCES), backend)
 
 

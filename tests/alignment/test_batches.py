@@ -18,7 +18,6 @@ from sequence_pairs import AMINO_ACIDS, drawn, related_pair, scheme_of
 @pytest.fixture
 def left_over(monkeypatch):
     """Lay out rectangles however small, and note the pairs that parasail aligns."""
-    monkeypatch.setattr(batches, "_FEWEST_STEPS", 0)
     noted = []
     real = engine.align_rectangle
 

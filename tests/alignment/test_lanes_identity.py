@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from kreinflow.alignment import batches
+from kreinflow.alignment import backends, batches
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import NOT_ALIGNED, pack
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix, _built_in_names
@@ -27,8 +27,8 @@ def all_in(lanes, *target):
         compiled = batches.vector_code
         patch.setattr(batches, "vector_code", lambda lanes, bits: compiled(lanes, bits, *target))
         patch.setattr(batches, "lanes_here", lambda: lanes)
-        patch.setattr(batches, "_FEWEST_STEPS", 0)
-        patch.setattr(batches, "_COLUMN_STEPS", 1e9)
+        patch.setattr(backends, "_FEWEST_STEPS", 0)
+        patch.setattr(batches, "COLUMN_STEPS", 1e9)
         patch.setattr(batches, "_LEAST_STEPS", 20_000)  # so that there are several pieces
         yield
 

@@ -5,10 +5,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from kreinflow.alignment import batches, pair_lists
-from kreinflow.alignment.backends import BACKENDS, backend_named, checked
+from kreinflow.alignment import backends, batches
+from kreinflow.alignment.backends import BACKENDS, align_pair_lists, backend_named, checked
 from kreinflow.alignment.engine import NOT_ALIGNED, pack
-from kreinflow.alignment.pair_lists import align_pair_lists
 from kreinflow.base.errors import InputError, KreinflowError
 from sequence_pairs import AMINO_ACIDS, parasail_scores, scheme_of, too_large
 
@@ -75,11 +74,12 @@ def test_scores_are_those_of_parasail_pair_by_pair(name, threads, changed, monke
     theirs, packed = expected(sequences, rows, asked), pack(sequences)
     assert (np.count_nonzero(theirs > 255) > 100) == (changed < 0.5)
     for most_cells in (2**21, 300):
-        monkeypatch.setattr(pair_lists, "_MOST_CELLS", most_cells)
+        monkeypatch.setattr(backends, "_MOST_CELLS", most_cells)
         ours = align_pair_lists(packed, rows, asked, SCHEME, threads, backend_named(name))
         assert ours.dtype == np.int32
         assert np.array_equal(ours, theirs)
-    monkeypatch.setattr(batches, "_COLUMN_STEPS", 1e9)  # leave nothing to parasail
+    monkeypatch.setattr(backends, "_FEWEST_STEPS", 0)
+    monkeypatch.setattr(batches, "COLUMN_STEPS", 1e9)  # leave nothing to parasail
     ours = align_pair_lists(packed, rows, asked, SCHEME, threads, backend_named(name))
     assert np.array_equal(ours, theirs)
 
@@ -88,8 +88,8 @@ def test_scores_are_those_of_parasail_pair_by_pair(name, threads, changed, monke
 def test_each_distinct_pair_is_aligned_once_and_no_other(seed, monkeypatch):
     rng = np.random.default_rng([72, seed])
     sequences, _ = families(rng, 60, 40, 0.5)
-    monkeypatch.setattr(pair_lists, "_MOST_CELLS", int(rng.choice([50, 400, 10_000])))
-    monkeypatch.setattr(pair_lists, "_MOST_ROWS", int(rng.choice([1, 7, 1024])))
+    monkeypatch.setattr(backends, "_MOST_CELLS", int(rng.choice([50, 400, 10_000])))
+    monkeypatch.setattr(backends, "_MOST_ROWS", int(rng.choice([1, 7, 1024])))
     rows = rng.integers(0, 60, rng.integers(1, 50))  # some ask twice, and ask each other
     asked = drawn_lists(rng, 60, rows, int(rng.integers(1, 30)), rng.random())
     noting = Noting()
@@ -121,7 +121,7 @@ def test_rectangles_are_bounded_and_hold_those_that_ask_alike():
     scores = align_pair_lists(pack(sequences), rows, asked, SCHEME, 1, noting)
     assert (scores == 0).all()
     sizes = np.prod(noting.cells, axis=1)
-    assert sizes.max() <= pair_lists._MOST_CELLS
+    assert sizes.max() <= backends._MOST_CELLS
     # In the order given each rectangle would need 20,000 columns; families have 100.
     assert sizes.sum() < 60 * len(noting.pairs)
     assert set(noting.pairs) == asked_pairs(rows, asked)

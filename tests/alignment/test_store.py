@@ -14,7 +14,7 @@ import pytest
 
 from kreinflow.alignment import filling, progress, segments
 from kreinflow.alignment import store as store_module
-from kreinflow.alignment.batches import align_in_batches
+from kreinflow.alignment.backends import align_fast
 from kreinflow.alignment.engine import not_aligned
 from kreinflow.alignment.progress import ProgressPrinter
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
@@ -38,7 +38,7 @@ def digest(sequence):
     return hashlib.sha256(sequence).hexdigest()
 
 
-def open_store(folder, sequences=SEQUENCES, backend=align_in_batches, scheme=SCHEME):
+def open_store(folder, sequences=SEQUENCES, backend=align_fast, scheme=SCHEME):
     return ScoreStore(folder, scheme, sequences, [digest(s) for s in sequences], backend)
 
 

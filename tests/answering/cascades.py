@@ -18,8 +18,7 @@ from kreinflow.answering.score_cache import NOBODY
 from kreinflow.answering.unknown_pvalue import Strangeness
 from kreinflow.fitting.fit_cascade import fit_machine
 from kreinflow.views.lift import Lift
-from kreinflow.views.objects import Viewed
-from kreinflow.views.words import Words
+from kreinflow.views.objects import Viewed, Words
 from sequence_pairs import rectangle, scheme_of
 from small_inputs import model_of
 

@@ -9,10 +9,10 @@ import numba
 import numpy as np
 import pytest
 
-from kreinflow.base.compiled import compiled
+from kreinflow.base.numerics import compiled
 
 SOURCE = """
-from kreinflow.base.compiled import compiled
+from kreinflow.base.numerics import compiled
 
 @compiled
 def total(values):

@@ -8,8 +8,7 @@ from kreinflow.answering.query import Query
 from kreinflow.compare.competitor import LabelledSequences
 from kreinflow.compare.words import LENGTHS, WordsAlone
 from kreinflow.sequences.simulation import simulate_families
-from kreinflow.views.objects import Viewed
-from kreinflow.views.words import Words
+from kreinflow.views.objects import Viewed, Words
 
 SCHEME = ScoringScheme(load_substitution_matrix("BLOSUM62"))
 

@@ -30,8 +30,7 @@ from kreinflow.krein.factor import DegenerateKernelError
 from kreinflow.krein.landmark_kernel import LandmarkKernel
 from kreinflow.learners.learner import Problem
 from kreinflow.learners.registry import LEARNERS, make_learner
-from kreinflow.views.objects import Viewed
-from kreinflow.views.words import Words
+from kreinflow.views.objects import Viewed, Words
 
 SF_LSM = {"method": "sf_lsm", "ridge": 0.1, "weights": "records"}
 KREIN_LSM = {"method": "krein_lsm", "lambda_plus": 0.01, "lambda_minus": 0.01}

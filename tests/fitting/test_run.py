@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from fitting.runs import landmark_table, run_of
-from kreinflow.alignment.backends import compare_with_parasail
-from kreinflow.alignment.pair_lists import align_pair_lists
+from kreinflow.alignment.backends import align_pair_lists, compare_with_parasail
 from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.files.arrays import write_array
 from kreinflow.fitting import run as models_run

@@ -9,8 +9,7 @@ from scipy.spatial.distance import cdist
 
 from kreinflow.base.numerics import limited
 from kreinflow.views.lift import Lift
-from kreinflow.views.objects import Viewed
-from kreinflow.views.words import Words
+from kreinflow.views.objects import Viewed, Words
 from views.test_words import drawn, naive
 
 RATES = {"scores": 0.7, "words": 0.4, "vectors": 0.05}

@@ -7,8 +7,7 @@ from scipy.spatial.distance import cdist
 from kreinflow.base.numerics import PRODUCT_ROWS, TILE, limited
 from kreinflow.views import nearest
 from kreinflow.views.lift import Lift
-from kreinflow.views.objects import Viewed
-from kreinflow.views.words import Words
+from kreinflow.views.objects import Viewed, Words
 from views.test_words import drawn, naive
 
 LETTERS, LENGTHS, M = "ARNDCQEGHI", (1, 2, 3), 6

@@ -9,11 +9,11 @@ from kreinflow.base.numerics import PRODUCT_ROWS, limited
 from kreinflow.views import objects as module
 from kreinflow.views.objects import (
     Points,
+    Words,
     residue_arrays,
     split_residues,
     square_norms,
 )
-from kreinflow.views.words import Words
 from small_inputs import PROTEIN
 from views.test_words import drawn
 

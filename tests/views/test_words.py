@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kreinflow.base.numerics import limited
-from kreinflow.views.words import LONGEST, Words
+from kreinflow.views.objects import LONGEST_WORD, Words
 from small_inputs import PROTEIN
 
 
@@ -62,9 +62,9 @@ def test_a_sequence_has_the_same_bits_among_others_alone_and_with_threads():
 @pytest.mark.parametrize(
     ("lengths", "letters", "sequences", "message"),
     [
-        ((), "AC", [b"A"], f"1 to {LONGEST} letters"),
-        ((0, 1), "AC", [b"A"], f"1 to {LONGEST} letters"),
-        ((5,), "AC", [b"A"], f"1 to {LONGEST} letters"),
+        ((), "AC", [b"A"], f"1 to {LONGEST_WORD} letters"),
+        ((0, 1), "AC", [b"A"], f"1 to {LONGEST_WORD} letters"),
+        ((5,), "AC", [b"A"], f"1 to {LONGEST_WORD} letters"),
         ((1,), "AA", [b"A"], "are damaged"),
         ((1,), "AC", [b"A", b"AG"], "has letters that its words lack"),
     ],

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment import engine
 from kreinflow.alignment.engine import (
+    COLUMN_STEPS,
     NOT_ALIGNED,
+    RESIDUE_STEPS,
     PackedSequences,
     in_threads,
     letter_codes,
@@ -42,11 +44,9 @@ _VECTOR_BYTES = 64
 # batch, 1.6 ns with 64 lanes; with half the lanes, two thirds.
 _PROFILE_STEPS = 50.0  # for each column of the profile of a batch
 _OF_HALF = 2 / 3
-# Parasail takes these for each column of a pair, and for each letter of the landmark in it; steps
-# of half the bytes take two thirds of the time, and a score of 16 bits four times as long.
-_COLUMN_STEPS, _RESIDUE_STEPS = 10.0, 0.05
+# Of parasail's, steps of half the bytes take two thirds of the time, and a score of 16 bits four
+# times as long.
 _OF_WIDE = 4.0
-_FEWEST_STEPS = 1_000_000.0  # with fewer, parasail is done as soon as batches are laid out
 _LEAST_STEPS = 1_000_000  # of a piece of work, 1 or 2 ms: short against any run
 
 # This share of the landmarks is aligned first, to see which members have relatives. The multiples
@@ -165,7 +165,7 @@ def align_in_batches(
     threads: int,
     mask: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int32]:
-    """Return the scores of rows with columns: the backend ``auto``.
+    """Return the scores of rows with columns: the backend ``auto`` of many.
 
     8 bits are tried first, then 16 for pairs that overflow, then parasail. Alignments that are not
     local are parasail's, and so are those of more than 32 different letters, or with entries that
@@ -178,8 +178,6 @@ def align_in_batches(
     landmarks go first: members whose scores with most of them need 16 bits are relatives, and are
     not tried in 8 with the others.
     """
-    if _steps_of_parasail(sequences.lengths, rows, columns, mask) <= _FEWEST_STEPS:
-        return engine.align_rectangle(sequences, rows, columns, scheme, threads, mask)
     lanes = lanes_here()
     if max(rows.size, columns.size) <= lanes // 2 and lanes > FEWEST_LANES:
         lanes //= 2
@@ -240,15 +238,6 @@ def _foresee(rectangle: _Rectangle, sample: NDArray[np.bool_]) -> int:
     marked = (rectangle.scores == _PENDING) & likely[:, None]
     rectangle.scores[marked] = _OVERFLOWED
     return int(np.count_nonzero(marked))
-
-
-def _steps_of_parasail(
-    lengths: IntArray, rows: IntArray, columns: IntArray, mask: NDArray[np.bool_] | None
-) -> float:
-    of_rows, of_columns = float(lengths[rows].sum()), float(lengths[columns].sum())
-    fewest = min(of_rows * columns.size, of_columns * rows.size)
-    wanted = 1.0 if mask is None or not mask.size else np.count_nonzero(mask) / mask.size
-    return wanted * (_COLUMN_STEPS * fewest + _RESIDUE_STEPS * of_rows * of_columns)
 
 
 def _cheaper_side(
@@ -348,7 +337,7 @@ def _cut(rectangle: _Rectangle, batches: _Batches, code: VectorCode) -> tuple[In
     lengths = rectangle.sequences.lengths
     of_landmarks = lengths[rectangle.landmarks[batches.landmarks]].astype(np.float64)
     of_lanes = _sums(of_landmarks, batches.landmark_ranges) + _PROFILE_STEPS
-    pair_steps = (_COLUMN_STEPS + _RESIDUE_STEPS * of_landmarks) * 1.5 ** np.log2(
+    pair_steps = (COLUMN_STEPS + RESIDUE_STEPS * of_landmarks) * 1.5 ** np.log2(
         _VECTOR_BYTES / code.vector_bytes
     )
     if code.bits > 8:

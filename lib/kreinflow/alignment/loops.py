@@ -7,7 +7,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from kreinflow.base.compiled import compiled
+from kreinflow.base.numerics import compiled
 
 _ALIGNMENT = 64  # bytes, of all vectors
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.alignment.backends import Backend, CheckedBackend
-from kreinflow.alignment.batches import align_in_batches, working_bytes
+from kreinflow.alignment.backends import Backend, CheckedBackend, align_fast
+from kreinflow.alignment.batches import working_bytes
 from kreinflow.alignment.engine import NOT_ALIGNED, align_rectangle, not_aligned, pack
 from kreinflow.alignment.filling import Filling, FillReport, Rectangle, cells_of, own_pairs
 from kreinflow.alignment.progress import Progress
@@ -63,7 +63,7 @@ class ScoreStore:
         scheme: ScoringScheme,
         sequences: Sequence[bytes],
         digests: Sequence[str],
-        backend: Backend = align_in_batches,
+        backend: Backend = align_fast,
     ) -> None:
         self.folder = Path(folder) / scheme.digest[:16]
         self.scheme = scheme

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
-from kreinflow.alignment.backends import (
-    SAMPLE,
-    Backend,
-    backend_named,
-    checked,
-    compare_with_parasail,
-    drawn_pairs,
-)
-from kreinflow.alignment.engine import align_rectangle, pack, self_scores
-from kreinflow.alignment.pair_lists import align_pair_lists
+from kreinflow.alignment.backends import Backend, align_with_others, backend_named, checked
+from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.answering.query import Query
-from kreinflow.answering.score_cache import NOBODY, Ask
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import TILE, FloatArray, IntArray, tiles
 from kreinflow.base.wording import abridged, plural
@@ -173,9 +165,8 @@ class _Aligner:
         self.landmarks = model.landmarks if isinstance(model.landmarks, tuple) else ()
         self.alphabet = ResidueAlphabet(self.scheme.matrix.alphabet, model.molecule or "protein")
         # If a score differs from that of parasail and the user named no backend, no other helps.
-        self.advice = "Use the alignment backend parasail." if options.backend else ""
-        self.backend = options.backend or backend_named("auto")
-        self.checked = checked(self.backend, advice=self.advice)
+        advice = "Use the alignment backend parasail." if options.backend else ""
+        self.checked = checked(options.backend or backend_named("auto"), advice=advice)
 
     def batches(self, path: Path) -> Iterator[list[FastaRecord]]:
         """Yield the records of a file, batch by batch."""
@@ -221,12 +212,22 @@ class _Aligner:
         faults |= {int(places[row]): fault for row, fault in unusable.items()}
         kept = np.delete(np.arange(n), list(unusable))
         sequences = [sequences[row] for row in kept.tolist()]
+        ask, known = None, self.model.record_residues
+        if known is not None:
+            ask = partial(
+                align_with_others,
+                sequences,
+                known,
+                scheme=self.scheme,
+                threads=threads,
+                backend=self.checked,
+            )
         return Batch(
             np.ascontiguousarray(scores[kept]),
             own[kept],
             lengths[kept],
             Viewed(sequences),
-            self._asking(sequences),
+            ask,
             ids=[record.id for record in records],
             place=lambda number: records[number].named,
             faults=faults,
@@ -263,27 +264,6 @@ class _Aligner:
                 "lacks. Correct or remove it."
             )
         return strand_fault(residues, matrix.alphabet) if self.options.both_strands else None
-
-    def _asking(self, sequences: Sequence[bytes]) -> Ask | None:
-        """Return what aligns sequences with the training records; None if there are none."""
-        residues, scheme, threads = self.model.record_residues, self.scheme, self.options.threads
-        if residues is None:
-            return None
-
-        def ask(queries: IntArray, records: IntArray) -> NDArray[np.int32]:
-            wanted = records >= 0
-            others = np.unique(records[wanted])
-            packed = pack([residues[i] for i in others] + [sequences[i] for i in queries])
-            rows = len(others) + np.arange(len(queries))
-            asked = np.where(wanted, np.searchsorted(others, records), NOBODY)
-            scores = align_pair_lists(packed, rows, asked, scheme, threads, self.backend)
-            if self.backend is not align_rectangle:
-                r, c = drawn_pairs(wanted, SAMPLE)
-                pairs, some = (rows[r], asked[r, c]), scores[r, c]
-                compare_with_parasail(packed, pairs, some, scheme, threads, self.advice)
-            return scores
-
-        return ask
 
 
 def unusable_rows(

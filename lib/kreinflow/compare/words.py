@@ -24,7 +24,7 @@ SEED = 1
 class WordsAlone(Competitor):
     """The lift of a recipe with the view "words", and nothing else: no scores, no alignments.
 
-    The kernel is a Gaussian of the features of :class:`~kreinflow.views.words.Words`, at most
+    The kernel is a Gaussian of the features of :class:`~kreinflow.views.objects.Words`, at most
     4,000 sequences are its inducing points, and SF-LSM with equal weights of the classes learns
     from its columns. Width and ridge are chosen on inner folds of the training sequences.
     """

@@ -51,7 +51,7 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         The budget; "meb" and "all" know a number of their own.
     views : mapping, optional
         What is known of sequences beside their scores: ``{"words": [1, 2, 3]}`` are the words of
-        these lengths; see :mod:`kreinflow.views.words`. Without ``lift`` they are added to the
+        these lengths; see :mod:`kreinflow.views.objects`. Without ``lift`` they are added to the
         scores.
     cascade : mapping, optional
         For the kernel "alignment": sequences that the scores with the landmarks leave unsure are

@@ -23,8 +23,7 @@ from kreinflow.krein.factor import DegenerateKernelError
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.views.inducing import inducing_places
 from kreinflow.views.lift import SCORES, VIEWS, Form, Lift, by_rows, combined, compared
-from kreinflow.views.objects import Features, Points, Viewed, square_norms
-from kreinflow.views.words import Words
+from kreinflow.views.objects import Features, Points, Viewed, Words, square_norms
 
 WIDTHS: Mapping[str, tuple[float, ...]] = {
     SCORES: (1.0, 3.0, 10.0, 0.3),

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.backends import (
     SAMPLE,
+    align_pair_lists,
     backend_named,
     compare_with_parasail,
     drawn_pairs,
 )
 from kreinflow.alignment.engine import pack, self_scores
-from kreinflow.alignment.pair_lists import align_pair_lists
 from kreinflow.alignment.progress import tell_aligned
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.score_cache import ScoreCache

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kreinflow.alignment.backends import backend_named, checked
 from kreinflow.alignment.engine import pack
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
-from kreinflow.base.compiled import compiled
+from kreinflow.base.numerics import compiled
 
 
 class _Kind(NamedTuple):

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from kreinflow.base.numerics import PRODUCT_ROWS, FloatArray, IntArray
 from kreinflow.files.state import Array, State, Value
 from kreinflow.views.nearest import Search
-from kreinflow.views.objects import Features, Points, Viewed, residue_arrays, split_residues
-from kreinflow.views.words import Words
+from kreinflow.views.objects import Features, Points, Viewed, Words, residue_arrays, split_residues
 
 Form = Literal["gaussian", "linear"]
 FORMS: tuple[Form, ...] = get_args(Form)

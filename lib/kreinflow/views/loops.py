@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.base.compiled import compiled
+from kreinflow.base.numerics import compiled
 
 
 @compiled

@@ -18,12 +18,12 @@ from kreinflow.base.numerics import (
 )
 from kreinflow.views.objects import (
     Viewed,
+    Words,
     add_sparse_products,
     common_columns,
     square_norms,
     without_columns,
 )
-from kreinflow.views.words import Words
 
 WIDTH = 2 * TILE
 """Points of one tile: a row of its products stays in the nearest cache, a place in 16 bits."""
