@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from kreinflow.config.configuration import load_configuration
-from kreinflow.evaluation.cross_validation import cross_validate
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
-from kreinflow.sequences.scores import open_scores
 from kreinflow.sequences.sources.registry import make_source
+from papers.cross_validation import cross_validate
 
 ROOT = Path(__file__).parents[1]
 
@@ -25,12 +24,7 @@ def test_ny_ikfd_on_protein213_reaches_the_paper():
     settings = config["datasets"]["protein213"]
     dataset = make_source(settings["source"], folder).load(None, config["seed"])
     folds = assign_folds(settings["folds"], dataset, config["seed"], folder)
-    found = cross_validate(
-        dataset,
-        open_scores(dataset, None, folder),
-        partition_of(folds, dataset),
-        config,
-    )
+    found = cross_validate(dataset, partition_of(folds, dataset), config)
     assert (found["failure"] == "").sum() == 100
     assert (found["landmarks"] <= 30).all()
     assert found["accuracy"].mean() >= 0.967

@@ -532,11 +532,14 @@ def test_the_package_hands_them_out():
         kreinflow.KreinClasifier  # noqa: B018
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/estimators.md"])
-def test_the_examples_of_the_pages_run(page):
+@pytest.mark.parametrize(
+    ("page", "examples"),
+    [("README.md", 2), ("docs/estimators.md", 9), ("docs/a-method-of-your-own.md", 1)],
+)
+def test_the_examples_of_the_pages_run(page, examples):
     mark = "<!-- run by: tests/estimators/test_estimators.py -->"
     blocks = re.findall(rf"{mark}\n```python\n(.*?)```", (PAGES / page).read_text(), re.DOTALL)
-    assert len(blocks) >= 2
+    assert len(blocks) >= examples
     records = families(6, classes=("kinase", "globin"), each=12)
     K, labels, X = scores()
     for block in blocks:

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from kreinflow.evaluation.cross_validation import Centring
 from kreinflow.report.figures import BLACK, GREY, VERMILION
+from papers.cross_validation import Centring
 from papers.data_sets import (
     AllScores,
     Settings,

@@ -12,11 +12,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from kreinflow.alignment.scoring import load_substitution_matrix
-from kreinflow.alignment.transforms import make_transform
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.base.random_streams import stream
 from kreinflow.estimators.alignment_kernel import AlignmentKernel
-from kreinflow.evaluation.cross_validation import Centring, cross_validate
 from kreinflow.kernels.kernel import Kernel
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.krein.eigen import Eigenpairs
@@ -36,6 +34,7 @@ from kreinflow.sequences.partition import Partition, partition_of
 from kreinflow.sequences.payload import Compared, Matrix
 from kreinflow.sequences.scores import open_scores
 from kreinflow.sequences.sources.registry import make_source
+from papers.cross_validation import RAW, Centring, cross_validate
 from papers.experiments import load_experiments
 
 Settings = Mapping[str, Any]
@@ -51,7 +50,6 @@ FISHER: Settings = {"method": "ny_ikfd"}
 
 FOLDS = 10
 
-RAW = make_transform("raw")
 ELM: Settings = {"name": "elm"}
 
 
@@ -150,18 +148,18 @@ class AllScores:
     ) -> pd.DataFrame:
         """Return the accuracy with the landmarks of each selector, fold by fold.
 
-        See :func:`~kreinflow.evaluation.cross_validation.cross_validate`; ``recipe`` is the name
+        See :func:`~papers.cross_validation.cross_validate`; ``recipe`` is the name
         of the selector.
         """
         alike = {"transform": "raw", "rank": rank, "correction": correction, "learner": "learner"}
         config = {
             "seed": seed,
+            "inner_folds": 3,
             "recipes": [{"name": name, "selector": name, **alike} for name in selectors],
             "selectors": selectors,
             "learners": {"learner": learner},
         }
-        scores, folds = open_scores(self.dataset), self.folds(seed)
-        return cross_validate(self.dataset, scores, folds, config, centring=centring)
+        return cross_validate(self.dataset, self.folds(seed), config, centring)
 
 
 @dataclass(frozen=True, eq=False)

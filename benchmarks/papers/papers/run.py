@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.config.configuration import complete_configuration
-from kreinflow.evaluation.cross_validation import Centring, cross_validate
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
 from kreinflow.sequences.payload import Matrix
 from kreinflow.sequences.scores import open_scores
 from kreinflow.sequences.sources.registry import make_source
+from papers.cross_validation import Centring, cross_validate
 
 REST = "rest"
 """The label of all classes but the first."""
@@ -29,7 +29,7 @@ def run_experiment(
     seed: int,
     unit_columns: bool = False,
 ) -> pd.DataFrame:
-    """Measure an experiment: see :func:`~kreinflow.evaluation.cross_validation.cross_validate`.
+    """Measure an experiment: see :func:`~papers.cross_validation.cross_validate`.
 
     The config has one data set that is a matrix, vectors, or generated; defaults need not be there.
     The seed is for generator, folds, selectors and learners.
@@ -42,13 +42,7 @@ def run_experiment(
     if unit_columns:
         dataset = with_unit_columns(dataset)
     folds = assign_folds(settings["folds"], dataset, seed, data_folder)
-    return cross_validate(
-        dataset,
-        open_scores(dataset),
-        partition_of(folds, dataset),
-        whole,
-        centring=centring,
-    )
+    return cross_validate(dataset, partition_of(folds, dataset), whole, centring)
 
 
 def with_unit_columns(dataset: Dataset) -> Dataset:

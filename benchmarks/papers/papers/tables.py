@@ -35,7 +35,7 @@ def read_published() -> pd.DataFrame:
 
 
 def summarise(lines: pd.DataFrame) -> pd.DataFrame:
-    """Return means over folds of :func:`~kreinflow.evaluation.cross_validation.cross_validate`.
+    """Return means over folds of :func:`~papers.cross_validation.cross_validate`.
 
     Of each recipe: accuracies and the complexity in percent, standard deviations over folds;
     ``limit_reached`` counts folds whose learner did not converge, ``hyper_parameters`` are the most

@@ -1,20 +1,16 @@
 """The runner against dense loops by hand, and what it must not see."""
 
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kreinflow.base.errors import InputError
 from kreinflow.config.configuration import complete_configuration
-from kreinflow.evaluation.cross_validation import CentredScores, cross_validate
 from kreinflow.learners.fisher import fisher_path
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
-from kreinflow.sequences.scores import open_scores
 from kreinflow.sequences.sources.registry import make_source
+from papers.cross_validation import around, cross_validate
 from small_inputs import matrix_source
 
 SELECTORS = {
@@ -101,7 +97,7 @@ def dissimilar(tmp_path):
 
 def measured(dataset, partition, whole, recipes=None, **more):
     config = whole | {"recipes": recipes or whole["recipes"], "seed": 2, "inner_folds": 3}
-    return cross_validate(dataset, open_scores(dataset), partition, config, **more)
+    return cross_validate(dataset, partition, config, **more)
 
 
 def dense_accuracy(S, labels, training, clip, rank=5):
@@ -158,16 +154,14 @@ def test_centring_the_factor_is_the_same_for_a_kernel_of_full_rank(dissimilar):
         assert table["accuracy"].tolist() == ways[0]["accuracy"].tolist()
 
 
-def test_centred_scores_are_inner_products_around_the_training_mean(tmp_path):
+def test_similarities_around_a_mean_are_inner_products_there(tmp_path):
     kind = "squared_dissimilarity"
     dataset, _, _ = opened(write(tmp_path, kind, each=5, seed=4), kind)
     X, _ = vectors(4, each=5)
-    training, everyone = np.arange(3, 12), np.arange(15)
-    scores = CentredScores(open_scores(dataset), training)
-    around = X - X[training].mean(axis=0)
-    expected = (around * SIGNS) @ around.T
-    np.testing.assert_allclose(scores.rectangle(everyone, everyone), expected, atol=1e-12)
-    np.testing.assert_allclose(scores.self_scores(), np.diag(expected), atol=1e-12)
+    X = X - X[3:12].mean(axis=0)
+    found = around(np.arange(3, 12), dataset)
+    assert found.kind == "similarity"
+    np.testing.assert_allclose(found.matrix, (X * SIGNS) @ X.T, atol=1e-12)
 
 
 @pytest.mark.parametrize("centring", ["landmarks", "training", "factor"])
@@ -200,17 +194,9 @@ def test_what_is_told_of_a_fold(similar):
     )
     assert table.loc["ridge-uniform", "hyper_parameters"].str.fullmatch(r'\{"ridge": \S+\}').all()
     assert (table.loc["pcvm-meb", "basis_used"] < 1).all()
-    assert (table["tested"] == 15).all()
     assert (table.loc["meb", "negative"] > 0).all()
     assert ((table["negative_fraction"] > 0) == (table["negative"] > 0)).all()
     assert (table[["seconds_training", "seconds_testing"]] > 0).all(axis=None)
-
-
-def test_records_with_several_labels_are_refused(similar):
-    dataset, partition, whole = similar
-    several = replace(dataset, memberships=np.eye(len(dataset.classes), dtype=bool)[dataset.labels])
-    with pytest.raises(InputError, match="records with several labels are not measured here"):
-        measured(several, partition, whole)
 
 
 def test_a_recipe_that_fails_leaves_the_others_alone(tmp_path):
@@ -221,14 +207,3 @@ def test_a_recipe_that_fails_leaves_the_others_alone(tmp_path):
     assert table.loc["clip", "failure"].str.contains("leaves nothing").all()
     assert table.loc["clip", "accuracy"].isna().all()
     assert (table.loc["flip", "failure"] == "").all()
-
-
-def test_the_example_of_the_documentation_runs(capsys):
-    page = Path(__file__).parents[2] / "docs" / "a-method-of-your-own.md"
-    (code,) = re.findall(r"```python\n(from pathlib.*?)```", page.read_text(), re.DOTALL)
-    names = {}
-    exec(code, names)
-    lines = names["lines"]
-    assert lines["recipe"].value_counts().to_dict() == {"ikfd": 10, "svc-flip": 10}
-    assert lines["accuracy"].mean() > 0.9
-    assert "seconds_training" in capsys.readouterr().out
