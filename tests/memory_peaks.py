@@ -1,6 +1,5 @@
 """The memory that pieces of Python take, each in a process of its own."""
 
-import gzip
 import json
 import subprocess
 import sys
@@ -56,9 +55,3 @@ def peak_of(imports, code):
     found = json.loads(process.stdout.readline() or "null")
     assert found is not None, "it took too long, or an error that is not InputError: see above"
     return found
-
-
-def write_bomb(path, *parts):
-    """Write a gzip file of texts, each given with how many times it stands there."""
-    path.write_bytes(b"".join(gzip.compress(text.encode()) * times for text, times in parts))
-    return path

@@ -101,25 +101,10 @@ def test_the_beginning_is_enough_for_the_cheap_check(tmp_path):
         check_begin(write(tmp_path, b"\n\n"))
 
 
-@pytest.mark.parametrize("block", [5, 16, 1 << 16])
-def test_lines_that_are_read_in_parts_are_those_of_biopython(tmp_path, monkeypatch, block):
-    monkeypatch.setattr(fasta, "_BLOCK", block)
+def test_records_are_those_of_biopython(tmp_path):
     rng = random.Random(0)
+    parts = (">", ">id", " two words", "MKVLAAGH", "K", " ", "  ", "\n", "\n", "\r\n", "\r", "-*")
     for _ in range(300):
-        parts = (
-            ">",
-            ">id",
-            " two words",
-            "MKVLAAGH",
-            "K",
-            " ",
-            "  ",
-            "\n",
-            "\n",
-            "\r\n",
-            "\r",
-            "-*",
-        )
         text = ">first " + "".join(rng.choices(parts, k=rng.randint(1, 60)))
         path = write(tmp_path, text.encode())
         ours = [(r.header, r.residues.decode()) for r in read_any_fasta(path) if not r.fault]
@@ -127,58 +112,12 @@ def test_lines_that_are_read_in_parts_are_those_of_biopython(tmp_path, monkeypat
         assert ours == [(t.strip(), s) for t, s in theirs if t.strip() and s], text
 
 
-def test_blocks_do_not_matter(tmp_path, monkeypatch):
-    """Wherever the blocks of a file end, records, their faults and places are the same."""
-    rng = random.Random(1)
-    parts = (
-        *(">", ">id", ">x y", "MKVLAAGH", "K", "1", "-*", "-----", "*", "ä", "\u202e", "\0"),
-        *("\n", "\n", "\n", "\r\n", "\r", " "),
-    )
-    for _ in range(100):
-        begin = rng.choice(["\n \n>", ">first ", ">a\n"])
-        text = begin + "".join(rng.choices(parts, k=rng.randint(1, 40)))
-        path = write(tmp_path, text.encode())
-        read = []
-        for block in (1 << 16, 1, 2, 5, 13):
-            monkeypatch.setattr(fasta, "_BLOCK", block)
-            try:
-                read.append([(*record, record.place) for record in read_any_fasta(path)])
-            except InputError as error:
-                read.append(str(error))
-        assert all(other == read[0] for other in read), text
-
-
-@pytest.mark.parametrize("width", [1, 60, 10**9])
-def test_a_sequence_is_cut_a_little_behind_the_longest(tmp_path, monkeypatch, width):
-    monkeypatch.setattr(fasta, "_BLOCK", 10)
-    for more in (0, 5, 10, 11, 1000):
-        sequence = "MKVLA" * 20 + "K" * more
-        lines = "\n".join(sequence[i : i + width] for i in range(0, len(sequence), width))
-        path = write(tmp_path, f">a\n{lines}\n>b\nVL\n".encode())
-        first, second = read_fasta(path, 100)
-        assert first.more == (more > 10)
-        assert sequence.startswith(first.residues.decode())
-        assert len(first.residues) >= min(len(sequence), 111)
-        assert (second.id, second.residues, second.more) == ("b", b"VL", False)
-        assert first.place == f"{path}, record 1 (line 1)"
-
-
 @pytest.mark.parametrize("space", ["\t", " \t", "\t ", " ", "\v", "\u00a0"])
 def test_white_space_at_the_end_of_a_line(tmp_path, space):
     for text in (f">a\nMK{space}\nKV{space}", f">a\nMK{space}K{space}\n{space}V"):
-        (record,) = fasta._records(io.StringIO(text), "x", 100)
+        (record,) = fasta._records(io.StringIO(text), "x")
         ((_, theirs),) = SimpleFastaParser(io.StringIO(text))
         assert record[2] == theirs
-
-
-def test_a_header_without_an_end_is_a_fault_of_its_record(tmp_path, monkeypatch):
-    monkeypatch.setattr(fasta, "_BLOCK", 10)
-    monkeypatch.setattr(fasta, "LONGEST_LINE", 100)
-    path = write(tmp_path, b">a " + b"x" * 90 + b"\nMK\n>b " + b"x" * 200 + b"\nMK\nMK\n>c\nVL\n")
-    records = list(read_any_fasta(path))
-    assert [(r.id, r.residues) for r in records] == [("a", b"MK"), ("b", b""), ("c", b"VL")]
-    assert records[1].fault == "its header has more than 100 characters. Shorten it."
-    assert records[2].place == f"{path}, record 3 (line 6)"
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -99,13 +99,16 @@ def test_spaces_around_numbers_are_harmless(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [("x.tsv", "a;b\n1;2\n3;4\n"), ("x.csv", "1 2\n3 4\n"), ("x.tsv", "1,2\n3,4\n")],
+    ("name", "text", "message"),
+    [
+        ("x.tsv", "a;b\n1;2\n3;4\n", "Fields must be separated by tabs"),
+        ("x.csv", "1 2\n3 4\n", "Fields must be separated by commas"),
+        ("x.tsv", "1,2\n3,4\n", "Separate fields by tabs"),
+    ],
 )
-def test_fields_separated_by_something_else(tmp_path, name, text):
+def test_fields_separated_by_something_else(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
-    needed = "tabs" if name == "x.tsv" else "commas"
-    with pytest.raises(InputError, match=f"Fields must be separated by {needed}"):
+    with pytest.raises(InputError, match=message):
         read_matrix(tmp_path / name, square=False)
 
 

@@ -115,12 +115,14 @@ def test_tables_that_are_refused(dataset, tmp_path, rows, message):
 
 def test_files_that_are_refused(tmp_path):
     for read in (check_vectors_file, read_record_vectors):
-        with pytest.raises(InputError, match="v.npy: vectors by id are a table.*Name it .tsv or"):
+        with pytest.raises(InputError, match="v.npy: the ending is not .*Name it .csv, .tsv"):
             read(tmp_path / "v.npy")
         with pytest.raises(InputError, match="none.tsv"):
             read(tmp_path / "none.tsv")
     with pytest.raises(InputError, match="call the column id in a header"):
         read_record_vectors(table(tmp_path / "v.tsv", [(1, 2, 3), (4, 5, 6)], header=""))
     path = table(tmp_path / "v.tsv", [("p", 2, 3)])
-    with pytest.raises(InputError, match="has 2 columns of numbers where the vectors.*have 3"):
+    with pytest.raises(
+        InputError, match="has 2 columns of numbers where the model's vectors have 3"
+    ):
         read_record_vectors(path, 3)

@@ -242,7 +242,7 @@ class _Aligner:
         for number, (record, residues) in enumerate(zip(records, cleaned, strict=True)):
             if record.fault is not None:
                 found[number] = record.fault
-            elif record.more or len(residues) > LONGEST:
+            elif len(residues) > LONGEST:
                 found[number] = f"has more than {LONGEST:,} residues. Cut it, or remove it."
             elif not fine and (fault := self._fault_of_letters(residues)) is not None:
                 found[number] = fault
@@ -307,7 +307,7 @@ def _measured_batches(model: Model, path: Path) -> Iterator[Batch]:
     kernel, landmarks = None, np.asarray(model.landmarks)
     if model.kernel is not None:
         kernel = make_kernel(model.kernel)
-        read = read_objects(path, kernel, columns=None if kernel.strings else landmarks.shape[1])
+        read = read_objects(path, kernel, width=None if kernel.strings else landmarks.shape[1])
         given = read.values
         ids = list(read.ids or map(str, range(1, len(given) + 1)))
     else:

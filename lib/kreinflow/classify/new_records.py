@@ -52,8 +52,8 @@ def read_new(
     given = read_pairs(labels, of_ids, of_labels, separator=separator)
     if isinstance(payload, Compared):
         strings = payload.kernel.strings
-        columns = None if strings else payload.objects.shape[1]
-        read = read_objects(path, payload.kernel, columns=columns)
+        width = None if strings else payload.objects.shape[1]
+        read = read_objects(path, payload.kernel, width=width)
         ids = list(read.ids or given)
         if len(ids) != len(read.values):
             raise InputError(

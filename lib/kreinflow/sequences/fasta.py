@@ -1,27 +1,22 @@
 """Reading FASTA, plain or gzip, and refusing what is not quite FASTA."""
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.wording import shortened
-from kreinflow.sequences.text_files import LONGEST_LINE, UNSEEN, has_control, open_text, shown_name
+from kreinflow.sequences.text_files import UNSEEN, has_control, open_text, shown_name
 
 FASTA_ENDINGS = (".fasta", ".fa", ".faa", ".fna", ".ffn", ".fas", ".mpfa", ".seq", ".txt")
 
 LONGEST = 1_000_000
 """Residues of the longest sequence that is ever aligned."""
 
-_BLOCK = 1 << 16  # characters of a line that are looked at together
-
 
 class FastaRecord(NamedTuple):
     """One record of a file; ``number`` and ``line``, where it begins, count from 1.
 
-    One that cannot be used has a ``fault`` (why, and what to do) and no residues. One that has
-    ``more`` residues than may be held has the first of them.
+    One that cannot be used has a ``fault`` (why, and what to do) and no residues.
     """
 
     id: str
@@ -31,89 +26,65 @@ class FastaRecord(NamedTuple):
     number: int
     line: int
     fault: str | None = None
-    more: bool = False
 
     @property
     def place(self) -> str:
-        """Return file, record number and line, for messages."""
+        """File, record number and line, for messages."""
         return f"{self.file}, record {self.number} (line {self.line})"
 
     @property
     def named(self) -> str:
-        """Return its place and its id, if it has one, for messages."""
+        """Its place and its id, if it has one, for messages."""
         return f"{self.place}, {self.id}" if self.id else self.place
 
 
-def read_fasta(path: Path, longest: int = LONGEST) -> Iterator[FastaRecord]:
+def read_fasta(path: Path) -> Iterator[FastaRecord]:
     """Yield the records of a FASTA file, plain or gzip; refuse the first that is at fault.
 
     The id is the first word of the header. Blank lines, Windows line ends, spaces inside sequences,
-    a byte order mark and a missing last line end are harmless. A sequence longer than ``longest``
-    is cut a little behind so many residues (:attr:`FastaRecord.more`), and yielded before the rest
-    of it is read: no more is ever held of a record.
+    a byte order mark and a missing last line end are harmless.
     """
-    for record in read_any_fasta(path, longest):
+    for record in read_any_fasta(path):
         if record.fault is not None:
             raise InputError(f"{record.named}: {record.fault}")
         yield record
 
 
-def read_any_fasta(path: Path, longest: int = LONGEST) -> Iterator[FastaRecord]:
+def read_any_fasta(path: Path) -> Iterator[FastaRecord]:
     """Yield the records as :func:`read_fasta` does, but those at fault too, with their fault."""
-    name = shown_name(path)
+    name, number = shown_name(path), 0
     with open_text(path, errors="surrogateescape") as file:
-        number = 0
-        for number, (line, title, residues, more) in enumerate(
-            _records(file, name, longest), start=1
-        ):
-            header = readable = title[1:].strip()
-            if not header.isascii():
-                encoded = header.encode("utf-8", "surrogateescape")
-                readable = encoded.decode("utf-8", "backslashreplace")
-            id = readable.split(maxsplit=1)[0] if header else ""
-            fault = _fault(id, readable == header, residues)
-            if len(title) > LONGEST_LINE:
-                id = shortened(id)
-                fault = f"its header has more than {LONGEST_LINE:,} characters. Shorten it."
+        for number, (line, title, residues) in enumerate(_records(file, name), start=1):
+            header = title[1:].strip()
+            shown = header.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+            id = shown.split(maxsplit=1)[0] if header else ""
+            fault = _fault(id, shown == header, residues)
             if fault and has_control(id):
                 id = ascii(id)[1:-1]
             kept = b"" if fault else residues.encode("ascii")
-            yield FastaRecord(id, readable, kept, name, number, line, fault, more)
-        if not number:
-            raise InputError(f"{name}: holds no records. Give the right file.")
+            yield FastaRecord(id, shown, kept, name, number, line, fault)
+    if not number:
+        raise InputError(f"{name}: holds no records. Give the right file.")
 
 
-def _records(file: TextIO, name: str, longest: int) -> Iterator[tuple[int, str, str, bool]]:
-    """Yield line, header and residues of each record, and whether it has more residues.
-
-    A record whose header or sequence is too long is yielded at once; the rest is passed over.
-    """
-    number, start, title, held, waiting = 1, 0, "", 0, False
-    begins, in_header = True, False
-    parts: list[str] = []
-    for piece in iter(partial(file.readline, _BLOCK), ""):
-        if begins and piece.startswith(">"):
-            if waiting:
-                yield start, title, "".join(parts), False
-            start, title, parts, held, waiting, in_header = number, "", [], 0, True, True
-        elif not start and not piece.isspace():
-            raise _not_fasta(name, number, piece)
-        begins = piece.endswith("\n")
-        number += begins
-        if in_header and waiting:
-            title += piece
-            if len(title) > LONGEST_LINE:
-                yield start, title, "", False
-                waiting = False
-        elif waiting and (text := piece.rstrip().replace(" ", "")):
-            parts.append(text)
-            held += len(text)
-            if held > longest + _BLOCK:
-                yield start, title, "".join(parts), True
-                waiting = False
-        in_header &= not begins
-    if waiting:
-        yield start, title, "".join(parts), False
+def _records(file: TextIO, name: str) -> Iterator[tuple[int, str, str]]:
+    """Yield line, header and residues of each record."""
+    start, title, parts = 0, "", list[str]()
+    for number, line in enumerate(file, start=1):
+        if line.startswith(">"):
+            if start:
+                yield start, title, "".join(parts)
+            start, title, parts = number, line, []
+        elif start:
+            parts.append(line.rstrip().replace(" ", ""))
+        elif not line.isspace():
+            shown = repr(line.strip()[:30].encode("utf-8", "surrogateescape"))[1:]
+            raise InputError(
+                f"{name}, line {number}: not FASTA, a record starts with '>' but this line with "
+                f"{shown}. Give a FASTA file."
+            )
+    if start:
+        yield start, title, "".join(parts)
 
 
 def _fault(id: str, is_text: bool, residues: str) -> str | None:
@@ -135,19 +106,5 @@ def _fault(id: str, is_text: bool, residues: str) -> str | None:
 
 
 def check_begin(path: Path) -> None:
-    """Refuse a file that cannot be read or does not begin as FASTA, by its first lines alone."""
-    with open_text(path, errors="surrogateescape") as file:
-        for number, piece in enumerate(iter(partial(file.readline, _BLOCK), ""), start=1):
-            if piece.startswith(">"):
-                return
-            if piece.strip():
-                raise _not_fasta(str(path), number, piece)
-    raise InputError(f"{path}: holds no records. Give the right file.")
-
-
-def _not_fasta(name: str, number: int, line: str) -> InputError:
-    shown = repr(line.strip()[:30].encode("utf-8", "surrogateescape"))[1:]
-    return InputError(
-        f"{name}, line {number}: not FASTA, a record starts with '>' but this line with {shown}. "
-        "Give a FASTA file."
-    )
+    """Refuse a file that cannot be read or does not begin as FASTA, by its first record alone."""
+    next(read_any_fasta(path))

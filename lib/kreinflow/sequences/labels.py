@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged
-from kreinflow.sequences.text_files import bounded_lines, open_text
+from kreinflow.sequences.text_files import open_text
 from kreinflow.sequences.user_tables import read_columns
 
 SEPARATOR = ";"
@@ -112,20 +112,15 @@ def read_lines(path: Path, what: str = "label") -> list[str]:
 
     Blank lines at the end are left out, others refused.
     """
-    labels: list[str] = []
-    blank = 0
     with open_text(path) as file:
-        for number, line in enumerate(bounded_lines(file, str(path)), start=1):
-            label = line.strip()
-            if not label:
-                blank = blank or number
-            elif blank:
-                raise InputError(f"{path}, line {blank}: the {what} is empty. Fill it in.")
-            else:
-                labels.append(label)
-    if not labels:
+        texts = [line.strip() for line in file]
+    while texts and not texts[-1]:
+        texts.pop()
+    if not texts:
         raise InputError(f"{path}: is empty. Give the right file.")
-    return labels
+    if "" in texts:
+        raise InputError(f"{path}, line {texts.index('') + 1}: the {what} is empty. Fill it in.")
+    return texts
 
 
 class HeaderPattern:

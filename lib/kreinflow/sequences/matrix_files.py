@@ -1,8 +1,7 @@
 """Matrices of similarities or dissimilarities: reading and checking."""
 
-from array import array
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, tiles
 from kreinflow.base.wording import abridged, plural, shortened
 from kreinflow.files.arrays import map_array
-from kreinflow.sequences.text_files import check_file, name_endings, open_text, refuse_control
-from kreinflow.sequences.user_tables import DELIMITERS, table_rows
+from kreinflow.sequences.text_files import check_file, name_endings, refuse_control
+from kreinflow.sequences.user_tables import open_rows
 
 MATRIX_ENDINGS = (".npy", ".csv", ".tsv", ".mat")
 
@@ -54,76 +53,70 @@ class ReadMatrix:
     column_ids: tuple[str, ...] | None = None
 
 
-def check_ending(path: Path) -> str:
-    """Return the ending of a matrix file, without ``.gz``; refuse unknown ones."""
-    _, ending = name_endings(path)
-    packed = path.suffix.lower() == ".gz"
-    if ending not in MATRIX_ENDINGS or (packed and ending in (".npy", ".mat")):
+def check_numbers_file(path: Path, endings: Sequence[str] = MATRIX_ENDINGS) -> None:
+    """Refuse a file that cannot hold numbers, by its name and first byte alone."""
+    ending = name_endings(path)[1]
+    if ending not in endings or (path.suffix.lower() == ".gz" and ending in (".npy", ".mat")):
         raise InputError(
-            f"{path}: the ending is not one of a table of numbers. Give a file named .npy, .csv, "
-            ".tsv or .mat (.csv.gz, .tsv.gz)."
+            f"{path}: the ending is not one of a table of numbers. Name it {', '.join(endings)}, "
+            ".csv.gz or .tsv.gz."
         )
-    return ending
+    check_file(path)
 
 
-def read_matrix(
-    path: Path, variable: str | None = None, square: bool = True, rows: int | None = None
-) -> ReadMatrix:
+def read_matrix(path: Path, variable: str | None = None, square: bool = True) -> ReadMatrix:
     """Read a matrix from ``.npy``, ``.csv[.gz]``, ``.tsv[.gz]`` or ``.mat``.
 
     A text file may have a header row and a column of ids: their first entries are no numbers, or
-    the corner is empty or ``id``.
+    the corner is empty or ``id``. A ``variable`` names the matrix, if a ``.mat`` file has several;
+    ``square`` tells whether rows and columns are the same objects.
 
-    Parameters
-    ----------
-    path : Path
-    variable : str, optional
-        Name of the matrix, if a ``.mat`` file has several.
-    square : bool
-        Whether rows and columns are the same objects.
-    rows : int, optional
-        Objects that have a label. A file with more is refused, and not read further.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is not a matrix of numbers, has too many rows, or the ids of a
-        square matrix disagree. The shape is checked before the numbers are read.
+    An InputError says that the file cannot be read or is not a matrix of numbers, or that the ids
+    of a square matrix disagree.
     """
-    ending = check_ending(path)
-    check_file(path)
+    check_numbers_file(path)
+    ending = name_endings(path)[1]
     if ending == ".npy":
         read = ReadMatrix(_read_npy(path))
     elif ending == ".mat":
-        read = ReadMatrix(_read_mat(path, variable, square, rows))
+        read = ReadMatrix(_read_mat(path, variable))
     else:
-        with open_text(path) as file:
-            delimiter, lines = table_rows(file, str(path), "," if ending == ".csv" else "\t")
-            given = (row for _, row in lines if len(row) > 1 or "".join(row).strip())
-            read = _parse(path, given, square, f"{DELIMITERS[delimiter]}s", rows)
+        read = _read_text(path, square)
     if read.values.ndim != 2 or read.values.dtype.kind not in "iuf":
         raise InputError(
             f"{path}: holds {read.values.dtype} of {read.values.ndim} dimensions where real "
             "numbers of 2 dimensions are expected, objects in rows. Convert them first."
         )
-    _check_shape(path, read.values.shape, square, rows)
+    if square:
+        _check_square(path, read.values.shape)
     return read
 
 
-def _check_shape(
-    path: Path, shape: tuple[int, ...], square: bool = True, rows: int | None = None
-) -> None:
+def read_vectors(path: Path, variable: str | None = None, width: int | None = None) -> ReadMatrix:
+    """Read vectors, one a row, as :func:`read_matrix` does, of ``width`` numbers if that is given.
+
+    An InputError refuses a table of another width, and an entry that is not finite or too large.
+    """
+    read = read_matrix(path, variable, square=False)
+    values = np.array(read.values, dtype=np.float64, order="C")
+    if width is not None and values.shape[1] != width:
+        raise InputError(
+            f"{path}: has {plural(values.shape[1], 'column')} of numbers where the model's vectors "
+            f"have {width}. Give the numbers that the model was trained on, in the same order, and "
+            "no labels."
+        )
+    why = f"is not a finite number, or above {LARGEST_ENTRY:g} in size. Correct it."
+    _refuse_first(path, values, ~(np.abs(values) <= LARGEST_ENTRY), why, read.ids)
+    return replace(read, values=values)
+
+
+def _check_square(path: Path, shape: tuple[int, ...]) -> None:
     n, m = shape
-    if square and (n != m or n < 2):
+    if n != m or n < 2:
         raise InputError(
             f"{path}: has {plural(n, 'row')} and {plural(m, 'column')}. A square matrix of 2 rows "
             "at least is expected; ids in a first row or column must not be numbers, or the corner "
             "must be empty or id."
-        )
-    if rows is not None and n > rows:
-        raise InputError(
-            f"{path}: has more than {plural(rows, 'row')}, as many as there are labels. "
-            "Give one label for each row."
         )
 
 
@@ -137,7 +130,7 @@ def _read_npy(path: Path) -> NDArray[Any]:
         ) from error
 
 
-def _read_mat(path: Path, variable: str | None, square: bool, rows: int | None) -> NDArray[Any]:
+def _read_mat(path: Path, variable: str | None) -> NDArray[Any]:
     import scipy.io  # takes 0.2 s, and few runs need it
 
     try:
@@ -156,7 +149,6 @@ def _read_mat(path: Path, variable: str | None, square: bool, rows: int | None) 
                 f"read); it has {', '.join(matrices) or 'none'}. Name one as 'variable' in the "
                 "config, or save it alone."
             )
-        _check_shape(path, matrices[names[0]], square, rows)
         values: NDArray[Any] = scipy.io.loadmat(path, variable_names=names)[names[0]]
     except InputError:
         raise
@@ -173,107 +165,80 @@ def _is_number(field: str) -> bool:
         float(field)
     except ValueError:
         return False
-    return "_" not in field  # Python reads 1_000 as 1000
+    return True
 
 
-def _parse(
-    path: Path, rows: Iterator[list[str]], square: bool, separator: str, most: int | None
-) -> ReadMatrix:
-    head = list(islice(rows, 2))
-    if not head:
-        raise InputError(f"{path}: has no rows. Give the right file.")
-    first, second = head[0], head[-1]
-    if square and len(head) == 1:
-        _check_shape(path, (1, len(first)))
-    width, corner = len(second), first[0].strip().lower() in ("", "id")
-
-    # In rows of one field a comma may separate fields; else it can be that of decimals alone.
-    def meant_as_number(field: str) -> bool:
-        return _is_number(field) or (width > 1 and _is_number(field.replace(",", ".", 1)))
-
-    has_header = corner or not any(map(meant_as_number, first[1:] or first))
-    if has_header and len(head) == 1:
-        raise InputError(f"{path}: has a header, but no rows.")
-    has_ids = corner or not meant_as_number((second if has_header else first)[0])
-    n = width - has_ids
-    if n == 0:
-        raise InputError(
-            f"{path}: its rows begin with {second[0]!r} and have no numbers behind that. Fields "
-            f"must be separated by {separator}, decimals have a point."
-        )
-    names = [name.strip() for name in first] if has_header else []
-    corner_left_out = has_ids and not corner and len(first) == n  # as R writes it
-    if has_header and len(first) != width and not corner_left_out:
-        raise InputError(
-            f"{path}: its header has {plural(len(first), 'field')}, the row below it {width}. "
-            "Name each column once."
-        )
-    if has_ids and not corner_left_out:
-        names = names[1:]
-    ids: list[str] = []
-    whole, grown, i = _new_square(path, n) if square else np.empty((0, n)), array("d"), 0
-    for i, row in enumerate(chain(head[has_header:], rows), start=1):
-        if (square and i > n) or (most is not None and i > most):
-            _check_shape(path, (i, n), square, most)
-        if len(row) != width:
+def _read_text(path: Path, square: bool) -> ReadMatrix:
+    with open_rows(path) as (delimiter, numbered):
+        rows = (row for _, row in numbered if any(map(str.strip, row)))
+        head = list(islice(rows, 2))
+        if not head:
+            raise InputError(f"{path}: has no rows. Give the right file.")
+        first, second = [name.strip() for name in head[0]], head[-1]
+        width, corner = len(second), first[0].lower() in ("", "id")
+        # A decimal comma is one too: its row is of numbers, and refused as such.
+        meant = [[_is_number(field.replace(",", ".", 1)) for field in row] for row in head]
+        has_header = corner or not any(meant[0][1:] or meant[0])
+        if has_header and len(head) == 1:
+            raise InputError(f"{path}: has a header, but no rows.")
+        has_ids = corner or not meant[has_header][0]
+        if width == has_ids:
             raise InputError(
-                f"{path}, row {i}: has {len(row)} fields, others have {width}. "
-                "Is the file truncated?"
+                f"{path}: its rows begin with {second[0]!r} and have no numbers behind that. "
+                f"Fields must be separated by {delimiter}s, decimals have a point."
             )
-        if has_ids:
-            ids.append(row[0].strip())
-        numbers = _numbers(f"{path}, row {i}", row[has_ids:], separator)
-        if square:
-            whole[i - 1] = numbers
-        else:
-            grown.frombytes(numbers.tobytes())
+        names = first if has_header else []
+        corner_left_out = has_ids and not corner and len(names) == width - 1  # as R writes it
+        if has_header and len(names) != width and not corner_left_out:
+            raise InputError(
+                f"{path}: its header has {plural(len(first), 'field')}, the row below it {width}. "
+                "Name each column once."
+            )
+        if has_ids and not corner_left_out:
+            names = names[1:]
+        ids, values = list[str](), list[FloatArray]()
+        for i, row in enumerate(chain(head[has_header:], rows), start=1):
+            if len(row) != width:
+                raise InputError(
+                    f"{path}, row {i}: has {len(row)} fields, others have {width}. "
+                    "Is the file truncated?"
+                )
+            ids += [id.strip() for id in row[:has_ids]]
+            values.append(_numbers(f"{path}, row {i}", row[has_ids:], delimiter))
     if square and names and ids and names != ids:
         raise InputError(
             f"{path}: the ids of the columns ({abridged(names, 3)}) and of the rows "
             f"({abridged(ids, 3)}) differ. Give both in one order."
         )
-    if square:
-        ids = ids or names
+    ids = ids or (names if square else [])
     for what, given in (("column", [] if square else names), ("row", ids)):
         refuse_control("id", given, (f"{path}, {what} {i}" for i, _ in enumerate(given, 1)))
-        seen: set[str] = set()
+        first: dict[str, int] = {}
         for i, id in enumerate(given, start=1):
-            if not id or id in seen:
+            if not id or first.setdefault(id, i) != i:
                 raise InputError(
                     f"{path}: id {shortened(id)!r} of {what} {i} is empty or stands twice. "
                     f"Give each {what} its own id."
                 )
-            seen.add(id)
-    values = whole[:i] if square else np.frombuffer(grown).reshape(-1, n)
-    return ReadMatrix(values, tuple(ids) or None, tuple(names) or None)
+    return ReadMatrix(np.array(values), tuple(ids) or None, tuple(names) or None)
 
 
-def _new_square(path: Path, n: int) -> FloatArray:
+def _numbers(place: str, fields: list[str], delimiter: str) -> FloatArray:
+    """Return a row as numbers; its digits are 0 to 9 alone, which Python does not ask for."""
+    text = "".join(fields)
     try:
-        return np.empty((n, n))
-    except (MemoryError, ValueError) as error:
-        raise InputError(
-            f"{path}: a square matrix of {n:,} columns takes {8e-9 * n**2:,.0f} GB of memory, "
-            "which there is not. Give vectors, or fewer objects."
-        ) from error
-
-
-def _numbers(place: str, fields: list[str], separator: str) -> FloatArray:
-    """Return a row as numbers; ``separator`` names what separates the fields."""
-    try:
-        numbers = np.array(fields, dtype=np.float64)
-        text = "".join(fields)
         if text.isascii() and "_" not in text:
-            return numbers
+            return np.array(fields, dtype=np.float64)
     except ValueError:
         pass
+    fields = [field.strip() for field in fields]  # spaces may be others than those of ASCII
     for j, field in enumerate(fields, start=1):
-        if not _is_number(field) or not field.strip().isascii():
+        if not _is_number(field) or not field.isascii() or "_" in field:
             raise InputError(
                 f"{place}, column {j}: {shortened(field)!r} is not a number. Separate fields by "
-                f"{separator}, and write decimals with a point (3.5) and digits as 0 to 9."
+                f"{delimiter}s, and write decimals with a point (3.5) and digits as 0 to 9."
             )
-    return numbers
+    return np.array(fields, dtype=np.float64)
 
 
 def check_matrix(
@@ -304,11 +269,10 @@ def check_matrix(
     Raises
     ------
     InputError
-        If the matrix is not square, finite or symmetric, its entries are too small
-        (:data:`SMALLEST_ENTRY`) or large (:data:`LARGEST_ENTRY`), or do not fit its kind. The
-        message names row and column, counted from 1.
+        If the matrix is not square, finite or symmetric, its entries are too small or large, or do
+        not fit its kind. The message names row and column, counted from 1.
     """
-    _check_shape(path, values.shape)
+    _check_square(path, values.shape)
     n, values = len(values), np.asarray(values, dtype=np.float64)
     largest = LARGEST_ENTRY if kind != "dissimilarity" else LARGEST_ENTRY**0.5
     why = f"is not a finite number, or above {largest:g} in size. Correct it, or divide the matrix."
@@ -360,7 +324,15 @@ def check_matrix(
     return symmetric, worst / scale
 
 
-def _refuse_first(path: Path, values: FloatArray, wrong: NDArray[np.bool_], why: str) -> None:
+def _refuse_first(
+    path: Path,
+    values: FloatArray,
+    wrong: NDArray[np.bool_],
+    why: str,
+    ids: Sequence[str] | None = None,
+) -> None:
+    """Refuse the first entry that is wrong; a column of ``ids`` stands before the numbers."""
     if wrong.any():
         i, j = divmod(int(wrong.argmax()), wrong.shape[1])
-        raise InputError(f"{path}, row {i + 1}, column {j + 1}: {values[i, j]:.6g} {why}")
+        row, column = (f"{i + 1} ({ids[i]})", j + 2) if ids else (f"{i + 1}", j + 1)
+        raise InputError(f"{path}, row {row}, column {column}: {values[i, j]:.6g} {why}")

@@ -16,10 +16,7 @@ from kreinflow.base.wording import abridged, plural
 from kreinflow.files.provenance import file_sha256
 from kreinflow.sequences.collapse import examples
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.matrix_files import LARGEST_ENTRY, read_matrix
-from kreinflow.sequences.text_files import check_file, name_endings
-
-ENDINGS = (".csv", ".tsv")
+from kreinflow.sequences.matrix_files import check_numbers_file, read_vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +26,6 @@ class RecordVectors:
     path: Path
     ids: tuple[str, ...]
     values: FloatArray
-
-    @property
-    def width(self) -> int:
-        """Numbers of a vector."""
-        return int(self.values.shape[1])
 
     @cached_property
     def _index(self) -> pd.Index[str]:
@@ -46,43 +38,22 @@ class RecordVectors:
 
 def check_vectors_file(path: Path) -> None:
     """Refuse a file that cannot hold vectors by id, by its name and first byte alone."""
-    if name_endings(path)[1] not in ENDINGS:
-        raise InputError(
-            f"{path}: vectors by id are a table with the ids in the first column. Name it .tsv or "
-            ".csv (or these with .gz)."
-        )
-    check_file(path)
+    check_numbers_file(path, (".csv", ".tsv"))
 
 
 def read_record_vectors(path: Path, width: int | None = None) -> RecordVectors:
     """Read a ``.tsv[.gz]`` or ``.csv[.gz]`` table: an id, then the numbers of its vector.
 
-    ``width`` is the numbers of a vector that a model was trained on. An InputError refuses a table
-    of another width, one without ids, and an entry that is not finite or too large.
+    See :func:`~kreinflow.sequences.matrix_files.read_vectors`; a table without ids is refused too.
     """
     check_vectors_file(path)
-    read = read_matrix(path, square=False)
+    read = read_vectors(path, width=width)
     if read.ids is None:
         raise InputError(
             f"{path}: its first column has numbers where the ids of the records are expected. If "
             "these numbers are the ids, call the column id in a header."
         )
-    values = np.asarray(read.values, dtype=np.float64)
-    found = values.shape[1]
-    if width is not None and found != width:
-        raise InputError(
-            f"{path}: has {plural(found, 'column')} of numbers where the vectors of the model "
-            f"have {width}. Give the numbers that the model was trained on, in the same order."
-        )
-    wrong = np.argwhere(~(np.abs(values) <= LARGEST_ENTRY))
-    if len(wrong):
-        row, column = wrong[0].tolist()
-        raise InputError(
-            f"{path}, row {row + 1} ({read.ids[row]}), column {column + 2}: "
-            f"{values[row, column]:.6g} is not a finite number, or above {LARGEST_ENTRY:g} in "
-            "size. Correct it."
-        )
-    return RecordVectors(path, read.ids, values)
+    return RecordVectors(path, read.ids, read.values)
 
 
 def with_vectors(dataset: Dataset, path: Path) -> Dataset:
@@ -108,7 +79,9 @@ def with_vectors(dataset: Dataset, path: Path) -> Dataset:
     same = (read.values[places[others]] == vectors[dataset.rows[others]]).all(axis=1)
     differ = examples([dataset.ids[record] for record in others[~same]])
     files = dataset.statistics.get("files", {}) | {path.name: file_sha256(path)}
-    found = dataset.with_statistics(vectors={"columns": read.width, "differ": differ}, files=files)
+    found = dataset.with_statistics(
+        vectors={"columns": vectors.shape[1], "differ": differ}, files=files
+    )
     return replace(found, vectors=vectors)
 
 

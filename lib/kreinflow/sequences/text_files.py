@@ -8,7 +8,6 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import IO, TextIO
 
@@ -21,6 +20,9 @@ _UNSEEN = re.compile(
     "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069"  # directions of text
     "\\u200b\\u2060\\ufeff]"  # spaces without a width
 )
+
+
+UNSEEN = "has a control character, or one that is not shown. Remove it."
 
 
 def has_control(text: str) -> bool:
@@ -38,14 +40,6 @@ def refuse_control(what: str, texts: Iterable[str], places: Iterable[str]) -> No
             raise InputError(f"{place}: the {what} {shortened(text)!a} {UNSEEN}")
 
 
-UNSEEN = "has a control character, or one that is not shown. Remove it."
-
-
-_LONGEST = 2000
-"""Bytes of the path of a folder of results: with the longest names in it, and written as Snakemake
-writes them for its records, a third longer, it stays below the 4,096 of a system."""
-
-
 def check_results(folder: Path) -> None:
     """Refuse a folder of results that cannot be made or written."""
     nearest, fault = folder, ""
@@ -57,8 +51,6 @@ def check_results(folder: Path) -> None:
             fault = "cannot be written"
     except OSError as error:
         fault = f"cannot be used ({error.strerror})"
-    if len(os.fsencode(folder.absolute())) > _LONGEST:
-        fault = f"is a path of more than {_LONGEST} bytes"
     if fault:
         raise InputError(f"results: {nearest}: {fault}. Set other 'results'.")
 
@@ -120,26 +112,6 @@ def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
         ) from error
     except OSError as error:
         raise InputError(f"{name}: cannot be read ({error.strerror or error}).") from error
-
-
-LONGEST_LINE = 1 << 20
-"""Characters of a line that are held, where nothing else is said."""
-
-
-def bounded_lines(file: TextIO, place: str, longest: int = LONGEST_LINE) -> Iterator[str]:
-    """Yield the lines of an open file, which messages call ``place``; refuse a longer one."""
-    for number, line in enumerate(iter(partial(file.readline, longest + 1), ""), start=1):
-        if len(line) > longest:
-            raise too_long(f"{place}, line {number}", longest)
-        yield line
-
-
-def too_long(place: str, longest: int) -> InputError:
-    """Return what to raise for a line, or an entry, that has too many characters."""
-    return InputError(
-        f"{place}: has more than {longest:,} characters, which no such file has. "
-        "Is this the right file, and is it whole?"
-    )
 
 
 def name_endings(path: Path) -> tuple[str, str]:

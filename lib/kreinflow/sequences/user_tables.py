@@ -7,34 +7,51 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
-from typing import TextIO
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged, plural
-from kreinflow.sequences.text_files import (
-    bounded_lines,
-    name_endings,
-    open_text,
-    refuse_control,
-    too_long,
-)
+from kreinflow.sequences.text_files import name_endings, open_text, refuse_control
 
 _ENDINGS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
+_DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon"}
 
-LONGEST_ROW = 1 << 25
-"""Characters of a row of a table, which may have many columns."""
 
-DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon"}
-"""The names of the signs that separate the columns of a table."""
+@contextmanager
+def open_rows(path: Path) -> Iterator[tuple[str, Iterator[tuple[int, list[str]]]]]:
+    """Open a table: the name of what separates its fields, and number and fields of each row.
+
+    The number is that of a row's last line: a quoted field may have several. The ending of the
+    file's name tells the delimiter. A comma becomes a semicolon if the first line has semicolons
+    and no comma outside quotation marks: spreadsheets write such a CSV in many countries.
+    """
+    ending = name_endings(path)[1]
+    if ending not in _ENDINGS:
+        raise InputError(
+            f"{path}: the ending {ending!r} is not one of a table. "
+            f"Name it {', '.join(_ENDINGS)} (or these with .gz)."
+        )
+    with open_text(path) as file:
+        head, delimiter = next(file, ""), _ENDINGS[ending]
+        if delimiter == "," and ";" in head and "," not in re.sub('"[^"]*("|$)', "", head):
+            delimiter = ";"
+        reader = csv.reader(chain([head], file), delimiter=delimiter, strict=True)
+        try:
+            yield _DELIMITERS[delimiter], ((reader.line_num, fields) for fields in reader)
+        except csv.Error as error:
+            raise InputError(
+                f"{path}, line {reader.line_num}: not a table ({error}). Is a quotation mark "
+                "opened and not closed, or the file damaged?"
+            ) from error
 
 
 class Table:
     """An open table: the names of its columns, and its rows."""
 
-    def __init__(self, path: Path, file: TextIO, delimiter: str) -> None:
-        delimiter, self._rows = table_rows(file, str(path), delimiter)
-        self._path, self._delimiter = path, DELIMITERS[delimiter]
-        self.names = [name.strip() for name in next(self._rows, (1, []))[1]]
+    def __init__(
+        self, path: Path, delimiter: str, numbered: Iterator[tuple[int, list[str]]]
+    ) -> None:
+        self._path, self._delimiter, self._numbered = path, delimiter, numbered
+        self.names = [name.strip() for name in next(numbered, (1, []))[1]]
         while self.names and not self.names[-1]:
             self.names.pop()
 
@@ -54,31 +71,26 @@ class Table:
         raise InputError(f"{path}: column {column!r} is missing; {hint}")
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield line and fields of rows that are not empty; refuse another number of fields."""
+        """Yield line and texts of rows that are not empty; refuse another number of fields."""
         width = len(self.names)
-        for line, fields in self._rows:
-            if not any(field.strip() for field in fields):
+        for line, row in self._numbered:
+            fields = [field.strip() for field in row]
+            if not any(fields):
                 continue
-            if len(fields) < width or any(field.strip() for field in fields[width:]):
+            if len(fields) < width or any(fields[width:]):
                 raise InputError(
                     f"{self._path}, line {line}: has {plural(len(fields), 'field')}, the header "
                     f"{width}. Fields are separated by a {self._delimiter}, empty ones too; a text "
                     "that holds one stands in quotation marks."
                 )
-            yield line, fields
+            yield line, fields[:width]
 
 
 @contextmanager
 def open_table(path: Path) -> Iterator[Table]:
-    """Open a table; the ending of its name tells the delimiter."""
-    ending = name_endings(path)[1]
-    if ending not in _ENDINGS:
-        raise InputError(
-            f"{path}: the ending {ending!r} is not one of a table. "
-            f"Name it {', '.join(_ENDINGS)} (or these with .gz)."
-        )
-    with open_text(path) as file:
-        yield Table(path, file, _ENDINGS[ending])
+    """Open a table with a header."""
+    with open_rows(path) as (delimiter, numbered):
+        yield Table(path, delimiter, numbered)
 
 
 def check_columns(path: Path, *columns: str) -> None:
@@ -102,7 +114,7 @@ def read_columns(
     with open_table(path) as table:
         places = [table.place(column) for column in columns]
         for line, fields in table.rows():
-            first, *parts = (fields[number].strip() for number in places)
+            first, *parts = (fields[number] for number in places)
             if skip_empty and not any(parts):
                 continue
             while len(parts) > 1 and not parts[-1]:
@@ -125,45 +137,4 @@ def read_columns(
 def read_user_table(path: Path) -> tuple[list[str], list[tuple[str, ...]]]:
     """Return the names of all columns of a TSV or CSV file, and its rows, as the texts they are."""
     with open_table(path) as table:
-        width = len(table.names)
-        return table.names, [tuple(map(str.strip, fields[:width])) for _, fields in table.rows()]
-
-
-def table_rows(
-    file: TextIO, place: str, delimiter: str
-) -> tuple[str, Iterator[tuple[int, list[str]]]]:
-    """Return the delimiter of a table, and its rows: the number of the (last) line, and the fields.
-
-    The delimiter given is that of the file's ending. A comma becomes a semicolon if the first line
-    has semicolons and no comma outside quotation marks: spreadsheets write such a CSV in many
-    countries. An InputError refuses what is no table, or a row of more than :data:`LONGEST_ROW`
-    characters, in several lines if a field is quoted.
-    """
-    held = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal held
-        for number, line in enumerate(bounded_lines(file, place, LONGEST_ROW), start=1):
-            held += len(line)
-            if held > LONGEST_ROW:
-                raise too_long(f"{place}, line {number}", LONGEST_ROW)
-            yield line
-
-    def rows() -> Iterator[tuple[int, list[str]]]:
-        nonlocal held
-        try:
-            for fields in reader:
-                held = 0
-                yield reader.line_num, fields
-        except csv.Error as error:
-            raise InputError(
-                f"{place}, line {reader.line_num}: not a table ({error}). Is a quotation mark "
-                "opened and not closed, or the file damaged?"
-            ) from error
-
-    rest = lines()
-    head = next(rest, "")
-    if delimiter == "," and ";" in head and "," not in re.sub('"[^"]*("|$)', "", head):
-        delimiter = ";"
-    reader = csv.reader(chain([head] if head else [], rest), delimiter=delimiter, strict=True)
-    return delimiter, rows()
+        return table.names, [tuple(fields) for _, fields in table.rows()]

@@ -114,7 +114,6 @@ def test_labels_from_names_of_files(tmp_path):
             {"max_length": 4},
             r"record 3 .*, a2: has 5 residues, more than max_length = 4.*or set 'too_long: drop'",
         ),
-        (b">c\n" + b"MKVL" * 30_000, b"c\tA\n", {}, "c: has more residues than max_length = 40000"),
         (
             b">c\nMK\n",
             "c\tA\u202e\u2069B\n".encode(),

@@ -134,7 +134,7 @@ def test_similarities_with_a_direction(folder):
     [
         (
             {"labels": {"lines": "short.txt"}},
-            r"m.csv: has more than 3 rows, as many as there are labels",
+            r"short.txt: has 3 labels, but m.csv has 4 rows",
         ),
         ({"labels": {"lines": "none.txt"}}, r"none.txt: no such file"),
         (

@@ -42,11 +42,11 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
     named = inputs[0] if len(inputs) == 1 else list(inputs)
     reader = FastaSource({"fasta": named, "labels": {}}, Path())
     files, longest = reader.fasta_files(), reader.settings["max_length"]
-    records = [record for path in files for record in read_fasta(path, longest)]
+    records = [record for path in files for record in read_fasta(path)]
     molecule, alphabet = _molecule(records)
     cleaned = [alphabet.clean(record.residues) for record in records]
     lengths = np.array([len(residues) for residues in cleaned], dtype=np.int64)
-    long = [r.id for r, n in zip(records, lengths, strict=True) if r.more or n > longest]
+    long = [r.id for r, n in zip(records, lengths, strict=True) if n > longest]
     wrong = {
         record.id: found[1]
         for record, residues in zip(records, cleaned, strict=True)

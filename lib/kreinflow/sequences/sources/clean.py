@@ -57,26 +57,19 @@ class CleanRecords:
         self.places[id] = place
 
     def add(
-        self,
-        id: str,
-        residues: bytes,
-        organism: tuple[str, str] | None,
-        if_empty: str,
-        more: bool = False,
+        self, id: str, residues: bytes, organism: tuple[str, str] | None, if_empty: str
     ) -> None:
         """Keep a record that was noted, with its residues clean; or drop it, or refuse it.
 
-        ``more`` tells that it is longer than allowed, and these are its first residues. An
-        InputError says that it has no residues (``if_empty``), or is too long or has an illegal
+        An InputError says that it has no residues (``if_empty``), or is too long or has an illegal
         residue and is not to be dropped.
         """
         where, found = f"{self.places[id]}, {id}", self._alphabet.clean(residues)
         if not found:
             raise InputError(f"{where}: {if_empty}")
         longest = self._settings["max_length"]
-        if more or len(found) > longest:
-            has = "more residues" if more else f"{len(found)} residues, more"
-            why = f"{where}: has {has} than max_length = {longest}. Raise it"
+        if len(found) > longest:
+            why = f"{where}: has {len(found)} residues, more than max_length = {longest}. Raise it"
             return self._drop_or_refuse(id, "too_long", why)
         if illegal := self._alphabet.illegal(found):
             why = (

@@ -152,7 +152,7 @@ class FastaSource(Source):
         if table:
             labels = self._read_pairs(table, settings["unmatched"] == "classify")
         for path in self.fasta_files():
-            for record in read_fasta(path, settings["max_length"]):
+            for record in read_fasta(path):
                 clean.note(record.id, record.place, "id", "Rename or remove one of them.")
                 if not table:
                     label = pattern.label(record.header) if pattern else name_endings(path)[0]
@@ -165,7 +165,6 @@ class FastaSource(Source):
                     record.residues,
                     organism(record.header),
                     "has no residues but stops or gaps. Remove the record.",
-                    record.more,
                 )
         if table:
             labels = known_by(clean.places, labels, str(table))

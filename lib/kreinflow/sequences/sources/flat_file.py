@@ -158,9 +158,7 @@ class FlatFileSource(Source):
         settings, way = self.settings, self.settings["labels"]
         labels: dict[str, str] = {}
         several = 0
-        for entry in read_swissprot(
-            self.path, way, settings["max_length"], unequal=self.separator is not None
-        ):
+        for entry in read_swissprot(self.path, way, unequal=self.separator is not None):
             advice = "Give a file that has each entry once."
             clean.note(entry.id, entry.place, "accession", advice)
             several += len(entry.labels) > 1
@@ -178,6 +176,5 @@ class FlatFileSource(Source):
                     entry.residues,
                     (entry.taxonomy, entry.organism),
                     "has no residues. Remove the entry.",
-                    entry.more,
                 )
         return labels, several

@@ -8,14 +8,13 @@ from kreinflow.sequences.collapse import SourceRecords
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.matrix_files import (
     MATRIX_KINDS,
-    check_ending,
     check_matrix,
+    check_numbers_file,
     read_matrix,
 )
 from kreinflow.sequences.payload import MATRIX_FILE, Matrix
 from kreinflow.sequences.sources.measured import VARIABLE, MeasuredSource, row_labels_schema
 from kreinflow.sequences.sources.source import MIN_CLASS_SIZE, choice, text
-from kreinflow.sequences.text_files import check_file
 
 
 class MatrixSource(MeasuredSource):
@@ -52,15 +51,14 @@ class MatrixSource(MeasuredSource):
 
     def check(self) -> None:
         """See :meth:`Source.check`."""
-        check_ending(self.path)
-        check_file(self.path)
+        check_numbers_file(self.path)
         super().check()
 
     def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
         """See :meth:`Source.load`."""
         settings = self.settings
         given = self._read_labels()
-        read = read_matrix(self.path, settings["variable"], rows=len(given))
+        read = read_matrix(self.path, settings["variable"])
         ids, labels = self._labels(given, read.ids, len(read.values))
         values, asymmetry = check_matrix(
             self.path, read.values, settings["kind"], settings["symmetry_tolerance"]

@@ -77,7 +77,7 @@ class VectorsSource(ComparedSource, MeasuredSource):
     def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
         """See :meth:`Source.load`."""
         given = self._read_labels()
-        read = read_objects(self.path, self.kernel, self.settings["variable"], rows=len(given))
+        read = read_objects(self.path, self.kernel, self.settings["variable"])
         ids, labels = self._labels(given, read.ids, len(read.values))
         records = SourceRecords(ids, labels, self._payload(read.values), len(ids), self.files())
         return self._collapse(records, unknown)
