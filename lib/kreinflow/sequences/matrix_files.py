@@ -213,9 +213,9 @@ def _read_text(path: Path, square: bool) -> ReadMatrix:
     ids = ids or (names if square else [])
     for what, given in (("column", [] if square else names), ("row", ids)):
         refuse_control("id", given, (f"{path}, {what} {i}" for i, _ in enumerate(given, 1)))
-        first: dict[str, int] = {}
+        seen: dict[str, int] = {}
         for i, id in enumerate(given, start=1):
-            if not id or first.setdefault(id, i) != i:
+            if not id or seen.setdefault(id, i) != i:
                 raise InputError(
                     f"{path}: id {shortened(id)!r} of {what} {i} is empty or stands twice. "
                     f"Give each {what} its own id."
