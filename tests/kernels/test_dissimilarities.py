@@ -25,17 +25,12 @@ def test_ball_surfaces():
 def test_spectral_information_divergence_is_the_symmetrised_relative_entropy():
     random = np.random.default_rng(1)
     X, Y = random.random((6, 9)) * 1000, random.random((5, 9))
-    D = make_kernel({"name": "spectral_information_divergence"}).columns(X, Y)
+    kernel = make_kernel({"name": "spectral_information_divergence"})
+    D = kernel.columns(X, Y)
     for i, x in enumerate(X):
         for j, y in enumerate(Y):  # scipy divides by the sum
             assert D[i, j] == pytest.approx(entropy(x, y) + entropy(y, x), rel=1e-12)
-    np.testing.assert_allclose(
-        make_kernel({"name": "spectral_information_divergence"}).columns(7 * X, Y), D, rtol=1e-10
-    )
-
-
-def test_a_zero_in_a_spectrum_is_far_but_not_infinitely_far():
-    kernel = make_kernel({"name": "spectral_information_divergence"})
+    # A zero is far, but not infinitely far.
     D = kernel.columns(np.array([[0, 1.0]]), np.array([[0.5, 0.5]]))
     expected = entropy([1e-6, 1], [0.5, 0.5]) + entropy([0.5, 0.5], [1e-6, 1])
     assert D[0, 0] == pytest.approx(expected, rel=1e-5)
@@ -77,17 +72,9 @@ def warp(x, y, window):
 def test_dynamic_time_warping(window):
     random = np.random.default_rng(3)
     X, Y = random.standard_normal((6, 12)), random.standard_normal((5, 12))
+    X.flags.writeable = False  # as of a data set, which jobs map into memory
     D = make_kernel({"name": "dynamic_time_warping", "window": window}).columns(X, Y)
     expected = [[warp(x, y, window or 99) for y in Y] for x in X]
     np.testing.assert_allclose(D, expected, rtol=1e-12)
     if window == 1:  # nothing is warped
         np.testing.assert_allclose(D, cdist(X, Y, "sqeuclidean"), rtol=1e-12)
-
-
-def test_time_series_may_be_read_only():
-    """As those of a data set are, which jobs map into memory."""
-    X = np.random.default_rng(4).normal(size=(5, 9))
-    kernel = make_kernel({"name": "dynamic_time_warping", "window": None})
-    expected = kernel.columns(X, X)
-    X.flags.writeable = False
-    np.testing.assert_array_equal(kernel.columns(X, X[:1]), expected[:, :1])

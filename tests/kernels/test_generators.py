@@ -96,8 +96,6 @@ def test_a_gap_moves_the_points_of_a_square_towards_its_middle():
     middle = np.round(touching.vectors)
     np.testing.assert_allclose(data.vectors - middle, 0.9 * (touching.vectors - middle))
     assert 0.44 < np.abs(data.vectors - middle).max() <= 0.45
-    same = generate({"name": "checkerboard", "gap": 0}, 1)
-    assert same.vectors.tobytes() == touching.vectors.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -131,8 +129,6 @@ def test_a_shift_moves_the_large_gaussian_alone():
     moved = data.vectors - centred.vectors
     np.testing.assert_allclose(moved[:500], np.tile([5, 5] + [0] * 8, (500, 1)))
     assert not moved[500:].any()
-    same = generate({"name": "three_gaussians", "centre": 0}, 1)
-    assert same.vectors.tobytes() == centred.vectors.tobytes()
 
 
 @pytest.mark.parametrize("name", ["twonorm", "ringnorm", "waveform"])

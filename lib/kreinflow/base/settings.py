@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 SettingsSchema = Mapping[str, Mapping[str, Any]]
 """The JSON schema of each key of an entry of the config, but for the one that names the method."""
@@ -54,3 +54,11 @@ class Configured:
         self.settings: dict[str, Any] = defaults | {
             key: value for key, value in settings.items() if key != self.named_by
         }
+
+
+Method = TypeVar("Method", bound=Configured)
+
+
+def by_name(*methods: type[Method]) -> dict[str, type[Method]]:
+    """Return a registry of methods, by the names that the config gives them."""
+    return {getattr(method, method.named_by): method for method in methods}

@@ -7,13 +7,13 @@ import numpy as np
 from kreinflow.base.numerics import FloatArray
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.kernels.kernel import Dissimilarity, Objects, first_negative, whole_number
-from kreinflow.kernels.pairs import row_blocks, row_sums, squared_distances
+from kreinflow.kernels.pairs import VectorKernel, squared_distance
 
 SMALLEST_SHARE = 1e-6
-"""Smaller shares of a spectrum's sum count as this one, for their logarithm has no bound."""
+"""Smaller shares of a spectrum count as this one, for their logarithm has no bound."""
 
 
-class BallKernel(Dissimilarity):
+class BallKernel(Dissimilarity, VectorKernel):
     r"""The squared distance between the surfaces of two balls.
 
     .. math:: D(x, y) = \max(0, \lVert c_x - c_y \rVert - r_x - r_y)^2
@@ -30,21 +30,15 @@ class BallKernel(Dissimilarity):
     phrase = "squared distances between the surfaces of balls"
     references = ("duin2010",)
 
-    def columns(self, X: Objects, Y: Objects) -> FloatArray:
-        out = np.sqrt(squared_distances(X[:, :-1], Y[:, :-1]))
-        out -= X[:, -1:] + Y[:, -1]
-        np.maximum(out, 0.0, out=out)
-        out *= out
-        return out
+    def entries(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        gaps = np.sqrt(squared_distance(x[:-1], y[:-1])) - (x[-1] + y[-1])
+        return np.asarray(np.square(np.maximum(gaps, 0.0)))
 
     def first_fault(self, X: Objects) -> str | None:
-        if X.shape[1] < 2:
-            return "row 1: has 1 column. A ball is its centre, then its radius."
-        radii = np.column_stack([np.zeros_like(X[:, :-1]), X[:, -1]])
-        return first_negative(radii, "The last column of a ball is its radius.")
+        return first_negative(X, X.shape[1] - 1, "The last column of a ball is its radius.")
 
 
-class SpectralInformationDivergence(Dissimilarity):
+class SpectralInformationDivergence(Dissimilarity, VectorKernel):
     r"""The symmetrised Kullback-Leibler divergence of spectra that are divided by their sum.
 
     .. math:: D(x, y) = \sum_f (p_f - q_f)(\ln p_f - \ln q_f), \qquad
@@ -59,27 +53,23 @@ class SpectralInformationDivergence(Dissimilarity):
     phrase = "the spectral information divergence"
     references = ("chang2000",)
 
-    def columns(self, X: Objects, Y: Objects) -> FloatArray:
-        p, q = _shares(X), _shares(Y)
-        log_p, log_q = np.log(p), np.log(q)
-        out = np.zeros((len(p), len(q)))
-        for rows in row_blocks(*out.shape):
-            for f in range(p.shape[1]):
-                gap = p[rows, f, None] - q[:, f]
-                gap *= log_p[rows, f, None] - log_q[:, f]
-                out[rows] += gap
-        return out
+    def entries(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        p, q = _shares(x), _shares(y)
+        terms = ((a - b) * (np.log(a) - np.log(b)) for a, b in zip(p, q, strict=True))
+        return np.asarray(sum(terms))
 
     def first_fault(self, X: Objects) -> str | None:
-        if (X < 0).any():
-            return first_negative(X, "A spectrum has no negative entries.")
+        fault = first_negative(X, 0, "A spectrum has no negative entries.")
         for row in np.flatnonzero(~X.any(axis=1))[:1]:
-            return f"row {row + 1}: is 0 everywhere. Remove it, or use another kernel."
-        return None
+            return fault or f"row {row + 1}: is 0 everywhere. Remove it, or use another kernel."
+        return fault
 
 
-def _shares(X: FloatArray) -> FloatArray:
-    return np.maximum(X / row_sums(X)[:, None], SMALLEST_SHARE)
+def _shares(x: FloatArray) -> FloatArray:
+    total = np.zeros(x.shape[1:])
+    for x_f in x:
+        total += x_f
+    return np.maximum(x / total, SMALLEST_SHARE)
 
 
 class EditDistance(Dissimilarity):

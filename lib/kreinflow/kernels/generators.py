@@ -1,9 +1,9 @@
 """The artificial data of the papers, as far as they say what it was.
 
-Where a paper leaves something open, the value is a constant with the reason beside it, fixed
-before any method was run on the data, except in :class:`ThreeGaussians`. Two settings were added
-after results, for what moves these most: ``gap`` of :class:`Checkerboard` and ``centre`` of
-:class:`ThreeGaussians`. Their default is the first choice.
+What a paper leaves open is a constant with the reason beside it, fixed before any method was run on
+the data, except in :class:`ThreeGaussians`. Two settings were added after results, for what moves
+these most: ``gap`` of :class:`Checkerboard`, ``centre`` of :class:`ThreeGaussians`. Their default
+is the first choice.
 """
 
 from abc import abstractmethod
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kreinflow.base.numerics import FloatArray
 from kreinflow.base.random_streams import stream
-from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.settings import SettingsSchema, by_name
 from kreinflow.kernels.kernel import Named, number, whole_number
 
 
@@ -31,10 +31,10 @@ def _objects(default: int) -> dict[str, Any]:
 
 
 class Generator(Named):
-    """A way to draw vectors of two classes: one subclass, and its line in :data:`GENERATORS`.
+    """A way to draw vectors of two classes, which have the codes 0 and 1.
 
-    ``classes`` are those of the codes 0 and 1; ``turns`` are codes that are repeated over all
-    vectors, so that the first ones are those of a smaller number.
+    ``turns`` are codes that are repeated over all vectors, so that the first ones are those of a
+    smaller number.
     """
 
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(200)}
@@ -87,20 +87,14 @@ class Checkerboard(Generator):
     phrase = "{objects} points on a 3 x 3 checkerboard (gap {gap:g})"
     settings_schema: ClassVar[SettingsSchema] = {
         "objects": _objects(900),
-        "gap": number(
-            "width of the empty stripe between squares whose middles are 1 apart",
-            default=0,
-            minimum=0,
-            maximum=0.9,
-        ),
+        "gap": number("width of the stripes between squares", 0, minimum=0, maximum=0.9),
     }
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
         square = np.arange(len(codes)) % 9
         gap = self.settings["gap"]
         corner = np.column_stack([square // 3, square % 3]) - 1.5 + gap / 2
-        X: FloatArray = corner + (1 - gap) * random.random((len(codes), 2))
-        return X
+        return np.asarray(corner + (1 - gap) * random.random((len(codes), 2)))
 
 
 class Gaussians(Generator):
@@ -118,9 +112,8 @@ class Gaussians(Generator):
     MEAN = (1.4, 0.0)
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        X = random.standard_normal((len(codes), 2))
-        X += np.outer(2 * codes - 1, self.MEAN)
-        return X
+        noise = random.standard_normal((len(codes), 2))
+        return noise + np.outer(2 * codes - 1, self.MEAN)
 
 
 class Bananas(Generator):
@@ -136,20 +129,15 @@ class Bananas(Generator):
     classes = ("upper", "lower")
     settings_schema: ClassVar[SettingsSchema] = {
         "objects": _objects(200),
-        "overlap": number(
-            "standard deviation of the points around their half circle of radius 1",
-            default=0.25,
-            minimum=0,
-            maximum=10,
-        ),
+        "overlap": number("deviation of points from a half circle", 0.25, minimum=0, maximum=10),
     }
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
         angle = np.pi * random.random(len(codes))
         x, y = np.cos(angle), np.sin(angle)
-        X = np.column_stack([np.where(codes, 1 - x, x), np.where(codes, 0.5 - y, y)])
-        X += self.settings["overlap"] * random.standard_normal(X.shape)
-        return X
+        curve = np.column_stack([np.where(codes, 1 - x, x), np.where(codes, 0.5 - y, y)])
+        noise = random.standard_normal(curve.shape)
+        return np.asarray(curve + self.settings["overlap"] * noise)
 
 
 class ThreeGaussians(Generator):
@@ -175,12 +163,7 @@ class ThreeGaussians(Generator):
     classes = ("large", "small")
     phrase = "500 + 20 + 20 points of three Gaussians in 10 dimensions (centre {centre:g})"
     settings_schema: ClassVar[SettingsSchema] = {
-        "centre": number(
-            "centre of the large Gaussian in its two wide dimensions, in its standard deviations",
-            default=0,
-            minimum=0,
-            maximum=100,
-        ),
+        "centre": number("of the large Gaussian, in its deviations", 0, minimum=0, maximum=100),
     }
 
     LARGE, SMALL, DIMENSIONS = 500, 20, 10
@@ -232,10 +215,8 @@ class Twonorm(Generator):
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
         a = 2 / np.sqrt(self.DIMENSIONS)
-        X = random.standard_normal((len(codes), self.DIMENSIONS))
-        X += a * (1 - 2 * codes[:, None])
-        X /= np.sqrt(1 + a**2)
-        return X
+        X = random.standard_normal((len(codes), self.DIMENSIONS)) + a * (1 - 2 * codes[:, None])
+        return np.asarray(X / np.sqrt(1 + a**2))
 
 
 class Ringnorm(Generator):
@@ -259,9 +240,7 @@ class Ringnorm(Generator):
         X = random.standard_normal((len(codes), self.DIMENSIONS)) * (2 - codes[:, None])
         X += a * codes[:, None]
         # Half of the points have variance 4, half 1, and the means differ by a.
-        X -= a / 2
-        X /= np.sqrt(2.5 + a**2 / 4)
-        return X
+        return np.asarray((X - a / 2) / np.sqrt(2.5 + a**2 / 4))
 
 
 class Waveform(Generator):
@@ -294,32 +273,25 @@ class Waveform(Generator):
         n = len(codes)
         pair = np.arange(n) % 3
         share = random.random((n, 1))
-        X: FloatArray = (
-            share * left[pair] + (1 - share) * right[pair] + random.standard_normal((n, 21))
-        )
+        X = share * left[pair] + (1 - share) * right[pair] + random.standard_normal((n, 21))
         means = (left + right) / 2
         # Of a uniform share u: E u^2 = 1/3, E u (1 - u) = 1/6.
         squares = (left**2 + left * right + right**2) / 3
         deviation = np.sqrt(1 + squares.mean(axis=0) - means.mean(axis=0) ** 2)
-        X -= means.mean(axis=0)
-        X /= deviation
-        return X
+        return np.asarray((X - means.mean(axis=0)) / deviation)
 
 
-GENERATORS: dict[str, type[Generator]] = {
-    generator.name: generator
-    for generator in (
-        RandomBalls,
-        Checkerboard,
-        Gaussians,
-        Bananas,
-        ThreeGaussians,
-        PseudoEuclideanGaussians,
-        Twonorm,
-        Ringnorm,
-        Waveform,
-    )
-}
+GENERATORS: dict[str, type[Generator]] = by_name(
+    RandomBalls,
+    Checkerboard,
+    Gaussians,
+    Bananas,
+    ThreeGaussians,
+    PseudoEuclideanGaussians,
+    Twonorm,
+    Ringnorm,
+    Waveform,
+)
 """By the name in the config."""
 
 

@@ -67,11 +67,11 @@ class Dissimilarity(Kernel):
         return np.zeros(len(X))
 
 
-def first_negative(values: FloatArray, why: str) -> str | None:
-    """Return where a table has its first negative entry, and why that is wrong; None if nowhere."""
-    for row, column in np.argwhere(values < 0)[:1]:
-        value = values[row, column]
-        return f"row {row + 1}, column {column + 1}: {value:.6g} is negative. {why}"
+def first_negative(X: FloatArray, first: int, why: str) -> str | None:
+    """Return where X has a negative entry in a column from the ``first`` on, and why not."""
+    for row, column in np.argwhere(X[:, first:] < 0)[:1]:
+        value = X[row, first + column]
+        return f"row {row + 1}, column {first + column + 1}: {value:.6g} is negative. {why}"
     return None
 
 

@@ -1,65 +1,59 @@
-"""Sums over the features of two vectors, such that no pair depends on another.
+"""Kernels of vectors, such that no pair depends on another.
 
 A matrix product rounds differently with another height or width, so features are added one after
 the other, in their order: slower, and the same for every block, batch and order of the rows.
 """
 
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 
 from kreinflow.base.numerics import FloatArray
+from kreinflow.kernels.kernel import Kernel, Objects
 
 BLOCK = 1 << 16
 """Entries that are worked on at a time, so that they stay in the cache. Results do not follow."""
 
-Term = Callable[[FloatArray, FloatArray], FloatArray]
+
+class VectorKernel(Kernel):
+    """A kernel of vectors, told by what it makes of their features."""
+
+    @abstractmethod
+    def entries(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the kernel of vectors whose features stand first; the rest broadcasts."""
+
+    def columns(self, X: Objects, Y: Objects) -> FloatArray:
+        out = np.empty((len(X), len(Y)))
+        y = np.ascontiguousarray(Y.T)[:, None]
+        height = max(1, BLOCK // max(1, len(Y)))
+        for start in range(0, len(X), height):
+            rows = slice(start, start + height)
+            out[rows] = self.entries(X[rows].T[:, :, None], y)
+        return out
+
+    def diagonal(self, X: Objects) -> FloatArray:
+        return self.entries(X.T, X.T)
 
 
-def row_blocks(n: int, m: int) -> Iterator[slice]:
-    """Yield slices of the rows of an n x m matrix that hold about :data:`BLOCK` entries each."""
-    height = max(1, BLOCK // max(1, m))
-    for start in range(0, n, height):
-        yield slice(start, min(start + height, n))
-
-
-def feature_sums(X: FloatArray, Y: FloatArray, term: Term) -> FloatArray:
-    """Return the sum over features f of term(x_f, y_f) for each pair of rows, of shape (n, m)."""
-    out = np.zeros((len(X), len(Y)))
-    transposed = np.ascontiguousarray(Y.T)
-    for rows in row_blocks(*out.shape):
-        part = X[rows]
-        for feature, y in enumerate(transposed):
-            out[rows] += term(part[:, feature, None], y)
+def feature_sum(
+    x: FloatArray, y: FloatArray, term: Callable[[FloatArray, FloatArray], FloatArray]
+) -> FloatArray:
+    """Return the sum over features f of term(x_f, y_f), in their order."""
+    out = np.zeros(np.broadcast_shapes(x.shape[1:], y.shape[1:]))
+    for x_f, y_f in zip(x, y, strict=True):
+        out += term(x_f, y_f)
     return out
 
 
-def row_sums(X: FloatArray) -> FloatArray:
-    """Return the sum of each row, of shape (n,), its terms added in their order."""
-    out = np.zeros(len(X))
-    for x in X.T:
-        out += x
-    return out
+def inner_product(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Return x'y."""
+    return feature_sum(x, y, np.multiply)
 
 
-def inner_products(X: FloatArray, Y: FloatArray) -> FloatArray:
-    """Return x'y for each pair of rows, of shape (n, m)."""
-    return feature_sums(X, Y, lambda x, y: x * y)
-
-
-def squared_norms(X: FloatArray) -> FloatArray:
-    """Return x'x for each row, of shape (n,): the bits of :func:`inner_products`."""
-    return row_sums(X * X)
-
-
-def squared_distances(X: FloatArray, Y: FloatArray) -> FloatArray:
-    """Return (x - y)'(x - y) for each pair of rows, of shape (n, m)."""
-
-    def term(x: FloatArray, y: FloatArray) -> FloatArray:
-        gap = x - y
-        return gap * gap
-
-    return feature_sums(X, Y, term)
+def squared_distance(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Return (x - y)'(x - y)."""
+    return feature_sum(x, y, lambda x_f, y_f: np.square(x_f - y_f))
 
 
 def power(base: FloatArray, exponent: int) -> FloatArray:

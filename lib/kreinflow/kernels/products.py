@@ -1,42 +1,26 @@
 """Kernels that are functions of inner products."""
 
-from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
 
 from kreinflow.base.numerics import FloatArray, tiled_product, tiles
 from kreinflow.base.settings import SettingsSchema
-from kreinflow.kernels.kernel import Kernel, Objects, number, positive_number, whole_number
-from kreinflow.kernels.pairs import inner_products, power, row_sums, squared_norms
+from kreinflow.kernels.kernel import Objects, number, positive_number, whole_number
+from kreinflow.kernels.pairs import VectorKernel, inner_product, power
 
 
-class ProductKernel(Kernel):
-    """A function of x'y, x'x and y'y, elementwise."""
-
-    @abstractmethod
-    def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
-        """Return the kernel from the products and the squared norms, which broadcast."""
-
-    def columns(self, X: Objects, Y: Objects) -> FloatArray:
-        return self.function(inner_products(X, Y), squared_norms(X)[:, None], squared_norms(Y))
-
-    def diagonal(self, X: Objects) -> FloatArray:
-        norms = squared_norms(X)
-        return self.function(norms, norms, norms)
-
-
-class LinearKernel(ProductKernel):
+class LinearKernel(VectorKernel):
     r"""The inner product, :math:`k(x, y) = x'y`; positive semidefinite."""
 
     name = "linear"
     phrase = "the linear kernel"
 
-    def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
-        return products
+    def entries(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        return inner_product(x, y)
 
 
-class PolynomialKernel(ProductKernel):
+class PolynomialKernel(VectorKernel):
     r""":math:`k(x, y) = (x'y + c)^d`; positive semidefinite for c >= 0."""
 
     name = "polynomial"
@@ -46,11 +30,11 @@ class PolynomialKernel(ProductKernel):
         "constant": number("c of (x'y + c)^d", 1.0, minimum=0),
     }
 
-    def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
-        return power(products + self.settings["constant"], self.settings["degree"])
+    def entries(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        return power(inner_product(x, y) + self.settings["constant"], self.settings["degree"])
 
 
-class SigmoidKernel(ProductKernel):
+class SigmoidKernel(VectorKernel):
     r""":math:`k(x, y) = \tanh(a\, x'y + b)`; indefinite, strongly so for b < 0."""
 
     name = "sigmoid"
@@ -60,12 +44,12 @@ class SigmoidKernel(ProductKernel):
         "offset": number("b of tanh(a x'y + b)", -1.0),
     }
 
-    def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
-        out: FloatArray = np.tanh(self.settings["slope"] * products + self.settings["offset"])
-        return out
+    def entries(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        slope, offset = self.settings["slope"], self.settings["offset"]
+        return np.asarray(np.tanh(slope * inner_product(x, y) + offset))
 
 
-class ELMKernel(ProductKernel):
+class ELMKernel(VectorKernel):
     r"""The extreme learning machine kernel: a network of infinitely many random erf units.
 
     .. math:: k(x, y) = \frac{2}{\pi} \arcsin \frac{1 + x'y}
@@ -87,12 +71,15 @@ class ELMKernel(ProductKernel):
         ),
     }
 
+    def entries(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        return self.function(inner_product(x, y), inner_product(x, x), inner_product(y, y))
+
     def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the kernel from x'y, x'x and y'y, which broadcast."""
         deviation = self.settings["deviation"]
         constant = 1 + 0.5 / deviation / deviation
         cosines = (1 + products) / np.sqrt((constant + x) * (constant + y))
-        out: FloatArray = (2 / np.pi) * np.arcsin(np.clip(cosines, -1, 1))
-        return out
+        return np.asarray((2 / np.pi) * np.arcsin(np.clip(cosines, -1, 1)))
 
 
 def elm_kernel(X: FloatArray, Y: FloatArray) -> FloatArray:
@@ -116,7 +103,7 @@ def elm_expansion(X: FloatArray, support: FloatArray, coefficients: FloatArray) 
     return out
 
 
-class PseudoEuclideanKernel(Kernel):
+class PseudoEuclideanKernel(VectorKernel):
     r"""The inner product of :math:`R^{(p,q)}`: the first p coordinates count +, the others -.
 
     .. math:: k(x, y) = \sum_{f \le p} x_f y_f - \sum_{f > p} x_f y_f
@@ -134,11 +121,9 @@ class PseudoEuclideanKernel(Kernel):
         },
     }
 
-    def columns(self, X: Objects, Y: Objects) -> FloatArray:
-        return inner_products(self._signed(X), Y)
-
-    def diagonal(self, X: Objects) -> FloatArray:
-        return row_sums(self._signed(X) * X)
+    def entries(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        p = self.settings["positive"]
+        return inner_product(np.concatenate([x[:p], -x[p:]]), y)
 
     def first_fault(self, X: Objects) -> str | None:
         if self.settings["positive"] > X.shape[1]:
@@ -147,7 +132,3 @@ class PseudoEuclideanKernel(Kernel):
                 f"{self.settings['positive']} of the kernel pseudo_euclidean. Lower it."
             )
         return None
-
-    def _signed(self, X: Objects) -> FloatArray:
-        positive = np.arange(X.shape[1]) < self.settings["positive"]
-        return X * np.where(positive, 1.0, -1.0)

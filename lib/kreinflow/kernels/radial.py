@@ -12,22 +12,19 @@ import numpy as np
 
 from kreinflow.base.numerics import FloatArray
 from kreinflow.base.settings import SettingsSchema
-from kreinflow.kernels.kernel import Kernel, Objects, positive_number, whole_number
-from kreinflow.kernels.pairs import power, squared_distances
+from kreinflow.kernels.kernel import positive_number, whole_number
+from kreinflow.kernels.pairs import VectorKernel, power, squared_distance
 
 
-class RadialKernel(Kernel):
+class RadialKernel(VectorKernel):
     """A function of the squared distance r^2 = (x - y)'(x - y), elementwise."""
 
     @abstractmethod
     def function(self, squares: FloatArray) -> FloatArray:
         """Return the kernel from squared distances."""
 
-    def columns(self, X: Objects, Y: Objects) -> FloatArray:
-        return self.function(squared_distances(X, Y))
-
-    def diagonal(self, X: Objects) -> FloatArray:
-        return self.function(np.zeros(len(X)))
+    def entries(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        return self.function(squared_distance(x, y))
 
 
 class GaussianSumKernel(RadialKernel):
@@ -126,8 +123,7 @@ class MultiquadricKernel(RadialKernel):
 
     def function(self, squares: FloatArray) -> FloatArray:
         width, constant = self.settings["width"], self.settings["constant"]
-        out: FloatArray = np.sqrt(squares / (width * width) + constant * constant)
-        return out
+        return np.asarray(np.sqrt(squares / (width * width) + constant * constant))
 
 
 class ThinPlateSplineKernel(RadialKernel):
@@ -144,5 +140,4 @@ class ThinPlateSplineKernel(RadialKernel):
     def function(self, squares: FloatArray) -> FloatArray:
         width = self.settings["width"]
         ratio = squares / (width * width)
-        out: FloatArray = np.log(np.where(ratio > 0, ratio, 1.0))
-        return out * power(ratio, self.settings["power"])
+        return np.log(np.where(ratio > 0, ratio, 1.0)) * power(ratio, self.settings["power"])

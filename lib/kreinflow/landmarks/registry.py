@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from kreinflow.base.settings import by_name
 from kreinflow.landmarks.balls import EnclosingBalls
 from kreinflow.landmarks.entropy import RenyiEntropy
 from kreinflow.landmarks.kmeans import ClassKMeansPlusPlus, ColumnClusters, KernelKMeansPlusPlus
@@ -11,22 +12,19 @@ from kreinflow.landmarks.pivoting import AdaptivePivoting, PivotedCholesky
 from kreinflow.landmarks.score_free import Everything, NamedLandmarks, Uniform
 from kreinflow.landmarks.selector import Selector
 
-SELECTORS: dict[str, type[Selector]] = {
-    selector.method: selector
-    for selector in (
-        EnclosingBalls,
-        ClassKMeansPlusPlus,
-        Uniform,
-        ColumnClusters,
-        RenyiEntropy,
-        LeverageScores,
-        KernelKMeansPlusPlus,
-        AdaptivePivoting,
-        PivotedCholesky,
-        Everything,
-        NamedLandmarks,
-    )
-}
+SELECTORS: dict[str, type[Selector]] = by_name(
+    EnclosingBalls,
+    ClassKMeansPlusPlus,
+    Uniform,
+    ColumnClusters,
+    RenyiEntropy,
+    LeverageScores,
+    KernelKMeansPlusPlus,
+    AdaptivePivoting,
+    PivotedCholesky,
+    Everything,
+    NamedLandmarks,
+)
 """By the method that the config names."""
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kreinflow.base.settings import by_name
 from kreinflow.learners.baselines import (
     LinearSVCLearner,
     NearestLandmarkLearner,
@@ -22,24 +23,21 @@ from kreinflow.learners.pcvm import PCVMLearner
 from kreinflow.learners.quadratic import QuadraticLearner
 from kreinflow.learners.support_vectors import FactorSVCLearner
 
-LEARNERS: dict[str, type[Learner]] = {
-    learner.method: learner
-    for learner in (
-        FisherLearner,
-        PCVMLearner,
-        EPCVMLearner,
-        QuadraticLearner,
-        KreinLeastSquaresLearner,
-        KreinVarianceConstrainedLearner,
-        KreinSquaredHingeLearner,
-        SimilarityFeaturesLearner,
-        CoreVectorLearner,
-        FactorSVCLearner,
-        DissimilaritySpaceLearner,
-        NearestLandmarkLearner,
-        LinearSVCLearner,
-    )
-}
+LEARNERS: dict[str, type[Learner]] = by_name(
+    FisherLearner,
+    PCVMLearner,
+    EPCVMLearner,
+    QuadraticLearner,
+    KreinLeastSquaresLearner,
+    KreinVarianceConstrainedLearner,
+    KreinSquaredHingeLearner,
+    SimilarityFeaturesLearner,
+    CoreVectorLearner,
+    FactorSVCLearner,
+    DissimilaritySpaceLearner,
+    NearestLandmarkLearner,
+    LinearSVCLearner,
+)
 """By the method that the config names."""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from kreinflow.base.settings import by_name
 from kreinflow.sequences.sources.fasta import FastaSource
 from kreinflow.sequences.sources.flat_file import FlatFileSource
 from kreinflow.sequences.sources.generated import GeneratedSource
@@ -12,17 +13,14 @@ from kreinflow.sequences.sources.simulated import SimulatedSource
 from kreinflow.sequences.sources.source import Source
 from kreinflow.sequences.sources.vectors import VectorsSource
 
-SOURCES: dict[str, type[Source]] = {
-    source.type: source
-    for source in (
-        FastaSource,
-        FlatFileSource,
-        MatrixSource,
-        SimulatedSource,
-        VectorsSource,
-        GeneratedSource,
-    )
-}
+SOURCES: dict[str, type[Source]] = by_name(
+    FastaSource,
+    FlatFileSource,
+    MatrixSource,
+    SimulatedSource,
+    VectorsSource,
+    GeneratedSource,
+)
 """By the type in the config."""
 
 
