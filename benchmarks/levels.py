@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from aligned_folds import Aligned, Fold, aligned, configuration, learned
 from kinds import Labelled
 from kreinflow.answering.levels import Levels, lineages
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.numerics import FloatArray, IntArray, limited
 from kreinflow.evaluation.metrics import PROBABILITY_PREFIX
 from kreinflow.fitting.run import objects_of

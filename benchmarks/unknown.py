@@ -39,7 +39,7 @@ from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import PackedSequences, pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.classifier import LandmarkClassifier
-from kreinflow.answering.score_cache import ScoreCache
+from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.base.numerics import FloatArray, IntArray, limited
 from kreinflow.evaluation.unknown import known_confidences, rejection_curve
 from kreinflow.fitting.fit_unknown import NoRelativeFit

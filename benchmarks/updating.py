@@ -30,7 +30,7 @@ import pandas as pd
 
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import pack, self_scores
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model, final_model

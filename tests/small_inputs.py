@@ -11,7 +11,7 @@ import pandas as pd
 from Bio.Seq import Seq
 
 from kreinflow.answering.levels import Levels
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import final_model
 from kreinflow.config.configuration import complete_configuration

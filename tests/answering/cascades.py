@@ -8,13 +8,10 @@ from scipy.special import softmax
 
 from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.answering.answers import Answers
-from kreinflow.answering.cascade import Cascade
-from kreinflow.answering.pair_machines import PairMachines
-from kreinflow.answering.query import Decided, Query
+from kreinflow.answering.cascade import Cascade, PairMachines
+from kreinflow.answering.query_and_answers import NOBODY, Answers, Decided, Query
 from kreinflow.answering.record_scores import Records
 from kreinflow.answering.relatives import NoRelative, Relatives
-from kreinflow.answering.score_cache import NOBODY
 from kreinflow.answering.unknown_pvalue import Strangeness
 from kreinflow.fitting.fit_cascade import fit_machine
 from kreinflow.views.lift import Lift

@@ -7,8 +7,8 @@ import pytest
 from scipy.special import softmax
 
 from answering.cascades import Problem, answered
-from kreinflow.answering.answers import Answers
 from kreinflow.answering.cascade import LevelAnswers, followed
+from kreinflow.answering.query_and_answers import Answers
 
 SHAPES = {
     "both": {},

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from kreinflow.answering.answers import EVERY_LEVEL
 from kreinflow.answering.levels import Levels, lineages
+from kreinflow.answering.query_and_answers import EVERY_LEVEL
 from kreinflow.base.hierarchy import path_of
 from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED, fitted_levels
 

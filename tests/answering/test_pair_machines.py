@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from kreinflow.answering.pair_machines import PairMachines
+from kreinflow.answering.cascade import PairMachines
 from kreinflow.fitting.fit_cascade import RIDGE, fit_machine
 
 

@@ -8,10 +8,9 @@ import pytest
 
 from answering.cascades import cascade_model
 from kreinflow.answering import classifier as module
-from kreinflow.answering.answers import REASONS
 from kreinflow.answering.classifier import PARTS, LandmarkClassifier
 from kreinflow.answering.parts import ModelPart
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import REASONS, Query
 from kreinflow.classify.inspection import describe_model
 from kreinflow.files.state import Array, Number, Part
 from kreinflow.fitting import training

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import log_softmax
 
 from answering.cascades import Problem
-from kreinflow.answering.record_scores import logit, nearest_features, pair_features
-from kreinflow.answering.score_cache import NOBODY
+from kreinflow.answering.cascade import logit, nearest_features, pair_features
+from kreinflow.answering.query_and_answers import NOBODY
 
 
 def test_the_features_of_nearest_records():

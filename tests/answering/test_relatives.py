@@ -9,9 +9,8 @@ from scipy.special import softmax
 
 from answering.cascades import Problem, related_model
 from kreinflow.answering import relatives as module
-from kreinflow.answering.answers import EVERY_LEVEL, REASONS, Answers
+from kreinflow.answering.query_and_answers import EVERY_LEVEL, NOBODY, REASONS, Answers
 from kreinflow.answering.relatives import NoRelative, Relatives, overwhelming
-from kreinflow.answering.score_cache import NOBODY
 from kreinflow.answering.unknown_pvalue import Strangeness, strange
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.new_objects import Options

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from kreinflow.answering import score_cache as module
-from kreinflow.answering.score_cache import NOBODY, ScoreCache
+from kreinflow.answering import record_scores as module
+from kreinflow.answering.query_and_answers import NOBODY
+from kreinflow.answering.record_scores import ScoreCache
 
 
 class Log:

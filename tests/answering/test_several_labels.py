@@ -9,7 +9,7 @@ from sklearn.metrics import f1_score
 
 from chimeras import several_problem, trained_on_several
 from fitting.trainings import LEARNERS, embedded
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.errors import InputError
 from kreinflow.fitting.calibration import (
     PlattCalibrator,

@@ -13,7 +13,7 @@ import pytest
 from answering.cascades import cascade_model, with_cascade
 from kreinflow.alignment.backends import SAMPLE, backend_named
 from kreinflow.alignment.statistics import local_statistics
-from kreinflow.answering.score_cache import NOBODY
+from kreinflow.answering.query_and_answers import NOBODY
 from kreinflow.base.errors import KreinflowError
 from kreinflow.classify import new_objects
 from kreinflow.classify.classification import classify_file, nearest_records

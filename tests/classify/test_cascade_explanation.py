@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from answering.cascades import cascade_model
-from kreinflow.answering.answers import STAGES
 from kreinflow.answering.cascade import FEATURES
-from kreinflow.answering.score_cache import NOBODY
+from kreinflow.answering.query_and_answers import NOBODY, STAGES
 from kreinflow.classify.evidence import PREDICTED, RUNNER_UP
 from kreinflow.classify.explanation import INTERCEPT, LANDMARKS, explain
 from kreinflow.classify.explanation_text import explanation_text

@@ -10,7 +10,7 @@ import safetensors.numpy
 
 from answering.cascades import cascade_model, related_model
 from flipped_bits import each_flip
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.model_file import Model, final_model

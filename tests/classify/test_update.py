@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from kreinflow.alignment import backends
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import limited
 from kreinflow.classify.classification import classify_file

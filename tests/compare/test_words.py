@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.compare.competitor import LabelledSequences
 from kreinflow.compare.words import LENGTHS, WordsAlone
 from kreinflow.sequences.simulation import simulate_families

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from data_sets import dataset_of
-from kreinflow.answering.score_cache import ScoreCache
+from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.config import auto as automatic
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.fitting.recipe_choice import choose_recipe

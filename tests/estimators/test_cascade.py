@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from kreinflow.alignment.engine import align_pairs, pack
-from kreinflow.answering.answers import STAGES
+from kreinflow.answering.query_and_answers import STAGES
 from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import classify_file
 from kreinflow.estimators import KreinClassifier

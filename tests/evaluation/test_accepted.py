@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from evaluation.made_up import made_up_predictions, made_up_several, several_by_hand
-from kreinflow.answering.answers import REASONS
 from kreinflow.answering.label_sets import SET_COLUMNS, Calibration
+from kreinflow.answering.query_and_answers import REASONS
 from kreinflow.evaluation.accepted import (
     ACCEPTED_COLUMNS,
     AS,

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from evaluation.made_up import made_up_paths, made_up_predictions, made_up_several
-from kreinflow.answering.answers import REASONS
+from kreinflow.answering.query_and_answers import REASONS
 from kreinflow.evaluation import metrics as m
 from kreinflow.evaluation import unknown as u
 from kreinflow.evaluation.inner_choice import with_inner_choice

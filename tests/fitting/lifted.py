@@ -3,7 +3,7 @@
 import numpy as np
 
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.fitting.fit_lift import Lifting
 from kreinflow.fitting.inner_folds import InnerFits, inner_partition

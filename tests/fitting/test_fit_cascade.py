@@ -9,11 +9,10 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.answering.cascade import LevelAnswers, followed
+from kreinflow.answering.cascade import SMALLEST, LevelAnswers, followed
 from kreinflow.answering.label_sets import outcomes
-from kreinflow.answering.query import Query
-from kreinflow.answering.record_scores import SMALLEST
-from kreinflow.answering.score_cache import ScoreCache
+from kreinflow.answering.query_and_answers import Query
+from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.fitting import fit_cascade as cascading

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kreinflow.answering.classifier import LandmarkClassifier
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.classify.classification import LEVEL_COLUMNS, classify_file
 from kreinflow.classify.new_objects import Options
 from kreinflow.fitting import fit_unknown as module

@@ -11,7 +11,7 @@ from chimeras import model_of_several
 from fitting.runs import climbed_by, landmark_table, run_of
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.label_sets import SET_COLUMNS
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.evaluation.metrics import COST_COLUMNS, REASON_COLUMNS
 from kreinflow.fitting import predictions as module
 from kreinflow.fitting.best_hits import HIT_COLUMNS

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.fitting.factors import make_factors
 from kreinflow.fitting.inner_folds import InnerFits, inner_partition
 from kreinflow.fitting.reject_threshold import RejectRule

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kreinflow.answering.answers import NOTHING_ACCEPTED
+from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report.page import render_text
 from report.made_up import (

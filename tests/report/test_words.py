@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from kreinflow.alignment.transforms import NAMES
-from kreinflow.answering.answers import unsure
+from kreinflow.answering.query_and_answers import unsure
 from kreinflow.config.part_costs import million_hours, query_seconds
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED

@@ -11,8 +11,8 @@ probability of an object is below a threshold, it goes up the levels of a cascad
 
   with the evidence :math:`e_c` of the best record of class c among them,
   log(1 + max(0, -ln E)), the mean evidence of its :math:`n_c` records among them, and their share;
-* ``pairs``: the object is aligned with all members of its likeliest classes that some machine of
-  :mod:`kreinflow.answering.pair_machines` tells apart, and
+* ``pairs``: the object is aligned with all members of its likeliest classes that some of the
+  :class:`PairMachines` tells apart, and
 
   .. math:: p_c = softmax_c(w_1 \log p'_c + w_2 \sum_d \tanh g_{cd}(x))
 
@@ -23,6 +23,7 @@ The weights of a level are shared by all classes: a conditional logit.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -30,21 +31,19 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.answers import FIRST, NEAREST, PAIRS, Answers, unsure
-from kreinflow.answering.pair_machines import PairMachines
 from kreinflow.answering.parts import ModelPart
-from kreinflow.answering.query import Decided
-from kreinflow.answering.record_scores import (
-    NEAREST_WEIGHTS,
-    PAIR_WEIGHTS,
-    SMALLEST,
-    Records,
-    RecordScores,
-    logit,
-    pair_features,
+from kreinflow.answering.query_and_answers import (
+    FIRST,
+    NEAREST,
+    NOBODY,
+    PAIRS,
+    Answers,
+    Decided,
+    unsure,
 )
+from kreinflow.answering.record_scores import Records, RecordScores
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.files.state import Array, Number, Part, Value
+from kreinflow.files.state import Array, Number, Part, State, Value
 
 FEATURES = {
     FIRST: ("decision",),
@@ -53,8 +52,191 @@ FEATURES = {
 }
 """What the conditional logit of each stage looks at."""
 
+SMALLEST = 1e-12
+"""Probability whose logarithm is taken."""
+
 TRANSFORM = Value(ScoreTransform.from_dict, ScoreTransform.to_dict)
 """A score transform in a file."""
+
+
+def nearest_features(decisions: FloatArray, classes: IntArray, evidence: FloatArray) -> FloatArray:
+    """Return what a nearest level looks at, of shape (n, n_classes, 4).
+
+    Of each class: the decision of the first stage, the evidence of its best record among those
+    asked, the mean evidence of its records, and their share of those asked. ``classes``,
+    ``evidence``, of shape (n, q): codes of the records asked, -1 for none, and what they say.
+    """
+    n, k = decisions.shape
+    best = np.full((n, k), -np.inf)
+    total, count = np.zeros((n, k)), np.zeros((n, k))
+    every = np.arange(n)
+    for of_record, said in zip(classes.T, evidence.T, strict=True):
+        asked = of_record >= 0
+        place = every[asked], of_record[asked]
+        best[place] = np.maximum(best[place], said[asked])
+        total[place] += said[asked]
+        count[place] += 1.0
+    best[count == 0] = 0.0
+    share = count / np.maximum(1, (classes >= 0).sum(axis=1))[:, None]
+    return np.stack([decisions, best, total / np.maximum(1.0, count), share], axis=2)
+
+
+def pair_features(probabilities: FloatArray, votes: FloatArray) -> FloatArray:
+    """Return what the level of pairs looks at, of shape (n, n_classes, 2)."""
+    return np.stack([np.log(np.maximum(probabilities, SMALLEST)), votes], axis=2)
+
+
+def logit(features: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the probabilities of a conditional logit, of shape (n, n_classes)."""
+    # Term by term: what BLAS sums depends on how many rows there are.
+    total = features[:, :, 0] * weights[0]
+    for number in range(1, len(weights)):
+        total += features[:, :, number] * weights[number]
+    return np.asarray(softmax(total, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class PairMachines(State):
+    """Linear machines that tell two classes apart which a first stage confuses.
+
+    A machine sees the transformed scores of an object with all members of its two classes, and
+    with the landmarks.
+    """
+
+    pairs: IntArray  # (n_pairs, 2): codes of the classes, the lower one first; rows are sorted
+    member_weights: FloatArray  # of all machines in turn: for the records of both classes in order
+    landmark_weights: FloatArray  # (n_pairs, n_landmarks)
+    intercepts: FloatArray  # (n_pairs,)
+
+    def members(self, classes: IntArray, pair: int) -> IntArray:
+        """Return the places of the records of both classes, whose codes are ``classes``."""
+        return np.flatnonzero(np.isin(classes, self.pairs[pair]))
+
+    def ends(self, classes: IntArray) -> IntArray:
+        """Return where the weights of each machine end."""
+        sizes = np.bincount(classes, minlength=int(self.pairs.max(initial=0)) + 1)
+        return np.concatenate([[0], np.cumsum(sizes[self.pairs].sum(axis=1))])
+
+    def contests(self, probabilities: FloatArray, likeliest: int) -> IntArray:
+        """Return the machines of the pairs of the likeliest classes, -1 for a pair without one.
+
+        Of ``probabilities`` of shape (n, n_classes) the numbers of L (L - 1) / 2 machines each.
+        """
+        k = probabilities.shape[1]
+        known = np.append(self.pairs[:, 0] * k + self.pairs[:, 1], k * k)  # sorted, as pairs are
+        top = np.argsort(-probabilities, axis=1, kind="stable")[:, :likeliest]
+        found = []
+        for i, j in combinations(range(top.shape[1]), 2):
+            wanted = np.minimum(top[:, i], top[:, j]) * k + np.maximum(top[:, i], top[:, j])
+            places = np.searchsorted(known, wanted)
+            found.append(np.where(known[places] == wanted, places, -1))
+        return np.stack(found, axis=1)
+
+    def decide(
+        self, pair: int, ends: IntArray, members: FloatArray, landmarks: FloatArray
+    ) -> FloatArray:
+        """Return the decisions of a machine, above 0 for its first class; each by its row alone.
+
+        ``members``, ``landmarks``: transformed scores, a row for each object.
+        """
+        own = self.member_weights[ends[pair] : ends[pair + 1]]
+        # Row by row: the sums of BLAS and of einsum depend on how many rows there are.
+        decisions = (np.ascontiguousarray(members) * own).sum(axis=1)
+        decisions += (np.ascontiguousarray(landmarks) * self.landmark_weights[pair]).sum(axis=1)
+        return np.asarray(decisions + self.intercepts[pair])
+
+    state: ClassVar = {
+        "pairs": Array("i", "pairs 2"),
+        "pair_member_weights": Array("f8", "weights"),
+        "pair_landmark_weights": Array("f8", "pairs m"),
+        "pair_intercepts": Array("f8", "pairs"),
+    }
+
+    def stored(self) -> dict[str, Any]:
+        """See :meth:`~kreinflow.files.state.State.stored`."""
+        own = self.pairs, self.member_weights, self.landmark_weights, self.intercepts
+        return dict(zip(self.state, own, strict=True))
+
+    @classmethod
+    def restored(cls, **values: Any) -> "PairMachines":
+        """See :meth:`~kreinflow.files.state.State.restored`."""
+        pairs, *weights = (values[name] for name in cls.state)
+        pairs = pairs.astype(np.int64)
+        order = pairs[:, 0] * (pairs.max(initial=0) + 1) + pairs[:, 1]
+        if not len(pairs) or (np.diff(order) <= 0).any() or (pairs[:, 0] >= pairs[:, 1]).any():
+            raise ValueError("its pairs of classes are none, or not in order")
+        return cls(pairs, *weights)
+
+
+class LevelScores(RecordScores):
+    """What the levels of a cascade make of the scores with training records."""
+
+    def __init__(
+        self, records: Records, query: Decided, evidence: ScoreTransform, transform: ScoreTransform
+    ) -> None:
+        super().__init__(records, query, evidence)
+        self._transform = transform
+        self._members = np.full((len(query), 0), NOBODY, dtype=np.int64)
+
+    def nearest(self, places: IntArray, q: int) -> tuple[FloatArray, IntArray]:
+        """Return :func:`nearest_features` of the q nearest records, and alignments so far.
+
+        Those with landmarks are not counted.
+        """
+        near = self.ranked(places, q)
+        evidence = self.evidence(places, near)
+        classes = np.where(near >= 0, self.records.classes[near], NOBODY)
+        features = nearest_features(self.query.decisions[places], classes, evidence)
+        return features, self._fresh(near).sum(axis=1)
+
+    def votes(
+        self, places: IntArray, before: FloatArray, machines: PairMachines, likeliest: int, q: int
+    ) -> tuple[FloatArray, IntArray, NDArray[np.bool_]]:
+        """Ask members of the likeliest classes of objects; ``before``: their probabilities.
+
+        ``likeliest``, ``q``: classes at most, and the nearest records that were asked before.
+        Returned are sums of tanh of the decisions for each class, of shape (k, n_classes);
+        alignments so far beyond the landmarks; and whether any machine has a vote: the others are
+        not asked.
+        """
+        n, classes = len(self.records), self.records.classes
+        contests = machines.contests(before, likeliest)
+        sets, of_object = np.unique(contests, axis=0, return_inverse=True)
+        members = [np.flatnonzero(np.isin(classes, machines.pairs[own[own >= 0]])) for own in sets]
+        asked = np.full((len(places), max(map(len, members), default=0)), NOBODY, dtype=np.int64)
+        for number, some in enumerate(members):
+            asked[of_object == number, : len(some)] = some
+        self._members = np.full((len(self.query), asked.shape[1]), NOBODY, dtype=np.int64)
+        self._members[places] = asked
+        self.scores(places, asked)
+        votes, ends = np.zeros_like(before), machines.ends(classes)
+        for contest in contests.T:
+            for pair in np.unique(contest[contest >= 0]).tolist():
+                rows = np.flatnonzero(contest == pair)
+                similar = self.similarities(places[rows], machines.members(classes, pair))
+                rows_of = self.query.rows[places[rows]]
+                vote = np.tanh(machines.decide(pair, ends, similar, rows_of))
+                votes[rows, machines.pairs[pair, 0]] += vote
+                votes[rows, machines.pairs[pair, 1]] -= vote
+        near, row = self._order[places, :q], np.arange(len(places))[:, None] * n
+        twice = np.isin(row + asked, np.where(near >= 0, row + near, -1))
+        fresh = self._fresh(near).sum(axis=1) + (self._fresh(asked) & ~twice).sum(axis=1)
+        return votes, np.asarray(fresh), np.asarray((contests >= 0).any(axis=1))
+
+    def similarities(self, places: IntArray, records: IntArray) -> FloatArray:
+        """Return the transformed scores of objects with the same records, of shape (k, q)."""
+        return self._transform.apply(
+            self.scores(places, np.tile(records, (len(places), 1))),
+            self.query.self_scores[places],
+            self.records.self_scores[records],
+            self.query.lengths[places],
+            self.records.lengths[records],
+        )
+
+    def asked(self, places: IntArray, q: int, members: bool) -> IntArray:
+        """Return the q nearest records of some objects, and the members that voted."""
+        near = self._order[places, :q]
+        return np.concatenate([near, self._members[places]], axis=1) if members else near
 
 
 class Level(NamedTuple):
@@ -84,7 +266,7 @@ class Cascade(ModelPart):
 
     needs: ClassVar = "records"
 
-    records: Records
+    records: Records = field()
     transform: ScoreTransform  # what the machines see scores through: that of the first stage
     evidence: ScoreTransform
     steps: tuple[int, ...]
@@ -104,12 +286,7 @@ class Cascade(ModelPart):
         return nearest + ((Level(PAIRS, most),) if self.machines is not None else ())
 
     def answer(self, query: Decided, before: Answers) -> Answers:
-        """Return the answers of the levels, asking records for objects that are unsure.
-
-        What is said of an object depends on the object alone.
-
-        ``before``: of the first stage.
-        """
+        """Return the answers of the levels, asking records for objects that are unsure."""
         raw = logit(query.decisions[:, :, None], self.weights[0])
         stage, alignments = before.stage.copy(), before.alignments.copy()
         nearest, score = before.nearest.copy(), before.nearest_score.copy()
@@ -137,20 +314,12 @@ class Cascade(ModelPart):
             nearest_score=score,
         )
 
-    def scores(self, query: Decided) -> RecordScores:
+    def scores(self, query: Decided) -> LevelScores:
         """Return the scores of a query with the records of the cascade."""
-        return RecordScores(self.records, query, self.transform, self.evidence)
-
-    def asked_records(self) -> Records:
-        """See :meth:`~kreinflow.answering.parts.ModelPart.asked_records`."""
-        return self.records
-
-    def with_records(self, records: Records) -> "Cascade":
-        """See :meth:`~kreinflow.answering.parts.ModelPart.with_records`."""
-        return replace(self, records=records)
+        return LevelScores(self.records, query, self.evidence, self.transform)
 
     def most_asked(self, n_classes: int) -> int:
-        """Return the records that an object asks at most."""
+        """See :meth:`~kreinflow.answering.parts.ModelPart.most_asked`."""
         members = 0
         if self.machines is not None:
             sizes = np.bincount(self.records.classes, minlength=n_classes)
@@ -161,9 +330,7 @@ class Cascade(ModelPart):
         """Return the probabilities of answers, of those that the levels give."""
         return np.asarray(softmax(np.log(np.maximum(raw, SMALLEST)) / self.temperature, axis=1))
 
-    def level_answers(
-        self, scores: RecordScores, threshold: float = np.inf
-    ) -> list["LevelAnswers"]:
+    def level_answers(self, scores: LevelScores, threshold: float = np.inf) -> list["LevelAnswers"]:
         """Return what each level says of the objects that get there, level 0 the first."""
         n = len(scores.query)
         first = logit(scores.query.decisions[:, :, None], self.weights[0])
@@ -184,13 +351,12 @@ class Cascade(ModelPart):
         return found
 
     def features(
-        self, level: Level, scores: RecordScores, places: IntArray, before: FloatArray
+        self, level: Level, scores: LevelScores, places: IntArray, before: FloatArray
     ) -> tuple[FloatArray, IntArray, NDArray[np.bool_]]:
         """Return what the logit of a level looks at, of shape (k, n_classes, n_features).
 
-        ``before``, of shape (k, n_classes): probabilities of k objects at the level before. Behind
-        it are the alignments of each so far beyond the landmarks, and whether it asks a record
-        there.
+        ``before``: probabilities of the k objects at the level before. Behind it are the alignments
+        of each so far beyond the landmarks, and whether it asks a record there.
         """
         if level.stage == NEAREST:
             features, alignments = scores.nearest(places, level.asks)
@@ -222,8 +388,8 @@ class Cascade(ModelPart):
     @classmethod
     def dimensions(cls, header: Mapping[str, Any]) -> dict[str, int]:
         """Return the number of weights too."""
-        pairs = PAIR_WEIGHTS if header.get("machines") is not None else 0
-        return {"w": 1 + NEAREST_WEIGHTS * len(header["steps"]) + pairs}
+        pairs = len(FEATURES[PAIRS]) if header.get("machines") is not None else 0
+        return {"w": 1 + len(FEATURES[NEAREST]) * len(header["steps"]) + pairs}
 
     @classmethod
     def restored(cls, **values: Any) -> "Cascade":
@@ -236,7 +402,7 @@ class Cascade(ModelPart):
             classes = records.classes
             if machines.ends(classes)[-1] != len(machines.member_weights):
                 raise ValueError("the weights of its machines do not fit its records")
-        ends = np.cumsum([1, *([NEAREST_WEIGHTS] * len(steps))])
+        ends = np.cumsum([1, *([len(FEATURES[NEAREST])] * len(steps))])
         weights = np.split(numbers, ends if machines is not None else ends[:-1])
         return cls(**{**values, "steps": tuple(steps.tolist()), "weights": tuple(weights)})
 
@@ -244,13 +410,11 @@ class Cascade(ModelPart):
 class LevelAnswers(NamedTuple):
     """What a level says of n objects.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n, n_classes)
-        Of an object that does not get there, or can ask no record there: those of the level before.
+    Of one that does not get there, or can ask no record there, the probabilities are those of the
+    level before.
     """
 
-    probabilities: FloatArray
+    probabilities: FloatArray  # (n, n_classes)
     alignments: IntArray  # (n,): so far, beyond the landmarks
     reached: NDArray[np.bool_]  # (n,): whether the object has asked records there
 

@@ -10,16 +10,14 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.answers import MOST_PAIRS, REASONS, Answers
 from kreinflow.answering.cascade import TRANSFORM, Cascade
 from kreinflow.answering.fork_temperatures import ForkTemperatures
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
 from kreinflow.answering.parts import ModelPart
-from kreinflow.answering.query import Decided, Query
-from kreinflow.answering.record_scores import Records
+from kreinflow.answering.query_and_answers import MOST_PAIRS, REASONS, Answers, Decided, Query
+from kreinflow.answering.record_scores import Records, ScoreCache
 from kreinflow.answering.relatives import Relatives
-from kreinflow.answering.score_cache import ScoreCache
 from kreinflow.answering.several_labels import Several
 from kreinflow.base.numerics import TILE, FloatArray, IntArray
 from kreinflow.files.state import Array, Number, Part, Parts, State, Value
@@ -124,8 +122,7 @@ class LandmarkClassifier(State):
     @property
     def records(self) -> Records | None:
         """The training records that an object may ask, the same of all parts; None if none does."""
-        asked = (part.asked_records() for part in self.parts.values())
-        return next((records for records in asked if records is not None), None)
+        return next((p.records for p in self.parts.values() if p.records is not None), None)
 
     def with_records(self, records: Records) -> "LandmarkClassifier":
         """Return the classifier with other records in the place of its own."""
@@ -226,7 +223,7 @@ class LandmarkClassifier(State):
         parts = [
             part
             for part in self.parts.values()
-            if type(part).answer is not ModelPart.answer and (asks or not part.asked_records())
+            if type(part).answer is not ModelPart.answer and (asks or part.records is None)
         ]
         if not parts:
             return self.first_answers(query)
@@ -322,7 +319,7 @@ class LandmarkClassifier(State):
             raise ValueError("its classes and landmarks do not agree")
         if any((values[name] is None) != (values["lift"] is None) for name in _OF_LIFT):
             raise ValueError("its lift and inducing points do not agree")
-        if (records is None) != all(part.asked_records() is None for part in parts.values()):
+        if (records is None) != all(part.records is None for part in parts.values()):
             raise ValueError("it has records, and nothing that asks them")
         needed = parts["relatives"].needed if "relatives" in parts else None
         n_levels = len(parts["levels"].thresholds) if "levels" in parts else 0

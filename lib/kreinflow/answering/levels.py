@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.answering.answers import NOTHING_ACCEPTED
 from kreinflow.answering.parts import ModelPart
+from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
 from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import Tree
 from kreinflow.base.numerics import FloatArray, IntArray

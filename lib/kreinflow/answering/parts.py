@@ -5,14 +5,15 @@ A new part is a class here in ``answering``, a line in ``PARTS`` of
 ``PART_FITS`` of :mod:`kreinflow.fitting.training`.
 """
 
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
-from kreinflow.answering.answers import Answers
-from kreinflow.answering.query import Decided
+from kreinflow.answering.query_and_answers import Answers, Decided
 from kreinflow.answering.record_scores import Records
 from kreinflow.files.state import State
 
 
+@dataclass(frozen=True, eq=False)
 class ModelPart(State):
     """A part of a model; it does nothing but what its methods are overridden with.
 
@@ -20,17 +21,16 @@ class ModelPart(State):
     ----------
     needs : str
         What it is read from a file with, beside its own state: "records", "classes" or nothing.
+    records : Records or None
+        The training records that it asks.
     """
 
     needs: ClassVar[str] = ""
-
-    def asked_records(self) -> Records | None:
-        """Return the training records that it asks; None if it asks none."""
-        return None
+    records: Records | None = field(default=None, kw_only=True)
 
     def with_records(self, records: Records) -> Self:
-        """Return the part with other records in the place of its own."""
-        return self
+        """Return the part with other records in the place of its own, if it has any."""
+        return self if self.records is None else replace(self, records=records)
 
     def most_asked(self, n_classes: int) -> int:
         """Return the records that an object asks at most."""

@@ -1,4 +1,4 @@
-"""The scores of a query with training records, and what its levels make of them."""
+"""The scores of queries with training records, each pair aligned once, and how alike they are."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,23 +6,108 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.pair_machines import PairMachines
-from kreinflow.answering.query import Decided, Query
-from kreinflow.answering.score_cache import NOBODY, ScoreCache
+from kreinflow.answering.query_and_answers import NOBODY, Ask, Decided, Query
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, Part, State
 from kreinflow.views.lift import Lift
 
-NEAREST_WEIGHTS, PAIR_WEIGHTS = 4, 2
-"""Features of :func:`nearest_features` and of :func:`pair_features`."""
-
 _RANKED = 1 << 21  # objects with their nearest records, at once
+_TABLE = 1 << 21  # pairs of a set that have a place each
+_SMALL = 1 << 16  # pairs of a run that is merged with the next, whatever its size
 
-SMALLEST = 1e-12
-"""Probability whose logarithm is taken."""
+
+class ScoreCache:
+    """Scores that are asked for when they are needed, and kept.
+
+    Of a small set each pair has a place. Of a larger one there are sorted runs of keys with their
+    scores, each more than twice as long as the next: a pair is seldom copied. If it is
+    ``symmetric``, queries and records are numbers of the same sequences, and one of the two
+    directions is asked for. ``aligned``: pairs that were asked for so far.
+    """
+
+    def __init__(self, ask: Ask, n_records: int, symmetric: bool = False) -> None:
+        self._ask, self._n, self._symmetric = ask, n_records, symmetric
+        self._runs: list[tuple[IntArray, FloatArray]] = []
+        small = symmetric and n_records**2 < _TABLE
+        self._table = np.full(n_records**2 + 1, np.nan) if small else None  # the last: no pair
+        self.aligned = 0
+
+    def know(self, queries: IntArray, records: IntArray, scores: NDArray[np.number]) -> None:
+        """Take scores that were aligned elsewhere: of all queries with all records."""
+        keys = self._key(queries[:, None], records[None, :]).ravel()
+        keys, first = np.unique(keys, return_index=True)
+        new = np.isnan(self._get(keys))
+        if new.any():
+            self._add(keys[new], np.asarray(scores, np.float64).ravel()[first][new])
+
+    def of_rows(self, rows: IntArray, records: IntArray) -> Ask:
+        """Return an ask of objects and records by their places among these."""
+
+        def ask(queries: IntArray, others: IntArray) -> FloatArray:
+            return self(rows[queries], np.where(others >= 0, records[others], NOBODY))
+
+        return ask
+
+    def __call__(self, queries: IntArray, records: IntArray) -> FloatArray:
+        """Return the scores of each query with records of its own.
+
+        ``queries``, of shape (k,). ``records``, of shape (k, q): -1 for none. The result has shape
+        (k, q): NaN for none.
+        """
+        wanted = records >= 0
+        keys = np.where(wanted, self._key(queries[:, None], records), -1)
+        scores = self._get(keys)
+        places = np.flatnonzero(wanted & np.isnan(scores))
+        if not places.size:
+            return scores
+        new, first, of_place = np.unique(
+            keys.ravel()[places], return_index=True, return_inverse=True
+        )
+        once = np.sort(places[first])
+        missing = np.zeros(keys.shape, dtype=bool)
+        missing.ravel()[once] = True
+        rows = np.flatnonzero(missing.any(axis=1))
+        counts = missing[rows].sum(axis=1)
+        asked = np.full((rows.size, int(counts.max())), NOBODY, dtype=np.int64)
+        filled = np.arange(asked.shape[1]) < counts[:, None]
+        asked[filled] = records[rows][missing[rows]]
+        found = np.asarray(self._ask(queries[rows], asked))[filled].astype(np.float64)
+        self.aligned += once.size
+        found = found[np.searchsorted(once, places[first])]  # in the order of their keys
+        scores.ravel()[places] = found[of_place]
+        self._add(new, found)
+        return scores
+
+    def _get(self, keys: IntArray) -> FloatArray:
+        """Return the scores of pairs; NaN for those that are not there."""
+        if self._table is not None:
+            return self._table[keys]
+        out = np.full(keys.shape, np.nan)
+        for known, scores in self._runs:
+            places = np.minimum(np.searchsorted(known, keys), known.size - 1)
+            there = known[places] == keys
+            out[there] = scores[places[there]]
+        return out
+
+    def _add(self, keys: IntArray, scores: FloatArray) -> None:
+        """Keep the scores of sorted keys that are not there yet."""
+        if self._table is not None:
+            self._table[keys] = scores
+            return
+        self._runs.append((keys, scores))
+        while len(self._runs) > 1:
+            (keys, scores), (more, their_scores) = self._runs[-2:]
+            if keys.size > max(2 * more.size, _SMALL):
+                break
+            at = np.searchsorted(keys, more)
+            self._runs[-2:] = [(np.insert(keys, at, more), np.insert(scores, at, their_scores))]
+
+    def _key(self, queries: IntArray, records: IntArray) -> IntArray:
+        if self._symmetric:
+            queries, records = np.minimum(queries, records), np.maximum(queries, records)
+        return np.asarray(queries * self._n + records)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,42 +156,6 @@ def cached(query: Query, records: Records) -> ScoreCache:
     return cache
 
 
-def nearest_features(decisions: FloatArray, classes: IntArray, evidence: FloatArray) -> FloatArray:
-    """Return what a nearest level looks at, of shape (n, n_classes, 4).
-
-    Of each class: the decision of the first stage, the evidence of its best record among those
-    asked, the mean evidence of its records, and their share of those asked. ``classes``,
-    ``evidence``, of shape (n, q): codes of the records asked, -1 for none, and what they say.
-    """
-    n, k = decisions.shape
-    best = np.full((n, k), -np.inf)
-    total, count = np.zeros((n, k)), np.zeros((n, k))
-    every = np.arange(n)
-    for of_record, said in zip(classes.T, evidence.T, strict=True):
-        asked = of_record >= 0
-        place = every[asked], of_record[asked]
-        best[place] = np.maximum(best[place], said[asked])
-        total[place] += said[asked]
-        count[place] += 1.0
-    best[count == 0] = 0.0
-    share = count / np.maximum(1, (classes >= 0).sum(axis=1))[:, None]
-    return np.stack([decisions, best, total / np.maximum(1.0, count), share], axis=2)
-
-
-def pair_features(probabilities: FloatArray, votes: FloatArray) -> FloatArray:
-    """Return what the level of pairs looks at, of shape (n, n_classes, 2)."""
-    return np.stack([np.log(np.maximum(probabilities, SMALLEST)), votes], axis=2)
-
-
-def logit(features: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the probabilities of a conditional logit, of shape (n, n_classes)."""
-    # Term by term: what BLAS sums depends on how many rows there are.
-    total = features[:, :, 0] * weights[0]
-    for number in range(1, len(weights)):
-        total += features[:, :, number] * weights[number]
-    return np.asarray(softmax(total, axis=1))
-
-
 class RecordScores:
     """Objects of a query with the training records: their scores, and what follows from these.
 
@@ -114,14 +163,11 @@ class RecordScores:
     none. The query has an ask; of a ScoreCache nothing is kept twice.
     """
 
-    def __init__(
-        self, records: Records, query: Decided, transform: ScoreTransform, evidence: ScoreTransform
-    ) -> None:
-        self.records, self.query = records, query
-        self._transform, self._evidence = transform, evidence
+    def __init__(self, records: Records, query: Decided, evidence: ScoreTransform) -> None:
+        self.records, self.query, self._evidence = records, query, evidence
         self.scores = cached(query, records)  # as aligned
         self._is_landmark = np.isin(np.arange(len(records)), records.landmarks)
-        self._order = self._members = np.full((len(query), 0), NOBODY, dtype=np.int64)
+        self._order = np.full((len(query), 0), NOBODY, dtype=np.int64)
 
     def rank(
         self, places: IntArray, most: int, besides: tuple[IntArray, IntArray] | None = None
@@ -202,66 +248,6 @@ class RecordScores:
     def ranked(self, places: IntArray, q: int) -> IntArray:
         """Return the q nearest records of some objects, which :meth:`rank` has found."""
         return self._order[places, :q]
-
-    def nearest(self, places: IntArray, q: int) -> tuple[FloatArray, IntArray]:
-        """Return :func:`nearest_features` of the q nearest records, and alignments so far.
-
-        Those with landmarks are not counted.
-        """
-        near = self.ranked(places, q)
-        evidence = self.evidence(places, near)
-        classes = np.where(near >= 0, self.records.classes[near], NOBODY)
-        features = nearest_features(self.query.decisions[places], classes, evidence)
-        return features, self._fresh(near).sum(axis=1)
-
-    def votes(
-        self, places: IntArray, before: FloatArray, machines: PairMachines, likeliest: int, q: int
-    ) -> tuple[FloatArray, IntArray, NDArray[np.bool_]]:
-        """Ask members of the likeliest classes of objects; ``before``: their probabilities.
-
-        ``likeliest``, ``q``: classes at most, and the nearest records that were asked before.
-        Returned are sums of tanh of the decisions for each class, of shape (k, n_classes);
-        alignments so far beyond the landmarks; and whether any machine has a vote: the others are
-        not asked.
-        """
-        n, classes = len(self.records), self.records.classes
-        contests = machines.contests(before, likeliest)
-        sets, of_object = np.unique(contests, axis=0, return_inverse=True)
-        members = [np.flatnonzero(np.isin(classes, machines.pairs[own[own >= 0]])) for own in sets]
-        asked = np.full((len(places), max(map(len, members), default=0)), NOBODY, dtype=np.int64)
-        for number, some in enumerate(members):
-            asked[of_object == number, : len(some)] = some
-        self._members = np.full((len(self.query), asked.shape[1]), NOBODY, dtype=np.int64)
-        self._members[places] = asked
-        self.scores(places, asked)
-        votes, ends = np.zeros_like(before), machines.ends(classes)
-        for contest in contests.T:
-            for pair in np.unique(contest[contest >= 0]).tolist():
-                rows = np.flatnonzero(contest == pair)
-                similar = self.similarities(places[rows], machines.members(classes, pair))
-                rows_of = self.query.rows[places[rows]]
-                vote = np.tanh(machines.decide(pair, ends, similar, rows_of))
-                votes[rows, machines.pairs[pair, 0]] += vote
-                votes[rows, machines.pairs[pair, 1]] -= vote
-        near, row = self._order[places, :q], np.arange(len(places))[:, None] * n
-        twice = np.isin(row + asked, np.where(near >= 0, row + near, -1))
-        fresh = self._fresh(near).sum(axis=1) + (self._fresh(asked) & ~twice).sum(axis=1)
-        return votes, np.asarray(fresh), np.asarray((contests >= 0).any(axis=1))
-
-    def similarities(self, places: IntArray, records: IntArray) -> FloatArray:
-        """Return the transformed scores of objects with the same records, of shape (k, q)."""
-        return self._transform.apply(
-            self.scores(places, np.tile(records, (len(places), 1))),
-            self.query.self_scores[places],
-            self.records.self_scores[records],
-            self.query.lengths[places],
-            self.records.lengths[records],
-        )
-
-    def asked(self, places: IntArray, q: int, members: bool) -> IntArray:
-        """Return the q nearest records of some objects, and the members that voted."""
-        near = self._order[places, :q]
-        return np.concatenate([near, self._members[places]], axis=1) if members else near
 
     def best(
         self,

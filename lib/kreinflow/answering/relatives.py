@@ -19,18 +19,16 @@ A prediction is not unsure, whatever its probability, if the best E of its class
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.answers import REASONS, Answers, unsure
 from kreinflow.answering.parts import ModelPart
-from kreinflow.answering.query import Decided
+from kreinflow.answering.query_and_answers import NOBODY, REASONS, Answers, Decided, unsure
 from kreinflow.answering.record_scores import Records, RecordScores
-from kreinflow.answering.score_cache import NOBODY
 from kreinflow.answering.unknown_pvalue import Strangeness, mean_of_largest, strange
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, Number, Part, Value
@@ -81,34 +79,21 @@ class Relatives(ModelPart):
 
     needs: ClassVar = "records"
 
-    records: Records
+    records: Records = field()
     evidence: ScoreTransform  # of E-values
     null: NoRelative | None = None  # None if the rule is off
     strangeness: Strangeness | None = None  # None if p-values were not asked for
     sure_threshold: float | None = None
     needed: FloatArray | None = None
 
-    def asked_records(self) -> Records:
-        """See :meth:`~kreinflow.answering.parts.ModelPart.asked_records`."""
-        return self.records
-
-    def with_records(self, records: Records) -> "Relatives":
-        """See :meth:`~kreinflow.answering.parts.ModelPart.with_records`."""
-        return replace(self, records=records)
-
     def most_asked(self, n_classes: int) -> int:
-        """Return the records that an object asks at most."""
+        """See :meth:`~kreinflow.answering.parts.ModelPart.most_asked`."""
         return len(self.records.landmarks) + MORE
 
     def answer(self, query: Decided, before: Answers) -> Answers:
-        """Return answers with the reasons why they are rejected.
-
-        What is said of an object depends on the object alone.
-
-        ``before``: by probability alone.
-        """
+        """Return answers with the reasons why they are rejected."""
         n, threshold = len(query), self.sure_threshold
-        scores = self.scores(query)
+        scores = RecordScores(self.records, query, self.evidence)
         everyone, sureness = np.arange(n), before.probabilities.max(axis=1)
         labels = before.probabilities.argmax(axis=1)
         normalised, gains = scores.with_landmarks()
@@ -163,10 +148,6 @@ class Relatives(ModelPart):
             nearest_score=score,
             deepest=deepest,
         )
-
-    def scores(self, query: Decided) -> RecordScores:
-        """Return the scores of a query with the records."""
-        return RecordScores(self.records, query, self.evidence, self.evidence)
 
     state: ClassVar = {
         "evidence": Value(_evidence, ScoreTransform.to_dict),

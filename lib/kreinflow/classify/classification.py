@@ -14,8 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.engine import in_threads
-from kreinflow.answering.answers import REASONS, STAGES, Answers
 from kreinflow.answering.label_sets import accepted
+from kreinflow.answering.query_and_answers import REASONS, STAGES, Answers
 from kreinflow.base.errors import InputError, unwritable
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.classify.evidence import SHOWN, Witnesses, nearest_landmarks, traced

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from kreinflow.alignment.engine import in_threads
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.traceback import Alignment, trace
-from kreinflow.answering.answers import Answers
-from kreinflow.answering.score_cache import NOBODY
+from kreinflow.answering.query_and_answers import NOBODY, Answers
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, normalised_scores

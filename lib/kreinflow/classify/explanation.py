@@ -7,11 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kreinflow.answering.answers import FIRST, NEAREST, STAGES, Answers
 from kreinflow.answering.cascade import FEATURES, Level
-from kreinflow.answering.query import Decided
-from kreinflow.answering.record_scores import cached
-from kreinflow.answering.score_cache import ScoreCache
+from kreinflow.answering.query_and_answers import FIRST, NEAREST, STAGES, Answers, Decided
+from kreinflow.answering.record_scores import ScoreCache, cached
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.base.wording import plural

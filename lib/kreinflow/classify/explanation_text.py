@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.traceback import Alignment, trace
-from kreinflow.answering.answers import NEAREST, STAGES
-from kreinflow.answering.record_scores import SMALLEST
+from kreinflow.answering.cascade import SMALLEST
+from kreinflow.answering.query_and_answers import NEAREST, STAGES
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import plural
 from kreinflow.classify.evidence import OTHER

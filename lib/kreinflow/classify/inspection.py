@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.answering.answers import FIRST, NEAREST, NOTHING_ACCEPTED, STAGES
 from kreinflow.answering.cascade import FEATURES
 from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.query_and_answers import FIRST, NEAREST, NOTHING_ACCEPTED, STAGES
 from kreinflow.answering.relatives import MORE
 from kreinflow.answering.relatives import NEAREST as FEW
 from kreinflow.base.errors import InputError

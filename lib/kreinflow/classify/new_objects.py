@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.backends import Backend, align_with_others, backend_named, checked
 from kreinflow.alignment.engine import pack, self_scores
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import TILE, FloatArray, IntArray, tiles
+from kreinflow.base.numerics import TILE, FloatArray, tiles
 from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.model_file import Model
 from kreinflow.kernels.registry import make_kernel
@@ -76,6 +76,8 @@ DEFAULTS = Options()
 class Batch(Query):
     """Some new objects in their order, and the query of those that can be scored."""
 
+    per_object: ClassVar[tuple[str, ...]] = (*Query.per_object, "scored", "strands")
+
     ids: list[str]
     place: Callable[[int], str]  # what messages call an object, by its number
     faults: dict[int, str]  # what is wrong with an object and what to do, by its number
@@ -96,10 +98,6 @@ class Batch(Query):
         found = self.take(np.flatnonzero(has))
         objects = Viewed(found.sequences, read.values[places[has]])
         return replace(found, faults=faults, objects=objects)
-
-    def _taken(self, places: IntArray) -> dict[str, Any]:
-        strands = None if self.strands is None else self.strands[places]
-        return super()._taken(places) | {"scored": self.scored[places], "strands": strands}
 
 
 def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator[Batch]:

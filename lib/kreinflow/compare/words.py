@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.numerics import FloatArray
 from kreinflow.compare.competitor import Competitor, LabelledSequences
 from kreinflow.compare.methods import INNER_FOLDS, LEARNER, LIFT, WORDS

@@ -13,7 +13,7 @@ from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.backends import backend_named, checked
 from kreinflow.alignment.scoring import MODES, ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import NAMES, ScoreTransform, make_transform
-from kreinflow.answering.score_cache import ScoreCache
+from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.base.settings import SettingsSchema

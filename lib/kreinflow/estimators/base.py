@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted
 
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.config.cross_references import correction_fault, lift_of

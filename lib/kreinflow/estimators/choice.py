@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
 )
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import tiles
 from kreinflow.config.cross_references import asymmetry_fault

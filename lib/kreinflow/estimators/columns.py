@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, validate_data
 
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.numerics import FloatArray
 from kreinflow.estimators.base import SYMMETRY, LandmarkDecisions, has_columns
 from kreinflow.fitting.pipeline import LiftSource

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kreinflow.answering.answers import Answers
+from kreinflow.answering.query_and_answers import Answers
 from kreinflow.base.numerics import FloatArray
 from kreinflow.config.cross_references import cascade_fault, cascade_of
 from kreinflow.estimators.alignment_kernel import AlignmentKernel

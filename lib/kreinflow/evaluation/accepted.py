@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.answering.answers import REASONS
 from kreinflow.answering.label_sets import CONFIDENCES, SET_COLUMNS, accepted
+from kreinflow.answering.query_and_answers import REASONS
 from kreinflow.base.numerics import FloatArray
 from kreinflow.evaluation.metrics import spread, spread_columns
 from kreinflow.sequences.labels import SEPARATOR

@@ -26,8 +26,8 @@ PREDICTION_TEXT = ("recipe", "id", "true", "predicted", "reason", "hit", "node")
 
 REASON_COLUMNS = ("reason", "unknown_p")
 """Columns between them: ``reason`` and ``p_value`` of
-:class:`~kreinflow.answering.answers.Answers`. A class may be called ``value``, so the p-value has
-another name here."""
+:class:`~kreinflow.answering.query_and_answers.Answers`. A class may be called ``value``, so the
+p-value has another name here."""
 
 COST_COLUMNS = ("alignments",)
 """Columns behind these: of objects that are not aligned the number of scores."""

@@ -3,7 +3,8 @@
 *Known* predictions are those of :mod:`kreinflow.evaluation.metrics`: records that the models of
 the outer folds did not see, of classes that they know. *Unknown* ones have the columns of
 :data:`UNKNOWN_COLUMNS`: each model of an outer fold predicts all records of the classes that were
-held out. An object is rejected if it has one of the :data:`~kreinflow.answering.answers.REASONS`.
+held out. An object is rejected if it has one of the
+:data:`~kreinflow.answering.query_and_answers.REASONS`.
 Objects are ordered by the p-value of the model; by the probability of the prediction, if it has
 none.
 """

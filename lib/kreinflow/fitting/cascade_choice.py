@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.answering.answers import STAGES
-from kreinflow.answering.cascade import Cascade, LevelAnswers, followed
-from kreinflow.answering.record_scores import SMALLEST
+from kreinflow.answering.cascade import SMALLEST, Cascade, LevelAnswers, followed
+from kreinflow.answering.query_and_answers import STAGES
 from kreinflow.base.numerics import FloatArray, IntArray
 
 CURVE_COLUMNS = (

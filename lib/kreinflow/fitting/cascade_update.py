@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from kreinflow.answering.answers import FIRST, NEAREST
-from kreinflow.answering.cascade import Cascade
-from kreinflow.answering.pair_machines import PairMachines
+from kreinflow.answering.cascade import Cascade, PairMachines
+from kreinflow.answering.query_and_answers import FIRST, NEAREST
 from kreinflow.answering.record_scores import Records
 from kreinflow.base.numerics import IntArray
 

@@ -15,7 +15,7 @@ from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
-from kreinflow.answering.score_cache import ScoreCache
+from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.fitting.fit_lift import Lifted, Lifting, TriedWidths, Widths
 from kreinflow.fitting.inner_folds import Calibrator, InnerFits, decisions_with_all_landmarks

@@ -16,12 +16,19 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.cascade import Cascade, LevelAnswers, followed
+from kreinflow.answering.cascade import (
+    SMALLEST,
+    Cascade,
+    LevelAnswers,
+    LevelScores,
+    PairMachines,
+    followed,
+    logit,
+    pair_features,
+)
 from kreinflow.answering.classifier import LandmarkClassifier
-from kreinflow.answering.pair_machines import PairMachines
-from kreinflow.answering.query import Decided
-from kreinflow.answering.record_scores import SMALLEST, Records, RecordScores, logit, pair_features
-from kreinflow.answering.score_cache import ScoreCache
+from kreinflow.answering.query_and_answers import Decided
+from kreinflow.answering.record_scores import Records, ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.fitting.calibration import TemperatureCalibrator
@@ -238,7 +245,7 @@ class CascadeFit:
         held = np.flatnonzero(data.fits.inner[places] == fold)
         query = self.query(landmarks, kernel, records, places[held], decisions[held])
         return Inner(
-            held, known, kernel, RecordScores(records, query, kernel.transform, self.evidence)
+            held, known, kernel, LevelScores(records, query, self.evidence, kernel.transform)
         )
 
     def learned(self, fold: int) -> bool:
@@ -268,7 +275,7 @@ class Inner:
     held: IntArray  # places in the sample
     known: IntArray  # places in the part
     kernel: LandmarkKernel
-    scores: RecordScores
+    scores: LevelScores
 
 
 class _HeldOut:

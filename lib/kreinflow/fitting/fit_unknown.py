@@ -13,10 +13,11 @@ import numpy as np
 from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.answering.cascade import SMALLEST
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.levels import lineages
-from kreinflow.answering.query import Query
-from kreinflow.answering.record_scores import SMALLEST, Records, RecordScores
+from kreinflow.answering.query_and_answers import NOBODY, Query
+from kreinflow.answering.record_scores import Records, RecordScores, ScoreCache
 from kreinflow.answering.relatives import (
     MORE,
     NEAREST,
@@ -25,7 +26,6 @@ from kreinflow.answering.relatives import (
     evidence_mean,
     overwhelming,
 )
-from kreinflow.answering.score_cache import NOBODY, ScoreCache
 from kreinflow.answering.unknown_pvalue import Strangeness, strange
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tiles
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold
@@ -185,7 +185,7 @@ class NoRelativeFit:
         besides: tuple[IntArray, IntArray] | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Return T over the landmarks and a few of the nearest records, and more of them."""
-        scores = RecordScores(records, classifier.decided(query), self.evidence, self.evidence)
+        scores = RecordScores(records, classifier.decided(query), self.evidence)
         every = np.arange(len(query))
         scores.rank(every, MORE, besides)
         near, far = (
@@ -244,7 +244,7 @@ def _with_p_values(
     objects, keys = stage.index.lifting.objects, stage.index.lifting.keys
     records = asked_records(classifier, data.landmarks, part, objects)
     query = fit.query(data.landmarks, stage.kernel, records, places, decisions)
-    scores = RecordScores(records, query, stage.kernel.transform, fit.evidence)
+    scores = RecordScores(records, query, fit.evidence)
     groups, every = np.unique(part.groups, return_inverse=True)[1], np.arange(n)
     alone = groups[places], groups[places_of(records.rows, part.rows)]
 

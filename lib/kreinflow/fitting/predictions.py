@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.answering.answers import Answers
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import outcomes
-from kreinflow.answering.query import Query
-from kreinflow.answering.score_cache import ScoreCache
+from kreinflow.answering.query_and_answers import Answers, Query
+from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.answering.several_labels import label_texts
 from kreinflow.base.numerics import TILE, IntArray, single_threaded, tile_map
 from kreinflow.fitting.best_hits import Hits

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from kreinflow.answering.query import Query
+from kreinflow.answering.query_and_answers import NOBODY, Ask, Query
 from kreinflow.answering.record_scores import Records
-from kreinflow.answering.score_cache import NOBODY, Ask
 from kreinflow.base.numerics import IntArray
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.views.lift import Lift

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from kreinflow.answering.answers import NOTHING_ACCEPTED
 from kreinflow.answering.levels import Levels, lineages
+from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
 from kreinflow.base.binomial import quantile
 from kreinflow.base.numerics import FloatArray, IntArray
 
@@ -93,7 +93,7 @@ def reject_threshold(
 
     ``probabilities``, of shape (N, n_classes), are those of inner out-of-fold predictions, and
     ``y``, of shape (N,), true class codes. The threshold is never below the least certain row, and
-    :data:`~kreinflow.answering.answers.NOTHING_ACCEPTED` if no row can be accepted.
+    :data:`~kreinflow.answering.query_and_answers.NOTHING_ACCEPTED` if no row can be accepted.
 
     Notes
     -----

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.answering.answers import NOTHING_ACCEPTED
+from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import IntArray
 from kreinflow.classify.model_file import Model

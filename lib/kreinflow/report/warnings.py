@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.answering.answers import NOTHING_ACCEPTED
+from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
 from kreinflow.base.wording import plural
 from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.report.cascades import LEVEL, broken_loss

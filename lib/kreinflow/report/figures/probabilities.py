@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from kreinflow.answering.answers import NOTHING_ACCEPTED
+from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.metrics import CALIBRATION_BINS
 from kreinflow.report import figures as look
