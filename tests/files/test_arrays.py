@@ -10,7 +10,7 @@ from safetensors.numpy import load_file, save, save_file
 from kreinflow.base.errors import InputError
 from kreinflow.files import arrays as files
 from kreinflow.files.arrays import map_array, open_array, read_arrays, write_array, write_arrays
-from kreinflow.files.checksums import UNSET
+from kreinflow.files.checksums import UNSET, seal
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_every_truncation_of_arrays_is_refused(path):
     data = path.read_bytes()
     for length in range(0, len(data), 7):
         path.write_bytes(data[:length])
-        with pytest.raises(InputError, match="x.safetensors: (damaged or )?truncated"):
+        with pytest.raises(InputError, match="x.safetensors: (damaged|has no checksum)"):
             read_arrays(path, "thing 1")
 
 
@@ -84,9 +84,9 @@ def test_another_kind_and_a_file_without_a_checksum_are_refused(path, arrays):
 
 
 def test_a_foreign_safetensors_file_is_refused(path, arrays):
-    deep = "[" * 100_000
-    for metadata in (None, {"kreinflow": "[]"}, {"kreinflow": deep}):
+    for metadata in ({"other": UNSET}, {"kreinflow": json.dumps([UNSET])}):
         save_file(arrays, path, metadata=metadata)
+        seal(path)
         with pytest.raises(InputError, match="not a file of kreinflow's"):
             read_arrays(path, "thing 1")
 
@@ -98,16 +98,14 @@ def test_npy_is_checked(tmp_path):
     np.testing.assert_array_equal(np.load(path, mmap_mode="r"), np.eye(3))
     with pytest.raises(InputError, match="not an array of 1 dimensions"):
         open_array(path, 1)
-    path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(InputError, match="truncated"):
-        open_array(path, 2)
     np.save(path, np.eye(3))  # not of ours
     with pytest.raises(InputError, match="has no checksum"):
         open_array(path, 2)
     np.testing.assert_array_equal(map_array(path), np.eye(3))
     np.save(path, np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(InputError, match="not a .npy array"):
-        open_array(path, 1)
-    path.write_bytes(b"PK\x03\x04" + bytes(40))
+    with pytest.raises(ValueError, match="objects"):
+        map_array(path)
+    path.write_text(UNSET)
+    seal(path)
     with pytest.raises(InputError, match="not a .npy array"):
         open_array(path, 1)

@@ -139,16 +139,6 @@ def test_the_log_of_an_older_run_goes_with_a_job_that_wrote_none(attempt, tmp_pa
     assert "residue" not in capsys.readouterr().err
 
 
-def test_the_log_of_an_attempt_before_stays(attempt, tmp_path, capsys):
-    log = tmp_path / "job.log"
-    job = Job(log)
-    attempt(job, STATUS.format("FAILED"), FAULT)
-    capsys.readouterr()
-    attempt(job, REFUSAL, submitted=None)
-    assert log.read_text() == FAULT
-    assert "fault of the program" not in capsys.readouterr().err
-
-
 def test_snakemake_hears_of_a_job_whatever_happens_to_the_words(attempt, tmp_path, capsys):
     job = Job(tmp_path / "job.log")
     del job.wildcards_dict

@@ -40,21 +40,24 @@ def seal(path: str | os.PathLike[str]) -> None:
         file.write(b"%08x" % crc)
 
 
-def check_seal(path: str | os.PathLike[str], advice: str) -> bool:
-    """Compare a file with the checksum that it carries; return False if it carries none.
+def check_seal(path: str | os.PathLike[str], advice: str) -> None:
+    """Compare a file with the checksum that it carries.
 
     A file of more than a megabyte is read once by a process, as long as it keeps its size and time.
-    An InputError, which ends with ``advice``, if it does not match, or cannot be read.
+    An InputError, which ends with ``advice``, if it does not match, has none, or cannot be read.
     """
     try:
         with open(path, "rb", buffering=0) as file:
-            found = _find(file)
-            if found is None:
-                return False
             about = os.fstat(file.fileno())
             known = about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
             if known in _sound:
-                return True
+                return
+            found = _find(file)
+            if found is None:
+                raise InputError(
+                    f"{path}: has no checksum: it is damaged, truncated or not of kreinflow. "
+                    f"{advice}"
+                )
             place, crc = found
             if _crc(file, place) != crc:
                 raise InputError(
@@ -64,12 +67,6 @@ def check_seal(path: str | os.PathLike[str], advice: str) -> bool:
                 _sound.add(known)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}). {advice}") from error
-    return True
-
-
-def no_seal(path: str | os.PathLike[str], advice: str) -> InputError:
-    """Return what to raise for a file that should carry a checksum, and does not."""
-    return InputError(f"{path}: has no checksum: it is damaged or truncated. {advice}")
 
 
 def _find(file: FileIO) -> tuple[int, int] | None:

@@ -23,36 +23,8 @@ from kreinflow.files.json_files import write_json
 from kreinflow.files.provenance import job_record
 
 
-class _Log(io.TextIOBase):
-    """A log file that hides no message and ends no job when the disk is full.
-
-    The terminal is told once that lines are lost; then the log is no longer ``whole``.
-    """
-
-    def __init__(self, path: Path, terminal: TextIO) -> None:
-        self._path, self._terminal, self.whole = path, terminal, True
-        self._file = open(path, "wb", buffering=0)  # noqa: SIM115
-
-    def write(self, text: str) -> int:
-        try:
-            self._file.write(text.encode("utf-8", "backslashreplace"))
-        except OSError as error:
-            if self.whole:
-                said = f"kreinflow: {self._path}: the log is not whole ({error.strerror})."
-                print(said, file=self._terminal, flush=True)
-            self.whole = False
-        return len(text)
-
-    def fileno(self) -> int:
-        return self._file.fileno()
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-class _Terminal(io.TextIOBase):
-    """A terminal that may be closed: what cannot be written there is lost, and ends no job."""
+class _Unfailing(io.TextIOBase):
+    """A log or a terminal: what cannot be written there is lost, and ends no job."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -66,6 +38,9 @@ class _Terminal(io.TextIOBase):
             os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)
         return len(text)
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
 
 
 class Console:
@@ -92,17 +67,17 @@ def logged(path: str | Path) -> Iterator[Console]:
     message; anything else with exit code 1 and the traceback in the log. A job that ends well
     leaves its :func:`~kreinflow.files.provenance.job_record` beside its log.
     """
-    terminal = cast(TextIO, _Terminal(sys.stderr or open(os.devnull, "w")))  # noqa: SIM115
+    terminal = cast(TextIO, _Unfailing(sys.stderr or open(os.devnull, "w")))  # noqa: SIM115
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        opened = _Log(path, terminal)
+        opened = path.open("w", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         print(unwritable(path, error).line(), file=terminal, flush=True)
         sys.exit(1)
     with (
-        opened as log,
-        contextlib.redirect_stdout(log),
+        opened,
+        contextlib.redirect_stdout(cast(TextIO, _Unfailing(opened))) as log,
         contextlib.redirect_stderr(log),
         warnings.catch_warnings(),
     ):
@@ -121,8 +96,6 @@ def logged(path: str | Path) -> Iterator[Console]:
         except Exception as error:
             console.say(traceback.format_exc())
             if (fault := _known_fault(error)) is None:
-                if not log.whole:
-                    print(traceback.format_exc(), file=terminal)
                 fault = KreinflowError(f"a fault of the program; its traceback is in {path}")
             console.show(fault.line())
             sys.exit(1)

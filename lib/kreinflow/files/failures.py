@@ -4,6 +4,7 @@ Snakemake lets each attempt ask for more memory and time, and does not say why t
 Its executors know the reason and hand it to ``report_job_error``, where :class:`Failures` listens.
 """
 
+import contextlib
 import os
 import re
 import sys
@@ -31,7 +32,6 @@ class Failures:
     """
 
     def __init__(self) -> None:
-        self._stamps: dict[str, int | None] = {}
         self._tries: Counter[Any] = Counter()
         self._final: list[str] = []
         self._heard: list[Any] = []
@@ -45,7 +45,9 @@ class Failures:
         begin, fail = executor.printjob, executor.report_job_error
 
         def printjob(job: Any) -> None:
-            self._stamps |= {log: _stamp(log) for log in _logs(job)}
+            for log in _logs(job):  # one of an older run would be taken for this job's
+                with contextlib.suppress(OSError):
+                    os.unlink(log)
             begin(job)
 
         def report_job_error(submitted: Any, msg: str | None = None, **more: Any) -> None:
@@ -70,11 +72,7 @@ class Failures:
 
     def _fail(self, job: Any, submitted: str | None, said: str | None, slurm: list[str]) -> None:
         logs = _logs(job)
-        old = [log for log in logs if _stamp(log) in (self._stamps.get(log), None)]
-        if not self._tries[job.jobid]:
-            for log in old:  # Snakemake would show the log of an older run
-                Path(log).unlink(missing_ok=True)
-        own = [m[0].strip() for log in logs if log not in old and (m := _OURS.search(_text(log)))]
+        own = [m[0].strip() for log in logs if (m := _OURS.search(_text(log)))]
         of_slurm = [line for log in slurm for line in _OF_SLURM.findall(_text(log))]
         reasons = list(dict.fromkeys([*own, *_words_of(said), *of_slurm]))
         text = "\n".join(
@@ -122,14 +120,6 @@ def _name(job: Any) -> str:
         return f"group {job.groupid} ({rules}):"
     values = ", ".join(f"{key}={value}" for key, value in job.wildcards_dict.items())
     return f"{job.rule.name}{f' ({values})' if values else ''}:"
-
-
-def _stamp(log: str) -> int | None:
-    try:
-        with open(log, "rb") as file:  # of a file that is opened, NFS has no old time stamp
-            return os.fstat(file.fileno()).st_mtime_ns
-    except OSError:
-        return None
 
 
 def _text(log: str) -> str:

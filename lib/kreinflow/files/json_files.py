@@ -7,7 +7,7 @@ from typing import Any
 
 from kreinflow.base.errors import InputError
 from kreinflow.files.atomic import AGAIN, read_bytes, replacing
-from kreinflow.files.checksums import UNSET, check_seal, no_seal, seal
+from kreinflow.files.checksums import UNSET, check_seal, seal
 
 
 def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
@@ -20,14 +20,10 @@ def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read what :func:`write_json` wrote; an InputError if it is missing or damaged."""
-    sealed = check_seal(path, AGAIN)
+    check_seal(path, AGAIN)
     try:
-        content = json.loads(read_bytes(path))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not a JSON file ({error}). {AGAIN}") from error
-    if not isinstance(content, dict):
-        raise InputError(f"{path}: holds no JSON object. {AGAIN}")
-    if not sealed:
-        raise no_seal(path, AGAIN)
-    del content["checksum"]
+        content: dict[str, Any] = json.loads(read_bytes(path))
+        del content["checksum"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: not a JSON file of kreinflow's ({error}). {AGAIN}") from error
     return content
