@@ -40,7 +40,7 @@ from kinds import Labelled
 from kreinflow.answering.levels import Levels, lineages
 from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.numerics import FloatArray, IntArray, limited
-from kreinflow.evaluation.metrics import PROBABILITY_PREFIX
+from kreinflow.evaluation.measured_rows import probabilities_of
 from kreinflow.fitting.run import objects_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
@@ -141,7 +141,7 @@ def measured(
     classes = dataset.classes
     levels = Levels.of(classes, "/", back_off)
     paths, leaf = lineages(levels.tree), levels.tree.leaf
-    p = table[[PROBABILITY_PREFIX + name for name in classes]].to_numpy()
+    p = probabilities_of(table)
     of_class, of_node = pd.Index(classes), pd.Index(levels.tree.nodes)
     true = paths[leaf[of_class.get_indexer(table["true"])]]
     label = paths[leaf[of_class.get_indexer(table["predicted"])]]

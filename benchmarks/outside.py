@@ -44,7 +44,7 @@ from kreinflow.base.numerics import FloatArray, limited
 from kreinflow.compare.competitor import ComparedFold, quality
 from kreinflow.compare.kmers import KmerSvm
 from kreinflow.compare.words import WordsAlone
-from kreinflow.evaluation.metrics import probabilities_of
+from kreinflow.evaluation.measured_rows import probabilities_of
 from kreinflow.fitting.recipe_choice import choose_recipe
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
@@ -168,7 +168,7 @@ def by_recipes(content: Mapping[str, Any], dataset: Dataset, scheme: ScoringSche
     names = [str(figures["recipe"]) for figures, _ in trained]
     chosen = choose_recipe([figures for figures, _ in trained], names)
     figures, table = trained[names.index(chosen)]
-    second = probabilities_of(table, dataset.classes)[:, -1]
+    second = probabilities_of(table)[:, -1]
     return {
         **measured(table["true"], table["predicted"], second),
         "inner_accuracy": figures["inner_accuracy"],

@@ -13,7 +13,6 @@ from kreinflow.base.numerics import limited
 from kreinflow.evaluation.metrics import (
     COST_COLUMNS,
     PREDICTION_COLUMNS,
-    PROBABILITY_PREFIX,
     REASON_COLUMNS,
 )
 from kreinflow.files.console import logged
@@ -64,7 +63,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     )
     repeat, number = fold_numbers(fold)
     truth, classifiers, held_out, figures = run.testing_part(fold).labels, {}, {}, []
-    probabilities = (f"{PROBABILITY_PREFIX}{label}" for label in run.dataset.classes)
+    probabilities = (f"p_{label}" for label in run.dataset.classes)
     head = [*PREDICTION_COLUMNS, *REASON_COLUMNS, *COST_COLUMNS, *HIT_COLUMNS]
     nothing = pd.DataFrame(columns=[*head, *probabilities, *SET_COLUMNS])
     predictions, curves = [], [pd.DataFrame(columns=list(CURVE_COLUMNS))]

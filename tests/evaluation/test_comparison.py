@@ -160,13 +160,6 @@ def test_a_recipe_that_was_not_measured_on_all_folds_is_listed_but_not_tested():
     pd.testing.assert_frame_equal(table[:2], alone)
 
 
-def test_without_a_recipe_on_all_folds_there_is_no_best():
-    predictions, metrics, groups = folds({"a": [0.6, 0.8], "b": [0.7, 0.9]})
-    metrics = metrics.drop([0, 3])
-    with pytest.raises(InputError, match="no recipe was measured on all folds"):
-        compare_recipes(predictions, metrics, groups)
-
-
 def test_equal_accuracies_go_by_log_loss_then_by_order():
     same = {"x": [0.8, 0.9], "y": [0.9, 0.8], "z": [0.8, 0.9]}
     assert compare_recipes(*folds(same))["recipe"].tolist() == ["x", "y", "z"]
@@ -218,15 +211,6 @@ def test_what_is_better_on_more_records_is_not_called_worse():
 
 def test_other_records_are_refused():
     predictions, metrics, groups = folds({"a": [0.7, 0.8], "b": [0.8, 0.9]})
-    swapped = predictions.copy()
-    swapped.loc[0, "id"] = swapped.loc[1, "id"]
-    with pytest.raises(InputError, match="'a' and 'b' have not predicted the same records"):
-        compare_recipes(swapped, metrics, groups)
-    with pytest.raises(InputError, match="folds: the record 'r0.3' of the predictions is not"):
-        compare_recipes(predictions, metrics, groups.drop("r0.3"))
-
-
-def test_too_few_records_are_refused():
-    predictions, metrics, groups = folds({"a": [0.7, 0.8]})
-    with pytest.raises(InputError, match="tests 10 of 10 records"):
-        compare_recipes(predictions, metrics, groups[:10])
+    predictions.loc[0, "id"] = predictions.loc[1, "id"]
+    with pytest.raises(InputError, match="'b' and others have not predicted the same records"):
+        compare_recipes(predictions, metrics, groups)

@@ -6,7 +6,6 @@ import pytest
 
 from evaluation.made_up import PATHS as CLASSES
 from evaluation.made_up import made_up_paths, made_up_predictions
-from kreinflow.base.errors import InputError
 from kreinflow.evaluation.levels import level_tables
 
 SETTINGS = {"separator": ".", "back_off": 0.6}
@@ -128,19 +127,6 @@ def test_nothing_answered_has_no_accuracy():
     node = found["hierarchy"].set_index("given").loc["node"]
     assert np.isnan(node["precision"])
     assert (node["recall"], node["f1"]) == (0, 0)
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda table: table.drop(columns="node"), "column 'node' is missing. Delete the folders"),
-        (lambda table: table.assign(node="9.9"), "no node of the classes is called '9.9'. Delete"),
-        (lambda table: table.drop(columns="true"), "column 'true' is missing"),
-    ],
-)
-def test_what_is_no_table_of_these_is_refused(spoil, message):
-    with pytest.raises(InputError, match=message):
-        level_tables(spoil(made_up({"one": 1.0}, n=20)), SETTINGS)
 
 
 def test_labels_without_levels_have_the_accuracy_of_the_classes():

@@ -9,7 +9,7 @@ from sklearn import metrics as sklearn_metrics
 from evaluation.made_up import made_up_predictions
 from kreinflow.base.errors import InputError
 from kreinflow.evaluation import metrics as m
-from kreinflow.evaluation.one_label import OneLabel
+from kreinflow.evaluation.measured_rows import OneLabel, SeveralLabels
 from kreinflow.evaluation.tables import TABLE_COLUMNS
 
 CLASSES = ["a", "b", "c", "d"]
@@ -245,15 +245,8 @@ def test_reject_curve_of_many_is_short_and_that_of_a_dense_count():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda t: t.drop(columns="fold"), "column 'fold' is missing"),
-        (lambda t: t.iloc[:0], "no rows"),
-        (lambda t: t.assign(true="z"), "label 'z' in column 'true'"),
-        (lambda t: t.assign(p_a=0.9), "'s0' by 'one' sum to"),
-        (lambda t: t.assign(p_a=np.nan), "'s0' by 'one' sum to nan"),
-    ],
+    ("kind", "label"), [(OneLabel, "z"), (SeveralLabels, "a;z"), (SeveralLabels, "a;")]
 )
-def test_bad_tables_are_named(change, message):
-    with pytest.raises(InputError, match=message):
-        fold_metrics(change(made_up()))
+def test_labels_without_probabilities_are_named(kind, label):
+    with pytest.raises(InputError, match="label '(z|)' in column 'true' has no probabilities"):
+        m.fold_metrics(made_up().assign(true=label), kind)

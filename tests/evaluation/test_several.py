@@ -6,10 +6,8 @@ import pytest
 from sklearn import metrics as sklearn_metrics
 
 from evaluation.made_up import made_up_predictions, made_up_several, several_by_hand
-from kreinflow.base.errors import InputError
 from kreinflow.evaluation import metrics as m
-from kreinflow.evaluation.one_label import OneLabel
-from kreinflow.evaluation.several import SeveralLabels, average_precision
+from kreinflow.evaluation.measured_rows import OneLabel, SeveralLabels, average_precision
 from kreinflow.evaluation.tables import SEVERAL_COLUMNS, evaluation_tables
 
 CLASSES = ("a", "b", "NA", "d")
@@ -229,19 +227,3 @@ def test_false_probabilities_have_a_larger_one():
         table = forecasts(seed, temperature=0.5)
         (found,) = m.calibration_errors(table, SeveralLabels).to_dict("records")
         assert found["calibration_error"] > 1.5 * found["calibration_error_perfect"]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda t: t.drop(columns="fold"), "column 'fold' is missing"),
-        (lambda t: t.iloc[:0], "no rows"),
-        (lambda t: t.assign(true="a;z"), "label 'z' in column 'true' has no column 'p_z'"),
-        (lambda t: t.assign(true="a;"), "label '' in column 'true'"),
-        (lambda t: t.assign(p_NA=1.5), "'NA' for 's0' by 'one' is 1.5, not between 0 and 1"),
-        (lambda t: t.assign(p_a=np.nan), "'a' for 's0' by 'one' is nan, not between 0 and 1"),
-    ],
-)
-def test_bad_tables_are_named(change, message):
-    with pytest.raises(InputError, match=message):
-        m.fold_metrics(change(made_up()), SeveralLabels)

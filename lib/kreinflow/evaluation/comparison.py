@@ -93,46 +93,36 @@ def compare_recipes(
 
     ``metrics``: :func:`~kreinflow.evaluation.metrics.fold_metrics` of the predictions. ``groups``:
     of each record of the data set, by its id; what shares a fold is not independent. The best
-    accuracy comes first.
-
-    Raises
-    ------
-    InputError
-        If no recipe was measured on all folds, and as :func:`differences_from`.
+    accuracy comes first. Raises InputError as :func:`differences_from`.
     """
     wide = metrics.pivot(index=["repeat", "fold"], columns="recipe", values="accuracy")
     losses = metrics.groupby("recipe")["log_loss"].mean()
     recipes = list(dict.fromkeys(metrics["recipe"].astype(str)))
-    means = {recipe: float(wide[recipe].mean()) for recipe in recipes}
-    folds = {recipe: int(wide[recipe].notna().sum()) for recipe in recipes}
+    means = wide.mean()
+    folds = wide.notna().sum()
     # Rounded: means of equal folds may differ in the last bit.
     ranking = sorted(
         recipes,
         key=lambda r: (folds[r] < len(wide), -round(means[r], 12), round(losses[r], 12)),
     )
     whole = [recipe for recipe in ranking if folds[recipe] == len(wide)]
-    candidates = [recipe for recipe in whole if recipe != INNER_CHOICE] or whole
-    if not candidates:
-        raise InputError(
-            "metrics: no recipe was measured on all folds, so none is the best. Predict the "
-            "missing folds."
-        )
-    best, tested = candidates[0], candidates[1:]
+    best, *tested = [recipe for recipe in whole if recipe != INNER_CHOICE] or whole
     n_test = metrics.groupby(["repeat", "fold"])["records"].first().loc[wide.index]
     against = differences_from(best, tested, wide, n_test, predictions, groups).reindex(ranking)
     worse = (against["p_records_holm"] <= SIGNIFICANCE) & ~(against["difference_records"] > 0)
+    own = wide[ranking]
     table = pd.DataFrame(
         {
             "recipe": ranking,
-            "folds": [folds[recipe] for recipe in ranking],
-            "accuracy_mean": [means[recipe] for recipe in ranking],
-            "accuracy_sd": [float(wide[recipe].std(ddof=1)) for recipe in ranking],
+            "folds": folds[ranking].to_numpy(),
+            "accuracy_mean": means[ranking].to_numpy(),
+            "accuracy_sd": own.std(ddof=1).to_numpy(),
             **{name: against[name].to_numpy() for name in against},
             "best": [recipe == best for recipe in ranking],
             "indistinguishable": [recipe in tested and not worse[recipe] for recipe in ranking],
         }
     )
-    table["difference"] = [float((wide[recipe] - wide[best]).mean()) for recipe in ranking]
+    table["difference"] = own.sub(wide[best], axis=0).mean().to_numpy()
     return table[list(COMPARISON_COLUMNS)]
 
 
@@ -150,43 +140,24 @@ def differences_from(
     tested in each of these folds. Returned are the columns of :data:`COMPARISON_COLUMNS` from
     ``difference`` to ``p_records_holm``, by recipe.
 
-    Raises
-    ------
-    InputError
-        If a fold leaves nothing to train on, if two recipes have predicted other records, or if a
-        record has no group.
+    Raises InputError if two recipes have not predicted the same records.
     """
     n_test = records.to_numpy().astype(np.float64)
     n_train: FloatArray = len(groups) - n_test
-    if (n_train <= 0).any():
+    place = [predictions[name] for name in ("recipe", "repeat", "id")]
+    right = (predictions["true"] == predictions["predicted"]).groupby(place).first()
+    of_record = right.unstack("recipe")[[best, *others]]
+    if of_record.isna().any(axis=None):
         raise InputError(
-            f"metrics: a fold tests {int(n_test.max())} of {len(groups)} records and leaves none "
-            "to train on. Give the groups of all records of the data set."
+            f"predictions: {best!r} and others have not predicted the same records. Predict the "
+            "folds again."
         )
-    repeats, ids = int(predictions["repeat"].max()) + 1, pd.Index(predictions["id"])
-    record = groups.index.get_indexer(ids)
-    if (record < 0).any():
-        raise InputError(
-            f"folds: the record {ids[int(record.argmin())]!r} of the predictions is not among "
-            "them. Delete both tables and run again."
-        )
-    # What each prediction is of, in the same order for all recipes.
-    place = predictions["repeat"].to_numpy(np.int64) * len(groups) + record
-    right = (predictions["true"] == predictions["predicted"]).to_numpy()
-    rows = {
-        str(name): own[np.argsort(place[own], kind="stable")]
-        for name, own in predictions.groupby("recipe", sort=False).indices.items()
-    }
-    own_groups = np.asarray(groups.to_numpy()[record[rows[best]]], dtype=np.int64)
-    lines = []
+    own_groups = groups.loc[of_record.index.get_level_values("id")].to_numpy(np.int64)
+    repeats, lines = int(predictions["repeat"].max()) + 1, []
     for name in others:
-        if not np.array_equal(place[rows[name]], place[rows[best]]):
-            raise InputError(
-                f"predictions: {name!r} and {best!r} have not predicted the same records. Predict "
-                "the folds again."
-            )
         d = (accuracies[name] - accuracies[best]).to_numpy(np.float64)
-        paired = paired_difference(right[rows[name]], right[rows[best]], own_groups, repeats)
+        own, of_best = (of_record[recipe].to_numpy(np.bool_) for recipe in (name, best))
+        paired = paired_difference(own, of_best, own_groups, repeats)
         p_folds = corrected_t_test(d, n_train, n_test)[1]
         lines.append((float(d.mean()), p_folds, np.nan, *paired, np.nan))
     table = pd.DataFrame(lines, list(others), COMPARISON_COLUMNS[4:12], dtype=np.float64)

@@ -18,9 +18,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.answering.levels import Levels, lineages
-from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.evaluation.metrics import PROBABILITY_PREFIX, class_names
+from kreinflow.evaluation.measured_rows import class_names, probabilities_of
 
 _ANSWERED = ("answered", "answered_accuracy")
 LEVELS_COLUMNS = ("recipe", "level", "nodes", "records", "accuracy", *_ANSWERED)
@@ -36,8 +35,6 @@ at its level; the last two are those of :data:`LEVELS_COLUMNS`, of the records o
 
 TABLE_COLUMNS = {"levels": LEVELS_COLUMNS, "hierarchy": HIERARCHY_COLUMNS, "nodes": NODES_COLUMNS}
 """Columns of each table, by the name of its file."""
-
-_AGAIN = "Delete the folders predictions and evaluation of the data set's results and run again."
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +52,6 @@ def level_tables(predictions: pd.DataFrame, settings: Mapping[str, Any]) -> dict
     """Return all tables of this module, by the names of their files.
 
     ``settings`` are the part ``levels`` of the data set. Without predictions there are no rows.
-
-    Raises
-    ------
-    InputError
-        If the table is no predictions table, or its nodes are not those of its classes.
     """
     found: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLE_COLUMNS}
     if predictions.empty:
@@ -80,23 +72,13 @@ def level_tables(predictions: pd.DataFrame, settings: Mapping[str, Any]) -> dict
 def _parts(
     predictions: pd.DataFrame, classes: tuple[str, ...], levels: Levels
 ) -> Iterator[tuple[str, _Part]]:
-    if "node" not in predictions:
-        raise InputError(f"predictions: column 'node' is missing. {_AGAIN}")
     tree, paths = levels.tree, lineages(levels.tree)
-    of_class, of_node = pd.Index(classes), pd.Index(tree.nodes)
-    columns = [PROBABILITY_PREFIX + name for name in classes]
+    leaf, node = pd.Series(tree.leaf, index=classes), pd.Series(range(len(paths)), tree.nodes)
     for (recipe, _), rows in predictions.groupby(["recipe", "repeat"], sort=False):
-        true, predicted = (
-            of_class.get_indexer(pd.Index(rows[name].astype(str))) for name in ("true", "predicted")
-        )
-        answered = of_node.get_indexer(pd.Index(rows["node"].fillna("").astype(str)))
-        if (answered < 0).any():
-            strange = rows["node"].to_numpy()[answered < 0][0]
-            raise InputError(f"predictions: no node of the classes is called {strange!r}. {_AGAIN}")
-        likeliest, _ = levels.likeliest(rows[columns].to_numpy(np.float64))
-        leaf = tree.leaf
-        part = _Part(paths[leaf[true]], likeliest, paths[answered], paths[leaf[predicted]])
-        yield str(recipe), part
+        true, predicted = (paths[leaf[rows[name].astype(str)]] for name in ("true", "predicted"))
+        likeliest, _ = levels.likeliest(probabilities_of(rows))
+        answered = paths[node[rows["node"].fillna("").astype(str)]]
+        yield str(recipe), _Part(true, likeliest, answered, predicted)
 
 
 def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> FloatArray:

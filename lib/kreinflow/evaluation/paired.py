@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from kreinflow.base.binomial import probability
+from kreinflow.base.numerics import IntArray
 
 LEVEL = 0.95
 """Of the interval."""
@@ -32,7 +33,7 @@ class PairedDifference(NamedTuple):
 def paired_difference(
     first: NDArray[np.bool_],
     second: NDArray[np.bool_],
-    groups: NDArray[np.int64],
+    groups: IntArray,
     repeats: int = 1,
 ) -> PairedDifference:
     r"""Compare two recipes on the same predictions, whose groups are independent.
@@ -93,7 +94,7 @@ def paired_difference(
     return PairedDifference(difference, max(-1.0, middle - half), min(1.0, middle + half), p)
 
 
-def sign_flip_test(sums: NDArray[np.int64]) -> float:
+def sign_flip_test(sums: IntArray) -> float:
     r"""Return the exact p-value, of two sides, of sums whose signs may be chance.
 
     If the two recipes are alike, each group's sum d_g may as well have the other sign [1]_. The

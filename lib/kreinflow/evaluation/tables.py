@@ -6,8 +6,7 @@ from kreinflow.evaluation import accepted as a
 from kreinflow.evaluation import metrics as m
 from kreinflow.evaluation.best_hit import BEST_HIT_COLUMNS, best_hit_table
 from kreinflow.evaluation.comparison import COMPARISON_COLUMNS, compare_recipes
-from kreinflow.evaluation.one_label import OneLabel
-from kreinflow.evaluation.several import SeveralLabels
+from kreinflow.evaluation.measured_rows import Kind, OneLabel, SeveralLabels
 
 _COLUMNS = {
     "comparison": COMPARISON_COLUMNS,
@@ -40,10 +39,9 @@ def evaluation_tables(
     groups : Series
         The group of each record of the data set, by its id.
     several : bool
-        Whether records may have several labels: see :mod:`kreinflow.evaluation.several`. A
-        prediction is then right if all labels are.
+        Whether records may have several labels. A prediction is then right if all labels are.
     """
-    kind: m.Kind = SeveralLabels if several else OneLabel
+    kind: Kind = SeveralLabels if several else OneLabel
     if predictions.empty:
         columns = SEVERAL_COLUMNS if several else TABLE_COLUMNS
         return {name: pd.DataFrame(columns=list(own)) for name, own in columns.items()}

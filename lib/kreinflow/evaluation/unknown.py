@@ -16,9 +16,9 @@ import pandas as pd
 
 from kreinflow.base.numerics import FloatArray
 from kreinflow.evaluation.accepted import AS
+from kreinflow.evaluation.measured_rows import probabilities_of
 from kreinflow.evaluation.metrics import (
     PREDICTION_COLUMNS,
-    PROBABILITY_PREFIX,
     REASON_COLUMNS,
     spread,
     spread_columns,
@@ -74,8 +74,7 @@ def sureness(predictions: pd.DataFrame) -> FloatArray:
 
 def known_confidences(predictions: pd.DataFrame) -> pd.DataFrame:
     """Return what becomes of each known prediction: reason, sureness, and whether it is right."""
-    columns = [name for name in predictions.columns if str(name).startswith(PROBABILITY_PREFIX)]
-    largest = predictions[columns].to_numpy(np.float64).max(axis=1)
+    largest = probabilities_of(predictions).max(axis=1)
     return predictions[[*_FOLD, "reason"]].assign(
         sureness=sureness(predictions.assign(probability=largest)),
         right=predictions["true"] == predictions["predicted"],

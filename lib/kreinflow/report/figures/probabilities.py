@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
 from kreinflow.evaluation.accepted import AS
-from kreinflow.evaluation.metrics import CALIBRATION_BINS
+from kreinflow.evaluation.measured_rows import CALIBRATION_BINS
 from kreinflow.report import figures as look
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import numbers, of_recipe
