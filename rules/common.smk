@@ -53,11 +53,10 @@ if _installed != VERSION:
         f"{_installed}. Run: {sys.executable} -m pip install kreinflow=={VERSION}"
     )
 
-from kreinflow.compare.kinds import HOMOLOGY, RANDOM, kind_of_folds, twins_of
+from kreinflow.compare.kinds import HOMOLOGY, kind_of_folds, twins_of
 from kreinflow.config.configuration import complete_configuration, read_configuration
 from kreinflow.base.errors import InputError
 from kreinflow.files.failures import FAILURES
-from kreinflow.files.json_files import read_json
 from kreinflow.config.plan import UNLABELLED, DatasetPlan
 from kreinflow.config.paths import check_files
 from kreinflow.files.provenance import code_digest, file_sha256
@@ -233,29 +232,16 @@ def column_files(wildcards):
     }
 
 
-def not_random(wildcards):
-    """The data set and its twins whose folds may put records of one group together."""
-    return [name for name, kind in KINDS[wildcards.dataset].items() if kind != RANDOM]
-
-
-def compared(wildcards):
-    """The data set and those of its twins whose folds ask anything else."""
-    try:
-        left_out = read_json(checkpoints.compare_kinds.get(dataset=wildcards.dataset).output[0])
-    except InputError as error:
-        refuse(error)
-    return [name for name in KINDS[wildcards.dataset] if name not in left_out]
-
-
 def of_compared(file):
-    return lambda wildcards: [f"{RESULTS}/{name}/{file}" for name in compared(wildcards)]
+    """A file of the data set and of its twins with other folds."""
+    return lambda wildcards: [f"{RESULTS}/{name}/{file}" for name in KINDS[wildcards.dataset]]
 
 
 def of_all_methods(ending):
     """The files of each kind of folds, method and fold, in this order."""
     return lambda wildcards: [
         f"{RESULTS}/{twin}/compare/{method}/{fold}.{ending}"
-        for twin in compared(wildcards)
+        for twin in KINDS[wildcards.dataset]
         for method in (OURS, *COMPETITORS)
         for fold in PLANS[twin].folds
         if fold != ALL

@@ -1,8 +1,6 @@
 # What people run today, on the folds of the run: `snakemake --cores all compare`.
 # Each data set of sequences has both random and homology-aware folds here: for the kind that the
 # config does not have, the whole run is made once more, in RESULTS/DATASET+KIND.
-# Where no two records share a group, a kind of folds asks what random ones ask, and only one of them
-# is run. This is known when the groups are made, so a checkpoint tells.
 
 from kreinflow.compare.methods import COMPETITORS, OURS, version_or_reason
 
@@ -37,30 +35,6 @@ rule assign_homology_folds:
 
 
 ruleorder: assign_homology_folds > assign_folds
-
-
-checkpoint compare_kinds:
-    input:
-        unpack(dataset_files),
-        folds=lambda wildcards: [f"{RESULTS}/{name}/folds.tsv" for name in not_random(wildcards)],
-    output:
-        f"{HERE}/compare/kinds.json",
-    log:
-        f"{HERE}/logs/compare_kinds.log",
-    benchmark:
-        f"{HERE}/times/compare_kinds.tsv"
-    wildcard_constraints:
-        dataset=one_of(KINDS),
-    conda:
-        "../envs/learning.yaml"
-    resources:
-        **asks("compare_kinds", mb=30, seconds=0.7),
-    params:
-        kinds=lambda wildcards: KINDS[wildcards.dataset],
-        read=not_random,
-        code=code("compare_kinds.py"),
-    script:
-        "../scripts/compare_kinds.py"
 
 
 rule run_competitor:
@@ -151,7 +125,6 @@ rule write_comparison_page:
     input:
         summaries=[f"{RESULTS}/{dataset}/compare/compare.tsv" for dataset in KINDS],
         budgets=[f"{RESULTS}/{dataset}/compare/budgets.tsv" for dataset in KINDS],
-        left_out=[f"{RESULTS}/{dataset}/compare/kinds.json" for dataset in KINDS],
     output:
         f"{RESULTS}/compare.html",
     log:
@@ -164,7 +137,6 @@ rule write_comparison_page:
         **asks("write_comparison_page"),
     params:
         threads=CONFIG["alignment"]["threads"],
-        kinds=KINDS,
         files=[file_sha256(f"{LIBRARY}/kreinflow/compare/data/page.html.j2")],
         code=code("compare_page.py"),
     script:

@@ -6,7 +6,6 @@ from kreinflow.compare.page import render_page
 from kreinflow.compare.tables import BUDGET_COLUMNS, COMPARE_COLUMNS
 from kreinflow.files.atomic import write_text
 from kreinflow.files.console import logged
-from kreinflow.files.json_files import read_json
 from kreinflow.files.tables import read_table
 
 with logged(snakemake.log[0]):
@@ -18,10 +17,5 @@ with logged(snakemake.log[0]):
             (snakemake.input.budgets, BUDGET_COLUMNS),
         )
     )
-    left_out = {}
-    for path in snakemake.input.left_out:
-        name = Path(path).parents[1].name
-        kinds = snakemake.params.kinds[name]
-        left_out[name] = {kinds[out]: kinds[same] for out, same in read_json(path).items()}
-    page = render_page(tables, budgets, left_out, snakemake.params.threads)
+    page = render_page(tables, budgets, snakemake.params.threads)
     write_text(snakemake.output[0], page)

@@ -13,8 +13,7 @@ from kreinflow.sequences.partition import fold_numbers, read_groups
 
 with logged(snakemake.log[0]) as console:
     files, params = snakemake.input, snakemake.params
-    ran = {Path(path).parent.name for path in files.folds}
-    parts = {kind: [] for name, kind in params.kinds.items() if name in ran}
+    parts = {kind: [] for kind in params.kinds.values()}
     predictions = {kind: [] for kind in parts}
     for path, predicted in zip(files.methods, files.predictions, strict=True):
         # RESULTS/DATASET/compare/METHOD/FOLD.tsv

@@ -200,13 +200,10 @@ def test_the_figure_has_a_point_for_each_method_that_ran():
 
 def test_the_page_shows_each_row_and_escapes_what_it_prints():
     budgets = made_up_budgets().assign(selector="<i>few</i>")
-    left_out = {"a & b": {"homology-aware": "grouped at 90% identity"}}
-    page = render_page({"a & b": compared(made_up())}, {"a & b": budgets}, left_out, 1)
+    page = render_page({"a & b": compared(made_up())}, {"a & b": budgets}, 1)
     Page(page).checked()
     assert "a &amp; b" in page
     assert "95.00 ± 7.07" in page
-    assert "Not run: homology-aware folds. No two different records share a group" in page
-    assert "the folds “grouped at 90% identity”, so both" in page
     assert "not run: &lt;b&gt;missing&lt;/b&gt;" in page
     assert "<td>-35.00</td>" in page  # by an exact test of 14 records that differ
     assert "<td>&lt; 0.001</td>" in page

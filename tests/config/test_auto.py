@@ -14,7 +14,6 @@ from kreinflow.fitting.recipe_choice import choose_recipe
 from kreinflow.landmarks.budgets import landmarks_wanted, pairs_with
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage, training_parts
-from kreinflow.learners.registry import LEARNERS
 from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.scores import MatrixScores, transforms_of
@@ -100,23 +99,6 @@ def test_the_choice_is_the_same_when_the_tested_records_are_scrambled():
     assert all("records_rows" in figures["model"][1] for figures in asking)
     assert len(plain[1]) == len(automatic.names(automatic.SEQUENCES))
     assert len({figures["landmarks"] for figures in plain[1]}) > 1, "budgets differ"
-
-
-def test_fits_are_counted_as_they_are_made(monkeypatch):
-    """A training part costs what the report says."""
-    made = []
-    for method in {settings["method"] for settings in CONFIG["learners"].values()}:
-        learner = LEARNERS[method]
-        original = learner.fit
-
-        def counting(self, problem, choices, original=original):
-            made.append(len(choices))
-            return original(self, problem, choices)
-
-        monkeypatch.setattr(learner, "fit", counting)
-    inner_figures(*made_up(1), "r0f0")
-    inner = CONFIG["inner_folds"]
-    assert sum(made) == automatic.fits(CONFIG["recipes"], CONFIG["learners"], inner)
 
 
 @pytest.mark.parametrize("n", [100, 23_238, 23_239])

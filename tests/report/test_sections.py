@@ -46,10 +46,8 @@ def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
     _, page = report_page(tables, AUTO, models=models, final_recipe="ikfd-pooled-meb")
     assert "data-1-automatic" in page.ids
     text = page.all_text
-    assert "9 recipes were compared in the first training part, with 132 fits; " in text
-    # Four recipes with 9 ridges on 3 inner folds, five with nothing to choose, each once on all.
+    assert "9 recipes were compared in the first training part; " in text
     assert "not behind there (9) in 3 more (the other outer folds', and all data)" in text
-    assert "with 528 fits in all" in text
     assert "It was chosen (prefer: accuracy)" in text
     assert "limited by 5,000,000 alignments" in text
     section = text[text.index("Recipes by their accuracy on the inner folds") :]

@@ -5,26 +5,8 @@ import pytest
 
 from kreinflow.compare.competitor import TESTS_NOTHING
 from kreinflow.compare.methods import COMPETITORS, OURS
-from kreinflow.files.json_files import read_json
 from kreinflow.files.tables import read_table
 from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
-
-
-def test_a_kind_of_folds_without_groups_is_not_run_apart(workflow):
-    """Of grouped, random and homology-aware folds; no two of the records are alike but copies."""
-    config = configuration(fasta_source(), data="data")
-    config["datasets"]["mine"]["folds"] |= {"method": "grouped", "identity": 0.9}
-    run = workflow(config)
-    records = families(2, each=6, changed=1.0)
-    records.append(("twin", *records[0][1:]))
-    write_fasta(run.folder / "data" / "x.fasta", records)
-    kinds = run.folder / "results" / "mine" / "compare" / "kinds.json"
-    run.run("--", str(kinds.relative_to(run.folder)))
-    assert read_json(kinds) == {"mine+random": "mine", "mine+homology-aware": "mine"}
-    jobs = run.jobs("compare")
-    assert jobs["run_competitor"] == len(COMPETITORS) * 2  # folds
-    assert jobs["evaluate"] == jobs["tabulate_comparison"] == jobs["write_comparison_page"] == 1
-    assert not {"assign_folds", "read_dataset"} & set(jobs)
 
 
 def test_a_kind_of_folds_that_tests_nothing_does_not_end_the_run(workflow):
@@ -36,9 +18,7 @@ def test_a_kind_of_folds_that_tests_nothing_does_not_end_the_run(workflow):
     folder = run.folder / "results" / "mine+homology-aware"
     methods = (OURS, "kmer_svm")
     wanted = [*(folder / "compare" / method / "r0f1.tsv" for method in methods)]
-    wanted.append(run.folder / "results" / "mine" / "compare" / "kinds.json")
     run.run("--", *(str(path.relative_to(run.folder)) for path in wanted))
-    assert read_json(wanted[-1]) == {}
     jobs = run.jobs("compare")
     assert jobs["run_competitor"] == len(COMPETITORS) * 2 * 2 - 1  # kinds, folds
     assert jobs["measure_ours"] == 2 * 2 - 1

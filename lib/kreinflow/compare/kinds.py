@@ -1,6 +1,6 @@
 """The kinds of folds of the comparison, and the data sets once more for those that lack."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kreinflow.base.errors import InputError
@@ -20,23 +20,6 @@ def kind_of_folds(folds: Mapping[str, Any]) -> str:
     if folds["column"] is not None:
         return f"grouped by {folds['column']}"
     return f"grouped at {folds['identity']:.0%} identity"
-
-
-def same_folds(kinds: Mapping[str, str], grouped: Collection[str]) -> dict[str, str]:
-    """Return the twins that need no run, and for each the name of the one that stands for it.
-
-    Where no two different records share a group, folds put single records apart, as random ones do:
-    of such runs the first is enough. ``kinds`` has the data set, then its twins, by their names;
-    different records share a group in the folds of those in ``grouped``.
-
-    Examples
-    --------
-    >>> kinds = {"x": "grouped at 90% identity", "x+random": RANDOM, "x+homology-aware": HOMOLOGY}
-    >>> same_folds(kinds, ["x+homology-aware"])
-    {'x+random': 'x'}
-    """
-    single = [name for name, kind in kinds.items() if kind != OWN_TABLE and name not in grouped]
-    return dict.fromkeys(single[1:], single[0]) if single else {}
 
 
 def twins_of(datasets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:

@@ -6,12 +6,10 @@ among them (``docs/guide.md`` has the figures). Of sequences cascades over few l
 tried beside more landmarks.
 """
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from kreinflow.config.cross_references import LOSS
-from kreinflow.learners.registry import make_learner
 
 CANDIDATES = 30
 """Members of a class that the others are aligned with to choose landmarks by."""
@@ -137,23 +135,6 @@ def comparison(kinds: Iterable[Kind], alignments: int) -> dict[str, Any]:
 def names(kind: Kind) -> list[str]:
     """Return the names of the recipes for data of a kind."""
     return [recipe["name"] for recipe in _recipes(kind)]
-
-
-def fits(
-    recipes: Sequence[Mapping[str, Any]], learners: Mapping[str, Mapping[str, Any]], inner: int
-) -> int:
-    """Return how often learners are fitted to one training part, calibration included.
-
-    Each value of a hyper-parameter is fitted on each inner fold; the chosen one once more, on all.
-    Recipes that differ in their cascades alone share their fits. Those that sets of labels are
-    calibrated by, one for each inner fold, are not counted.
-    """
-    firsts = {
-        json.dumps({**recipe, "name": None, "cascade": None}, sort_keys=True): recipe
-        for recipe in recipes
-    }
-    values = [len(make_learner(learners[own["learner"]]).choices()) for own in firsts.values()]
-    return sum(inner * count + 1 for count in values)
 
 
 def _recipes(kind: Kind) -> list[dict[str, Any]]:

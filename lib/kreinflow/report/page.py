@@ -29,12 +29,11 @@ from kreinflow.report.names import CONFIG, CRATE, PAGE, TEXT, WORKFLOW
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import (
     PageTable,
-    beside_perfect,
     best_recipe,
+    cells,
     flags,
     laid_out,
     numbers,
-    shares,
 )
 from kreinflow.report.texts import CAPTIONS, SEVERAL_CAPTIONS
 from kreinflow.report.times import MACHINE, times_by, times_by_stage
@@ -124,7 +123,7 @@ def _view(number: int, data: DatasetResults) -> dict[str, Any]:
         "balls": bool(np.isfinite(numbers(data.own_landmarks["radius"])).any()),
         "learns": data.final_recipe in set(data.own_factors["recipe"]),
         "cascade": recipes.own_cascade(data),
-        "calibration_error": "" if own.empty else beside_perfect(own)[0],
+        "calibration_error": "".join(cells(own, "calibration_error", "perfect")),
         "unknown": sections.unknown(data),
         "levels": sections.levels(data),
         "sets": sections.sets(data),
@@ -163,7 +162,7 @@ def _comparison(data: DatasetResults) -> dict[str, Any]:
     """Return what all recipes came to."""
     rows, summary = data["comparison"], data["summary"]
     names = summary["recipe"].astype(str)
-    accuracies = dict(zip(names, shares(summary, "accuracy"), strict=True))
+    accuracies = dict(zip(names, cells(summary, "accuracy", "±%%"), strict=True))
     best = best_recipe(rows)
     return {
         "best": best,

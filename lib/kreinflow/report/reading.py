@@ -27,7 +27,7 @@ from kreinflow.fitting.factors import FACTOR_COLUMNS, SPECTRUM_COLUMNS
 from kreinflow.fitting.recipe_choice import FIGURES_COLUMNS, TEXT_COLUMNS
 from kreinflow.learners.registry import factored
 from kreinflow.report.cascades import EVERYTHING, FIRST, costs_of
-from kreinflow.report.tables import measured, measured_recipe, numbers, of_recipe
+from kreinflow.report.tables import measured, numbers, of_recipe
 from kreinflow.report.texts import CAPTIONS, FIGURES
 from kreinflow.report.times import COLUMNS, MACHINE
 from kreinflow.sequences.dataset import read_dataset
@@ -296,8 +296,14 @@ class DatasetResults:
 
     @cached_property
     def measured(self) -> str:
-        """The recipe whose figures on the outer folds are those of the final model."""
-        return measured_recipe(self.settings.get("final"), self["summary"]["recipe"])
+        """The recipe whose figures on the outer folds are those of the final model.
+
+        Without one that the config names it is the inner choice, by which that of the model was
+        chosen; where there is a single recipe, this.
+        """
+        names = self["summary"]["recipe"].astype(str).tolist()
+        chosen = INNER_CHOICE if INNER_CHOICE in names else next(iter(names), "")
+        return self.settings.get("final") or chosen
 
     def own(self, name: str) -> pd.DataFrame:
         """Return the rows of a table of ``evaluation`` that are :attr:`measured`."""

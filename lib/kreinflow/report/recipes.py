@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.base.errors import InputError
-from kreinflow.config.auto import fits
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.fitting.recipe_choice import other_choice
 from kreinflow.report.cascades import EVERYTHING, FIRST, asking, chosen, fold_means
@@ -17,7 +16,6 @@ from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import (
     PageTable,
     flags,
-    intervals,
     laid_out,
     marked_rows,
     mean_by,
@@ -39,12 +37,12 @@ def comparison(data: DatasetResults) -> PageTable:
     told: dict[str, Any] = {
         "verdict": _verdicts(compared),
         "points": np.where(best, np.nan, 100 * numbers(compared["difference"])),
-        "interval": intervals(compared, "+.2f", 100),
-        data.unit: [data.costs.get(name, np.nan) for name in names],
-        **{name: compared[name].to_numpy() for name in ("p_records_holm", "p_folds_holm")},
+        "cost": [data.costs.get(name, np.nan) for name in names],
+        **{n: compared[n].to_numpy() for n in ("low", "high", "p_records_holm", "p_folds_holm")},
     }
     layout = "comparison_several" if data.several else "comparison"
-    return laid_out(figures.assign(**told), layout, set(np.flatnonzero(best).tolist()))
+    marked = set(np.flatnonzero(best).tolist())
+    return laid_out(figures.assign(**told), layout, marked, unit=data.unit)
 
 
 def _verdicts(compared: pd.DataFrame) -> list[str]:
@@ -98,9 +96,8 @@ def recipes(data: DatasetResults) -> PageTable:
                 "accuracy on inner folds": percent(accuracy),
             }
         )
-    table = pd.DataFrame(rows)
-    if data.several:  # each label has a calibration and a threshold
-        table = table.drop(columns=["temperature", "reject below"])
+    of_one = ["temperature", "reject below"]  # with several, each label has its own
+    table = pd.DataFrame(rows).drop(columns=of_one if data.several else [])
     return table_of({str(head): column for head, column in table.items()}, {0, 1, 2, 3, 4})
 
 
@@ -124,13 +121,7 @@ def views(models: pd.DataFrame) -> PageTable | None:
 
 
 def named_numbers(text: object) -> dict[str, float]:
-    """Return the numbers in a cell of the table of models: JSON, or nothing.
-
-    Raises
-    ------
-    InputError
-        If it holds anything else.
-    """
+    """Return the numbers in a cell of the table of models: JSON, or nothing; else an InputError."""
     try:
         found = json.loads(text) if isinstance(text, str) and text else {}
         return {str(name): float(value) for name, value in found.items()}
@@ -141,7 +132,7 @@ def named_numbers(text: object) -> dict[str, float]:
 
 def automatic(data: DatasetResults, accuracies: Mapping[str, str]) -> dict[str, Any] | None:
     """Return what the automatic choice tried, and what it gave; None if there was no choice."""
-    config, cost, listed = data.config, data.costs, data.recipes
+    config, listed = data.config, [recipe["name"] for recipe in data.recipes]
     final = data["models"][numbers(data["models"]["repeat"]) < 0]
     if "auto" not in config or len(listed) < 2 or final.empty:
         return None
@@ -153,22 +144,16 @@ def automatic(data: DatasetResults, accuracies: Mapping[str, str]) -> dict[str, 
     told: dict[str, Any] = {
         "chosen": [f"{chosen.count(name)} of {len(chosen)}" for name in names],
         "accuracy": [accuracies[name] for name in names],
-        data.unit: [cost[name] for name in names],
+        "cost": [data.costs[name] for name in names],
     }
-    went_on = [recipe for recipe in listed if recipe["name"] in names]
-    first, later = (
-        fits(fitted, config["learners"], config["inner_folds"]) for fitted in (listed, went_on)
-    )
     rows = [{str(key): value for key, value in row.items()} for row in final.to_dict("records")]
-    other, others_choice = other_choice(rows, [r["name"] for r in listed], config["prefer"])
+    other, others_choice = other_choice(rows, listed, config["prefer"])
     marked = marked_rows(ranked, data.final_recipe)
     return {
-        "table": laid_out(ranked.assign(**told), "automatic", marked),
+        "table": laid_out(ranked.assign(**told), "automatic", marked, unit=data.unit),
         "alignments": config["auto"]["alignments"],
-        "fits": first + later * len(chosen),
-        "fits_of_one": first,
         "recipes": len(listed),
-        "went_on": len(went_on),
+        "went_on": len(names),
         "parts": len(chosen),
         "prefer": config["prefer"],
         "other": other,
@@ -213,8 +198,9 @@ def own_cascade(data: DatasetResults) -> PageTable | None:
 
 
 def _thresholds(rows: pd.DataFrame) -> str:
-    low, high = (threshold_digits(end(numbers(rows["threshold"]))) for end in (np.min, np.max))
-    return low if low == high else f"{low} to {high}"
+    thresholds = numbers(rows["threshold"])
+    ends = map(threshold_digits, (thresholds.min(), thresholds.max()))
+    return " to ".join(dict.fromkeys(ends))
 
 
 def _levels(models: pd.DataFrame) -> str:

@@ -1,6 +1,6 @@
 """Tables of the report's sections on the final model and its data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from kreinflow.report.tables import (
     PageTable,
     cells,
     flags,
-    hundredths,
     laid_out,
     marked_rows,
     measured,
@@ -31,12 +30,12 @@ _INDENT = "\u2003"  # a space as wide as the letter, which HTML does not fold
 
 def counts(statistics: Mapping[str, Any]) -> PageTable:
     """Return the numbers of what was read."""
-    sizes, lengths = statistics["class_sizes"], statistics["lengths"]
+    sizes, lengths = statistics["class_sizes"].values(), statistics["lengths"]
     found = {
         **statistics,
         "classes": len(sizes),
-        "smallest": min(sizes.values()),
-        "largest": max(sizes.values()),
+        "smallest": min(sizes),
+        "largest": max(sizes),
         "held_out": sum(statistics.get("unknown", {}).values()) or None,
         "release": statistics.get("release") or None,
         **{f"length_{name}": round(value) for name, value in lengths.items()},
@@ -78,15 +77,12 @@ def landmarks(own: pd.DataFrame) -> PageTable:
         if part.empty:
             continue
         balls = part[np.isfinite(numbers(part["radius"]))]
-        reached = "no balls"
-        if len(balls):
-            keys = [balls["repeat"], balls["fold"], balls["class"]]
-            whole = flags(balls["reached"]).groupby(keys)
-            reached = f"{int(whole.all().sum()):,} of {whole.ngroups:,}"
+        whole = flags(balls["reached"]).groupby([balls[k] for k in ("repeat", "fold", "class")])
+        reached = f"{int(whole.all().sum()):,} of {whole.ngroups:,}" if len(balls) else "no balls"
         fits = part.groupby(["repeat", "fold"])
-        spans = fits.size(), fits["class"].nunique(), part.groupby(["repeat", "fold", "class"])
-        selectors = ", ".join(part["selector"].astype(str).unique())
-        rows.append((what, selectors, *map(span, (*spans[:2], spans[2].size())), reached))
+        of_classes = part.groupby(["repeat", "fold", "class"]).size()
+        spans = map(span, (fits.size(), fits["class"].nunique(), of_classes))
+        rows.append((what, ", ".join(part["selector"].astype(str).unique()), *spans, reached))
     head = ["model", "selector", "landmarks", "classes with one", "landmarks of a class"]
     return PageTable([*head, "balls reached"], rows, {0, 1})
 
@@ -97,16 +93,14 @@ def factors(data: DatasetResults) -> PageTable:
     If no recipe learns from a factor of this kernel, they are those of the landmark map.
     """
     own, of_map = data.of_kernel(measured(data.factors)), data.landmark_map
-    keys = ["selector", "transform", "rank_wanted"]
     if own.empty:
-        own = pd.DataFrame([{**{key: of_map[key] for key in keys}, **of_map["factor"]}])
-    counted = ("landmarks", "rank", "positive", "negative", "zero")
+        own = pd.DataFrame([of_map["factor"]])
     misfit, negative = numbers(own["misfit"]), numbers(own["negative_fraction"])
     columns = {
         "selector": [of_map["selector"]],
         "transform": [of_map["transform"]],
         "rank asked for": [of_map["rank_wanted"]],
-        **{name: [span(own[name])] for name in counted},
+        **{n: [span(own[n])] for n in ("landmarks", "rank", "positive", "negative", "zero")},
         "negative eigen-fraction": [f"{100 * negative.mean():.1f} %"],
         "misfit": [f"{np.nanmean(misfit):.3f} (at most {np.nanmax(misfit):.3f})"],
     }
@@ -135,13 +129,11 @@ def per_class(data: DatasetResults) -> PageTable:
     names = own["class"].astype(str)
     if data.several:
         chance = numbers(own["support"]) / data.statistics["records_kept"]
-        own = own.rename(columns={"class": "label"}).assign(
-            by_chance=chance, threshold=[data.thresholds.get(name, np.nan) for name in names]
-        )
+        own = own.assign(by_chance=chance, threshold=names.map(data.thresholds))
     if len(rejected):
         of_class = rejected.set_axis(rejected["class"].astype(str)).reindex(names)
         own = own.assign(rejected=of_class["rejected"].to_numpy())
-    return laid_out(own, "per_class")
+    return laid_out(own, "per_class", what="label" if data.several else "class")
 
 
 def unlabelled(counted: pd.DataFrame) -> dict[str, Any]:
@@ -182,54 +174,55 @@ def _held_out(
         side: [share(own, f"{side}_{name}") for name in AS.values()]
         for side in ("known", "unknown")
     }
+    shown = families.drop(columns=AS.values()) if asked is None else families
     return {
         "own": own,
-        "auroc": cells(own["auroc_mean"], ".3f")[0],
+        "auroc": cells(own, "auroc_mean", ".3f")[0],
         "asked": asked,
         "expected": None if np.isnan(expected) else expected,
         "recipes": laid_out(summary, "unknown", marked_rows(summary, recipe)),
         "reasons": None if asked is None else table_of({"reason": list(AS), **sides}),
-        "families": laid_out(
-            families.drop(columns=AS.values()) if asked is None else families, "families"
-        ),
+        "families": laid_out(shown, "families"),
     }
 
 
 def sets(data: DatasetResults) -> dict[str, Any] | None:
     """Return the tables of sets of labels and of errors; None if nothing was measured."""
-    if data["errors"].empty:
+    errors, coverage = data["errors"], data["coverage"]
+    if errors.empty:
         return None
-    whole = data["coverage"]["class"].astype(str) == ""
-    every, own = data["coverage"][whole], data.own("coverage")
-    by_class = own[own["class"].astype(str) != ""]
+    classes = coverage["class"].astype(str)
+    whole, by_class = coverage[classes == ""], of_recipe(coverage[classes != ""], data.measured)
+    recipes, of_classes = _by_confidence(whole, "recipe"), _by_confidence(by_class, "class")
     records = by_class.groupby(by_class["class"].astype(str), sort=False)["records"].max()
-    of_all = of_recipe(every, data.measured)
-    recipes = _by_confidence(every, "recipe", ("coverage", "size", "empty"))
-    classes = _by_confidence(by_class, "class", ("coverage", "size"))
-    marked = {i for i, name in enumerate(recipes["recipe"]) if name == data.measured}
-    errors, names = data["errors"], classes["class"]
     return {
-        "coverage": laid_out(of_all, "coverage"),
-        "classes": table_of({"class": names, "records": cells(records[names], ",.0f")} | classes),
+        "coverage": laid_out(of_recipe(whole, data.measured), "coverage"),
+        "classes": table_of(
+            {"class": of_classes.pop("class"), "records": [f"{n:,.0f}" for n in records]}
+            | {head: column for head, column in of_classes.items() if "none" not in head}
+        ),
         "errors": laid_out(data.own("errors").drop(columns="recipe"), "errors"),
-        "recipes": table_of(recipes, marked=marked),
+        "recipes": table_of(recipes, marked=_places(recipes["recipe"], data)),
         "accepted": laid_out(errors, "errors", marked_rows(errors, data.measured)),
     }
 
 
-_HEADINGS = {"coverage": "held at {}", "size": "labels at {}", "empty": "none at {}"}
-
-
-def _by_confidence(coverage: pd.DataFrame, key: str, what: Sequence[str]) -> dict[str, list[str]]:
+def _by_confidence(coverage: pd.DataFrame, key: str) -> dict[str, list[str]]:
     """Return the names in a column, and the cells of each confidence for each of them."""
     columns = {key: list(dict.fromkeys(coverage[key].astype(str)))}
     for confidence, table in coverage.groupby(numbers(coverage["confidence"])):
         own = table.set_index(table[key].astype(str)).reindex(columns[key])
-        for name in what:
-            factor, sign = (1, "") if name == "size" else (100, " %")
-            head = _HEADINGS[name].format(short_percent(float(str(confidence))))
-            columns[head] = [text and text + sign for text in cells(own[name], ".2f", factor)]
+        asked = short_percent(float(str(confidence)))
+        columns |= {
+            f"held at {asked}": cells(own, "coverage", "%%"),
+            f"labels at {asked}": cells(own, "size", ".2f"),
+            f"none at {asked}": cells(own, "empty", "%%"),
+        }
     return columns
+
+
+def _places(recipes: list[str], data: DatasetResults) -> set[int]:
+    return {place for place, name in enumerate(recipes) if name == data.measured}
 
 
 def levels(data: DatasetResults) -> dict[str, Any] | None:
@@ -248,20 +241,21 @@ def levels(data: DatasetResults) -> dict[str, Any] | None:
         "count": len(by_level),
         "table": laid_out(by_level, "levels"),
         "hierarchy": laid_out(hierarchy.assign(given=given), "hierarchy"),
-        "recipes": _levels_of_recipes(data, {"hP": "precision", "hR": "recall", "hF": "f1"}),
+        "recipes": _levels_of_recipes(data),
         "tree": laid_out(nodes.assign(name=names), "tree"),
     }
 
 
-def _levels_of_recipes(data: DatasetResults, measures: Mapping[str, str]) -> PageTable:
+def _levels_of_recipes(data: DatasetResults) -> PageTable:
     """Return accuracy at each level and the hierarchical measures of each recipe."""
     levels, hierarchy = data["levels"], data["hierarchy"]
     names = levels["recipe"].astype(str).drop_duplicates().tolist()
     columns: dict[str, list[str]] = {"recipe": names}
-    for level in np.unique(numbers(levels["level"])):
-        rows = levels[numbers(levels["level"]) == level].set_index("recipe").loc[names]
-        columns |= hundredths(rows, {f"accuracy at level {level:.0f}": "accuracy"})
+    for level, rows in levels.groupby(numbers(levels["level"])):
+        own = rows.set_index("recipe").loc[names]
+        columns[f"accuracy at level {level:.0f}, %"] = cells(own, "accuracy", "%")
     for given, what in (("label", "of labels"), ("node", "of answers")):
-        rows = hierarchy[hierarchy["given"] == given].set_index("recipe").loc[names]
-        columns |= hundredths(rows, {f"{head} {what}": name for head, name in measures.items()})
-    return table_of(columns, marked={i for i, name in enumerate(names) if name == data.measured})
+        own = hierarchy[hierarchy["given"] == given].set_index("recipe").loc[names]
+        for head, name in (("hP", "precision"), ("hR", "recall"), ("hF", "f1")):
+            columns[f"{head} {what}, %"] = cells(own, name, "%")
+    return table_of(columns, marked=_places(names, data))

@@ -1,6 +1,7 @@
 """Tables of the pages: numbers out of columns, and the text of cells."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.base.numerics import FloatArray
-from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report.texts import TEXTS
 
 
@@ -39,25 +39,26 @@ def table_of(
     return PageTable(list(columns), [tuple(map(str, row)) for row in rows], text, marked, wrapped)
 
 
-def laid_out(table: pd.DataFrame, name: str, marked: AbstractSet[int] = frozenset()) -> PageTable:
-    """Return the columns of a table as ``texts.yaml`` lays them out, those that it has.
+def laid_out(
+    table: pd.DataFrame, name: str, marked: AbstractSet[int] = frozenset(), **words: str
+) -> PageTable:
+    """Return the columns of a table as ``texts.yaml`` lays them out, with ``words`` in headings.
 
-    A layout has a heading, the column, and how it is written: nothing for text, which stays left,
-    ``right`` for text on the right, a key of :data:`_FORMS`, or a format of numbers.
+    A layout has a heading, the column, and how it is written: as :func:`cells` write it, nothing
+    for text, which stays left, ``wrap`` for text that may break its lines. A column whose name ends
+    in ``?`` may be missing.
     """
     columns: dict[str, list[Any]] = {}
-    text = {0}
+    text, wrapped = {0}, None
     for head, layout in TEXTS["tables"][name].items():
         column, _, form = layout.partition(" ")
-        if column not in table and f"{column}_mean" not in table:
+        if column.endswith("?") and not {column[:-1], f"{column[:-1]}_mean"} & {*table}:
             continue
-        if not form:
+        if form in ("", "wrap"):
             text.add(len(columns))
-        if form in _FORMS:
-            columns[head] = _FORMS[form](table, column)
-        else:
-            columns[head] = cells(table[column], form)
-    return table_of(columns, text, marked)
+            wrapped = len(columns) if form else wrapped
+        columns[head.format(**words)] = cells(table, column.rstrip("?"), form)
+    return table_of(columns, text, marked, wrapped)
 
 
 def numbers(column: "pd.Series[Any]") -> FloatArray:
@@ -90,16 +91,6 @@ def best_recipe(comparison: pd.DataFrame) -> str:
     return str(comparison.loc[flags(comparison["best"]), "recipe"].iloc[0])
 
 
-def measured_recipe(final: str | None, recipes: Iterable[str]) -> str:
-    """Return the recipe whose figures on the outer folds are those of the final model.
-
-    That is the ``final`` one of the config. Without one it is the inner choice, by which the recipe
-    of the model was chosen; where there is a single recipe, this; without any an empty text.
-    """
-    names = list(map(str, recipes))
-    return final or (INNER_CHOICE if INNER_CHOICE in names else next(iter(names), ""))
-
-
 def mean_by(table: pd.DataFrame, key: str, column: str) -> dict[str, float]:
     """Return the mean of a column for each text of another."""
     values = pd.Series(numbers(table[column]), index=table[key].astype(str).to_numpy())
@@ -109,6 +100,11 @@ def mean_by(table: pd.DataFrame, key: str, column: str) -> dict[str, float]:
 def number(value: float, form: str = ".3f") -> str:
     """Return the text of a number, none of NaN."""
     return "" if np.isnan(value) else format(value, form)
+
+
+def pair(mean: float, spread: float, form: str = ".2f") -> str:
+    """Return a mean with its standard deviation, if there is one."""
+    return number(mean, form) + ("" if np.isnan(mean + spread) else f" ± {spread:{form}}")
 
 
 def percent(share: float) -> str:
@@ -121,65 +117,39 @@ def short_percent(share: float) -> str:
     return f"{100 * share:g} %"
 
 
-def cells(column: "pd.Series[Any]", form: str, factor: float = 1) -> list[str]:
-    """Return the :func:`number` of each row, times a factor."""
-    return [number(value, form) for value in factor * numbers(column)]
+def cells(table: pd.DataFrame, column: str, form: str) -> list[str]:
+    """Return a column as text, of NaN none.
 
-
-def hundredths(table: pd.DataFrame, columns: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the cells of columns with shares, in percent, by their headings."""
-    return {f"{head}, %": cells(table[name], ".2f", 100) for head, name in columns.items()}
-
-
-def p_values(column: "pd.Series[Any]") -> list[str]:
-    """Return the text of each p-value, none of NaN."""
-    return ["< 0.001" if p < 0.001 else number(p) for p in numbers(column)]
-
-
-def intervals(table: pd.DataFrame, form: str, factor: float = 1) -> list[str]:
-    """Return the interval from ``low`` to ``high`` in each row, times a factor; of NaN no text."""
-    low, high = (cells(table[end], form, factor) for end in ("low", "high"))
-    return [f"{a} to {b}" if a else "" for a, b in zip(low, high, strict=True)]
-
-
-def beside_perfect(table: pd.DataFrame) -> list[str]:
-    """Return the calibration error of each row, and that of perfect probabilities in brackets."""
-    names = ("calibration_error", "calibration_error_perfect")
-    found = (cells(table[name], ".3f") for name in names)
-    return [f"{error} ({perfect})" for error, perfect in zip(*found, strict=True)]
-
-
-def pair(mean: float, spread: float, form: str = ".2f") -> str:
-    """Return a mean with its standard deviation, if there is one."""
-    return number(mean, form) + ("" if np.isnan(mean + spread) else f" ± {spread:{form}}")
-
-
-def pairs(table: pd.DataFrame, measure: str, form: str = ".2f", factor: float = 1) -> list[str]:
-    """Return the :func:`pair` of a measure in each row, times a factor."""
-    means, spreads = (factor * numbers(table[f"{measure}_{part}"]) for part in ("mean", "sd"))
-    return [pair(mean, spread, form) for mean, spread in zip(means, spreads, strict=True)]
-
-
-def shares(table: pd.DataFrame, measure: str) -> list[str]:
-    """Return mean and standard deviation of a measure in each row, in percent; of NaN no text."""
-    return [f"{text} %" if text else "" for text in pairs(table, measure, factor=100)]
-
-
-_FORMS: dict[str, Callable[[pd.DataFrame, str], list[Any]]] = {
-    **dict.fromkeys(("", "right"), lambda table, name: table[name].tolist()),
-    "%": lambda table, name: cells(table[name], ".2f", 100),
-    "±": lambda table, name: pairs(table, name, factor=100),
-    "± %": shares,
-    "percent": lambda table, name: [percent(value) for value in numbers(table[name])],
-    "short": lambda table, name: [short_percent(value) for value in numbers(table[name])],
-    "p": lambda table, name: p_values(table[name]),
-    "perfect": lambda table, _: beside_perfect(table),
-}
+    The form is a format of numbers, ``.2f`` if it says none. A ``±`` before it asks for mean and
+    standard deviation (columns ``_mean`` and ``_sd``), a ``%`` for percent, which stands in the
+    heading, ``%%`` for percent with its sign. Other forms have names: ``right`` is text as it is,
+    ``p`` a p-value, ``short`` a share with the decimals that it has, ``interval`` from ``low`` to
+    ``high`` in percent, ``perfect`` a calibration error beside that of perfect probabilities.
+    """
+    if form in ("", "right", "wrap"):
+        return table[column].astype(str).tolist()
+    if form == "p":
+        return ["< 0.001" if p < 0.001 else number(p) for p in numbers(table[column])]
+    if form == "short":
+        return [short_percent(value) for value in numbers(table[column])]
+    if form == "interval":
+        ends = zip(*(cells(table, end, "% +.2f") for end in ("low", "high")), strict=True)
+        return [f"{low} to {high}" if low else "" for low, high in ends]
+    if form == "perfect":
+        both = (cells(table, f"{column}{of}", ".3f") for of in ("", "_perfect"))
+        return [f"{error} ({perfect})" for error, perfect in zip(*both, strict=True)]
+    found = re.fullmatch("(±?)(%{0,2}) ?(.*)", form)
+    spread, percents, spec = found.groups() if found else ("", "", form)
+    factor, sign = 100 if percents else 1, " %" if percents == "%%" else ""
+    spreads = factor * numbers(table[f"{column}_sd"]) if spread else np.full(len(table), np.nan)
+    means = factor * numbers(table[f"{column}_mean" if spread else column])
+    texts = (pair(*values, spec or ".2f") for values in zip(means, spreads, strict=True))
+    return [text and text + sign for text in texts]
 
 
 def share(row: pd.DataFrame, measure: str) -> str:
-    """Return the :func:`shares` of a table with one row."""
-    return shares(row, measure)[0]
+    """Return mean and standard deviation of a measure in percent, of a table with one row."""
+    return cells(row, measure, "±%%")[0]
 
 
 def span(values: "pd.Series[Any]") -> str:

@@ -15,14 +15,7 @@ from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.fitting.reject_threshold import UNKEPT_ADVICE
 from kreinflow.report.names import DETAIL, HEAD, NEXT
 from kreinflow.report.reading import DatasetResults
-from kreinflow.report.tables import (
-    flags,
-    measured,
-    numbers,
-    of_recipe,
-    pairs,
-    span,
-)
+from kreinflow.report.tables import cells, flags, measured, numbers, of_recipe, share, span
 from kreinflow.report.texts import TEXTS
 from kreinflow.sequences.sources.vectors import ComparedSource
 
@@ -72,9 +65,9 @@ def _accuracy(data: DatasetResults) -> tuple[str, str]:
     folds = int(numbers(own["folds"])[0])
     spread = ": mean ± standard deviation" if folds > 1 else ""
     where = f"on {folds} outer fold{'s' if folds != 1 else ''}{spread}"
-    figure = f"{pairs(own, 'accuracy', factor=100)[0]} %"
+    figure = share(own, "accuracy")
     if data.several:
-        f1 = pairs(own, "micro_f1", factor=100)[0]
+        f1 = cells(own, "micro_f1", "±%")[0]
         return figure, _TEXTS["several_right"].format(f1=f1, where=where)
     return figure, f"accuracy {where}. This is the figure to quote."
 
@@ -209,7 +202,7 @@ def quoted(data: DatasetResults) -> str:
     if choice.empty:
         return ""
     if data.measured != INNER_CHOICE:
-        return _TEXTS["named"].format(accuracy=pairs(choice, "accuracy", factor=100)[0])
+        return _TEXTS["named"].format(accuracy=cells(choice, "accuracy", "±%")[0])
     tested = measured(data.own_models)
     same = len(of_recipe(tested, data.final_recipe))
     return _TEXTS["chosen"].format(same=same, folds=len(tested))

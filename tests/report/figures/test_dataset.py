@@ -10,7 +10,6 @@ import pytest
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report import figures as f
 from kreinflow.report.figures.dataset import DRAWN
-from kreinflow.report.tables import measured_recipe
 from kreinflow.report.texts import CAPTIONS, FIGURES
 from report.made_up import RECIPES, figures_of, run_tables
 
@@ -81,13 +80,6 @@ def test_each_figure_has_a_caption():
     assert set(CAPTIONS) - set(FIGURES) == {"unknown", "levels"}
 
 
-def test_the_model_is_measured_by_the_choice_if_the_inner_folds_made_one():
-    assert measured_recipe(None, ["a", "b", INNER_CHOICE]) == INNER_CHOICE
-    assert measured_recipe("b", ["a", "b", INNER_CHOICE]) == "b"
-    assert measured_recipe(None, ["a"]) == "a"
-    assert measured_recipe(None, []) == ""
-
-
 def title(svg):
     return ElementTree.fromstring(svg).findtext("{http://www.w3.org/2000/svg}title")
 
@@ -99,17 +91,6 @@ def test_each_figure_tells_its_figures_in_words(svgs):
         assert re.search(r"\d", text), text
         assert re.fullmatch(r"[A-Z\d].*\.", text), text
         assert "nan" not in text
-
-
-def test_words_stay_as_they_are_in_a_smaller_text():
-    """That it looks the same is tested in test_browser.py."""
-    odd = 'x="0.123456" d="M 1 1 L 2" id="text_1"; translate(1.2345 0)'
-    figure = f.canvas(2, 3)
-    figure.subplots().set_title(odd)
-    figure.set_label(odd)
-    svg = f.figure_svg(figure)
-    assert title(svg) == odd
-    assert odd in words(svg)
 
 
 def test_two_classes_two_recipes():

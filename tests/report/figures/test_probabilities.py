@@ -191,7 +191,7 @@ def test_bars_have_the_figures_of_one_recipe(tables, drawn):
 def test_where_nothing_is_answered_no_error_is_drawn(tables, drawn):
     levels = levels_of(tables)["levels"]
     nothing = drawn(p.levels_figure, levels={"levels": levels[:0]})
-    assert not nothing.axes[0].containers
+    assert not nothing.axes[0].patches
     levels = levels.assign(answered=0.0, answered_accuracy="")
     figure = drawn(p.levels_figure, RECIPE, levels={"levels": levels})
     (_, told) = figure.axes[0].containers

@@ -68,11 +68,6 @@ def test_of_many_recipes_those_are_named_that_nothing_as_cheap_exceeds(tables):
     assert len(texts) == 9
 
 
-def test_the_front_of_cost_and_accuracy():
-    costs, accuracies = np.array([5.0, 5, 3, 2, 9]), np.array([0.9, 0.8, 0.9, 0.7, 0.6])
-    assert recipes._best_for_their_cost(costs, accuracies) == [2, 3]
-
-
 def test_the_final_model_is_marked_in_the_comparison_and_among_the_costs(tables):
     comparison, best = tables["comparison"], best_recipe(tables["comparison"])
     assert best != "pcvm-meb"

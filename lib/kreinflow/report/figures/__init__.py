@@ -19,7 +19,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from kreinflow.base.numerics import FloatArray
 
@@ -32,8 +32,6 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
 
 WIDTH = 7.4  # inches
 LABEL_LENGTH = 28
-STRESSED = 6
-"""Of many recipes so many have a colour and a name in figures that show all; the rest are grey."""
 
 _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "kreinflow",
@@ -68,46 +66,23 @@ def drawing_style() -> Iterator[None]:
         yield
 
 
+_PLACES = re.compile(r' (?:d|x|y)="[^"]*"')
+_LONG = re.compile(r"-?\d+\.\d{3,}")
+
+
 def figure_svg(figure: Figure) -> str:
     """Return a figure as the text of an SVG, without date or version; its label is the title.
 
     Places are rounded to hundredths of a point.
     """
     buffer, text = io.StringIO(), str(figure.get_label())
+    about = {"Date": None, "Creator": None} | ({"Title": text} if text else {})
     with drawing_style():
-        figure.savefig(
-            buffer,
-            format="svg",
-            bbox_inches="tight",
-            pad_inches=0.08,
-            metadata={"Date": None, "Creator": None} | ({"Title": text} if text else {}),
-        )
-    return _compact(buffer.getvalue())
-
-
-_TAG = re.compile(r"<\w[^>]*>")
-_NUMBERED = re.compile(r' id="[\w.]+_\d+"')  # of groups, to which nothing refers
-_GLYPH = re.compile(r'(id="|href="#)DejaVuSans-')
-_BESIDE = re.compile(r'transform="translate\((\S+) 0\)"')
-_PLACES = re.compile(r'\b(?:d|x|y)="[^"]*"|translate\([^)]*\)')
-_LONG = re.compile(r"-?\d+\.\d{3,}")
-_STEP = re.compile(r"\s*\b([MLQCz])\b\s*")
-
-
-def _compact(svg: str) -> str:
-    """Return an SVG without digits, ids and spaces that do not show: a third of it."""
-
-    def rounded(found: re.Match[str]) -> str:
-        text = _LONG.sub(lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), found[0])
-        return _STEP.sub(r"\1", text) if text.startswith("d=") else text
-
-    def smaller(found: re.Match[str]) -> str:
-        tag = _GLYPH.sub(r"\1g", _NUMBERED.sub("", found[0]))
-        if tag.startswith("<use"):
-            tag = _BESIDE.sub(r'x="\1"', tag)
-        return _PLACES.sub(rounded, tag).replace("; ", ";")
-
-    return re.sub(r">\s*\n\s*<", ">\n<", _TAG.sub(smaller, svg))
+        figure.savefig(buffer, format="svg", bbox_inches="tight", pad_inches=0.08, metadata=about)
+    lines = "\n".join(line.lstrip() for line in buffer.getvalue().splitlines())
+    return _PLACES.sub(
+        lambda places: _LONG.sub(lambda n: f"{float(n[0]):.2f}", places[0]), f"{lines}\n"
+    )
 
 
 def canvas(height: float, width: float = WIDTH) -> Figure:
@@ -138,18 +113,22 @@ def short_label(text: object) -> str:
         half = LABEL_LENGTH // 2
         label = f"{label[:half]}…{label[-(half - 1) :]}"
     # matplotlib leaves out of legends what begins with "_": a space without width goes before it.
-    return re.sub(r"^_", "\u200b_", re.sub(r"([$])", r"\\\1", label))
+    return re.sub(r"^_", "\u200b_", label.replace("$", r"\$"))
 
 
-def thousands() -> FuncFormatter:
-    """Return what writes whole numbers at the ticks of an axis."""
-    return FuncFormatter(lambda value, _: f"{value:,.0f}")
+def whole(*axes: Axis) -> None:
+    """Give axes ticks at whole numbers only."""
+    for axis in axes:
+        axis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+        axis.set_major_formatter("{x:,.0f}")
 
 
-def whole(axis: Axis) -> None:
-    """Give an axis ticks at whole numbers only."""
-    axis.set_major_locator(MaxNLocator(integer=True, nbins=6))
-    axis.set_major_formatter(thousands())
+def logarithmic(axes: Axes) -> None:
+    """Give a panel a logarithmic axis of numbers, from left to right."""
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xticks([], minor=True)
 
 
 def rows_height(n: float, least: float) -> float:
@@ -166,26 +145,12 @@ def name_rows(axes: Axes, names: Sequence[object]) -> None:
     axes.tick_params(axis="y", left=False, labelsize=8 if len(names) <= 30 else 7)
 
 
-def shade_row(axes: Axes, place: int, label: str) -> None:
-    """Shade a row of a figure, as rows of tables are."""
-    axes.axhspan(place - 0.5, place + 0.5, color=SHADE, zorder=0, label=label)
-
-
 def styles(names: Sequence[str], colours: Sequence[str] = PALETTE) -> dict[str, dict[str, Any]]:
     """Give each name a colour and a marker, in their order."""
     return {
-        name: {
-            "color": colours[i % len(colours)],
-            "marker": MARKERS[i % len(MARKERS)],
-        }
+        name: {"color": colours[i % len(colours)], "marker": MARKERS[i % len(MARKERS)]}
         for i, name in enumerate(names)
     }
-
-
-def recipe_label(name: str, best: str, final: str) -> str:
-    """Return what the legend calls a recipe, and whether it is the best or the final model's."""
-    roles = [role for role, of in (("final model", final), ("best", best)) if name == of]
-    return short_label(name) + (f" ({', '.join(roles)})" if roles else "")
 
 
 def dots(colour: str, size: float, marker: str = "o") -> dict[str, Any]:

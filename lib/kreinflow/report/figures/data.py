@@ -1,12 +1,14 @@
 """Figures of the data and of what was made of them: classes, landmarks, spectrum, times."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from kreinflow.base.numerics import FloatArray
+from kreinflow.base.wording import plural
 from kreinflow.report import figures as look
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import numbers
@@ -16,7 +18,6 @@ SIDE_BY_SIDE = 25
 """The histogram of lengths stands beside the bars of so many classes, below those of more."""
 
 
-@look.drawing_style()
 def classes_figure(data: DatasetResults) -> Figure:
     """Draw the sizes of the classes, and a histogram of the lengths if there are any."""
     class_sizes, residues = data.statistics["class_sizes"], np.asarray(data.lengths, np.float64)
@@ -25,38 +26,31 @@ def classes_figure(data: DatasetResults) -> Figure:
     height, below = look.rows_height(len(names), 2.6), len(names) > SIDE_BY_SIDE
     with_lengths = bool(residues.size and residues.max() > 0)
     figure = look.canvas(height + 2.2 * (with_lengths and below))
-    if not with_lengths:
-        panels = [figure.subplots()]
-    elif below:
-        panels = list(figure.subplots(2, 1, height_ratios=[height, 2.2]))
-    else:
-        panels = list(figure.subplots(1, 2))
-    panels[0].barh(np.arange(len(names)), sizes, height=0.72, color=look.BLUE)
-    look.name_rows(panels[0], names)
-    panels[0].set_xlabel("records")
-    look.whole(panels[0].xaxis)
-    text = f"{sum(sizes):,} records of {len(names)} classes, "
+    places: dict[str, Any] = {"nrows": 2, "height_ratios": [height, 2.2]} if below else {"ncols": 2}
+    bars, *histogram = figure.subplots(squeeze=False, **places if with_lengths else {}).ravel()
+    bars.barh(np.arange(len(names)), sizes, height=0.72, color=look.BLUE)
+    look.name_rows(bars, names)
+    bars.set_xlabel("records")
+    look.whole(bars.xaxis)
+    of_each = f"{sizes[0]:,} of each."
     if sizes[0] > sizes[-1]:
-        text += f"{sizes[0]:,} of the largest, {names[0]}, {sizes[-1]:,} of the smallest, "
-        text += f"{names[-1]}."
-    else:
-        text += f"{sizes[0]:,} of each."
-    if with_lengths:
+        of_each = (
+            f"{sizes[0]:,} of the largest, {names[0]}, {sizes[-1]:,} of the smallest, {names[-1]}."
+        )
+    text = f"{sum(sizes):,} records of {len(names)} classes, {of_each}"
+    for axes in histogram:
         median = float(np.median(residues))
-        panels[1].hist(residues, bins=min(40, max(5, int(np.sqrt(residues.size)))), color=look.SKY)
-        panels[1].axvline(median, color=look.BLACK, linewidth=1)
-        panels[1].set_title(f"black line: median, {median:,.0f}", loc="left")
-        panels[1].set_xlabel("length of distinct sequences (residues)")
-        panels[1].set_ylabel("sequences")
-        look.whole(panels[1].xaxis)
-        look.whole(panels[1].yaxis)
+        axes.hist(residues, bins=min(40, max(5, int(np.sqrt(residues.size)))), color=look.SKY)
+        axes.axvline(median, color=look.BLACK, linewidth=1)
+        axes.set_title(f"black line: median, {median:,.0f}", loc="left")
+        axes.set(xlabel="length of distinct sequences (residues)", ylabel="sequences")
+        look.whole(axes.xaxis, axes.yaxis)
         text += f" Lengths: {residues.min():,.0f} to {residues.max():,.0f} residues, "
         text += f"median {median:,.0f}."
     figure.set_label(text)
     return figure
 
 
-@look.drawing_style()
 def landmarks_figure(data: DatasetResults) -> Figure:
     """Draw the landmarks of each class: of the final model, and their range over folds."""
     landmarks = data.own_landmarks
@@ -85,7 +79,6 @@ def _between(counts: "pd.Series[int]") -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-@look.drawing_style()
 def spectrum_figure(data: DatasetResults) -> Figure:
     """Draw the eigenvalues of the approximated kernel of the first fold, before any correction.
 
@@ -93,14 +86,16 @@ def spectrum_figure(data: DatasetResults) -> Figure:
     and logarithmic outside.
     """
     rows = data.spectrum[data.spectrum["correction"] == "none"]
-    rows = rows.sort_values(["repeat", "fold"], kind="stable")
-    keys = rows[["repeat", "fold"]].astype(int).to_numpy()
-    values = np.sort(numbers(rows[(keys == keys[0]).all(axis=1)]["eigenvalue"]))[::-1]
+    _, first = next(iter(rows.groupby(["repeat", "fold"], sort=True)))
+    values = np.sort(numbers(first["eigenvalue"]))[::-1]
     figure, axes = look.panel(2.7, 5.2)
     _draw_spectrum(axes, values)
-    axes.set_title(text := _signature(values), loc="left")
-    axes.set_xlabel("eigenvalue, by size")
-    axes.set_ylabel("share of the largest")
+    negative, tiny = values[values < 0], np.finfo(float).tiny
+    share = float(np.abs(negative).sum() / max(np.abs(values).sum(), tiny))
+    counts = f"{np.sum(values > 0)} positive, {len(negative)} negative"
+    text = f"{counts} ({share:.1%} of all magnitudes)"
+    axes.set_title(text, loc="left")
+    axes.set(xlabel="eigenvalue, by size", ylabel="share of the largest")
     figure.set_label(f"Eigenvalues: {text}.")
     return figure
 
@@ -115,36 +110,26 @@ def _draw_spectrum(axes: Axes, values: FloatArray) -> None:
             axes.stairs(shown, edges[start : stop + 2], fill=True, color=colour, linewidth=0)
     axes.axhline(0, color=look.BLACK, linewidth=0.6)
     axes.set_yscale("symlog", linthresh=1e-4)
-    axes.set_ylim(-1.5, 1.5)
+    axes.set(ylim=(-1.5, 1.5), xlim=(0, len(shares) + 1))
     axes.set_yticks([-1, -1e-2, -1e-4, 0, 1e-4, 1e-2, 1])
     axes.set_yticks([], minor=True)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.set_xlim(0, len(shares) + 1)
+    axes.yaxis.set_major_formatter("{x:g}")
     look.whole(axes.xaxis)
 
 
-def _signature(values: FloatArray) -> str:
-    negative = values[values < 0]
-    share = float(np.abs(negative).sum() / max(np.abs(values).sum(), np.finfo(float).tiny))
-    counts = f"{np.sum(values > 0)} positive, {len(negative)} negative"
-    return f"{counts} ({share:.1%} of all magnitudes)"
-
-
-@look.drawing_style()
 def times_figure(data: DatasetResults) -> Figure:
     """Draw where the time went: that of each stage in times.tsv, summed over its jobs."""
     table = times_by_stage(data.times)
+    stages = table.to_dict("records")
     figure, axes = look.panel(look.rows_height(len(table) * 1.5, 1.8))
     axes.barh(np.arange(len(table)), table["seconds"], height=0.66, color=look.BLUE)
-    for i, row in enumerate(table.to_dict("records")):
-        jobs = f"{row['jobs']} job{'s' if row['jobs'] != 1 else ''}"
-        text = f" {row['share']:.0%}: {row['seconds']:,.1f} s, {jobs}"
+    for i, row in enumerate(stages):
+        text = f" {row['share']:.0%}: {row['seconds']:,.1f} s, {plural(row['jobs'], 'job')}"
         axes.text(row["seconds"], i, text, va="center", fontsize=8)
     look.name_rows(axes, table["stage"].tolist())
     axes.set_xlim(0, 1.4 * table["seconds"].to_numpy().max(initial=1e-3))  # benchmarks may be gone
     axes.set_xlabel("seconds, summed over jobs (jobs may run side by side)")
-    most = table.sort_values("seconds", ascending=False, kind="stable").head(3)
-    told = (f"{row['stage']} {row['share']:.0%}" for row in most.to_dict("records"))
-    most_of_it = f": most of it {', '.join(told)}" if len(table) else ""
+    told = ", ".join(f"{row['stage']} {row['share']:.0%}" for row in stages[:3])
+    most_of_it = f": most of it {told}" if told else ""
     figure.set_label(f"{table['seconds'].sum():,.1f} seconds in all{most_of_it}.")
     return figure

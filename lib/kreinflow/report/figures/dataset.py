@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from matplotlib.figure import Figure
 
-from kreinflow.report.figures import data, figure_svg, probabilities, recipes
+from kreinflow.report.figures import data, drawing_style, figure_svg, probabilities, recipes
 from kreinflow.report.figures.landmark_map import map_svg
 from kreinflow.report.reading import DatasetResults
 
@@ -29,6 +29,7 @@ def draw(results: DatasetResults, name: str) -> str:
 
     All but those that compare recipes are of the final model, and of its figures on outer folds.
     """
-    if name == "map":
-        return map_svg(results.points, results.landmark_map)
-    return figure_svg(DRAWN[name](results))
+    with drawing_style():
+        if name == "map":
+            return map_svg(results.points, results.landmark_map)
+        return figure_svg(DRAWN[name](results))

@@ -27,7 +27,6 @@ def map_svg(points: pd.DataFrame, summary: Mapping[str, Any]) -> str:
     return _with_titles(look.figure_svg(_draw(points, summary, titles)), titles)
 
 
-@look.drawing_style()
 def _draw(points: pd.DataFrame, summary: Mapping[str, Any], titles: dict[str, list[str]]) -> Figure:
     """Draw each class's objects and landmarks as a group, and enter the titles of its points."""
     classes = sorted(set(points["class"].astype(str)))

@@ -18,7 +18,6 @@ _CLASSES = 12  # held out as unknown that are drawn
 _SPREAD = 0.36  # of the dots of classes, beside each other
 
 
-@look.drawing_style()
 def reject_figure(data: DatasetResults) -> Figure:
     """Draw the errors that remain when the least certain predictions are set aside.
 
@@ -32,21 +31,19 @@ def reject_figure(data: DatasetResults) -> Figure:
     what = "labels" if several else "predictions"
     text = f"Of all {what} {look.percent(error[-1])} are wrong." if len(error) else f"0 {what}."
     left, top = min(coverage[error > 0], default=1.0), max(error, default=0.0)
-    share = wrong = math.nan
-    if len(accepted) and not several:
-        share, wrong = (
-            float(numbers(accepted[name])[0]) for name in ("accepted_mean", "wrong_of_accepted")
-        )
+    found = (numbers(accepted[name]) for name in ("accepted_mean", "wrong_of_accepted"))
+    marked = [] if several else list(zip(*found, strict=True))
+    for share, wrong in marked:
         left, top = min(left, share), max(top, np.nan_to_num(wrong))
     axes.set_xlim(min(math.floor(10 * left + 1e-9), 9) / 10, 1)
     axes.set_ylim(0, max(1.5 * top, 0.001))
-    if not math.isnan(share):
+    for share, wrong in marked:
         threshold = float(data.final["reject_threshold"]) if data.final else math.nan
         told = _mark(axes, share, wrong, threshold)
         text += f" {told[0].upper()}{told[1:]}."
     look.percent_axis(axes.xaxis, axes.yaxis)
-    axes.set_xlabel(f"{'labels given and' if several else what} kept, the most certain first")
-    axes.set_ylabel("errors among the kept")
+    kept = "labels given and" if several else what
+    axes.set(xlabel=f"{kept} kept, the most certain first", ylabel="errors among the kept")
     figure.set_label(text)
     return figure
 
@@ -72,7 +69,6 @@ def _mark(axes: Axes, share: float, wrong: float, threshold: float) -> str:
     return ", ".join(told)
 
 
-@look.drawing_style()
 def unknown_figure(data: DatasetResults) -> Figure:
     """Draw the share of unknown objects that is rejected against that of the known, and why.
 
@@ -87,19 +83,18 @@ def unknown_figure(data: DatasetResults) -> Figure:
     axes.plot([0, 1], [0, 1], color=look.GREY, linestyle="--", linewidth=1)
     x, y = "known_rejected", "unknown_rejected"
     axes.plot(numbers(curve[x]), numbers(curve[y]), color=look.BLUE, linewidth=2.2)
-    known, unknown = (numbers(summary[f"{name}_mean"]) for name in (x, y))
+    known, unknown, auroc = (numbers(summary[f"{name}_mean"]) for name in (x, y, "auroc"))
     axes.plot(known, unknown, **look.dots(look.VERMILION, 7, "D"), zorder=4, clip_on=False)
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
     look.percent_axis(axes.xaxis, axes.yaxis, form=".0f")
-    axes.set_xlabel("objects of known classes rejected")
-    axes.set_ylabel("objects of unknown classes rejected")
+    named = {side: f"objects of {side} classes rejected" for side in ("known", "unknown")}
+    axes.set(xlim=(0, 1), ylim=(0, 1), xlabel=named["known"], ylabel=named["unknown"])
     _draw_reasons(beside, summary, families)
-    if len(summary):
-        told = f"{look.percent(known[0])} of the objects of known classes and "
-        told += f"{look.percent(unknown[0])} of those of unknown ones are rejected."
-        shares = numbers(summary["auroc_mean"])
-        figure.set_label(f"{told} The AUROC is {shares[0]:.3f}.")
+    for of_known, of_unknown, area in zip(known, unknown, auroc, strict=True):
+        figure.set_label(
+            f"{look.percent(of_known)} of the objects of known classes and "
+            f"{look.percent(of_unknown)} of those of unknown ones are rejected. "
+            f"The AUROC is {area:.3f}."
+        )
     return figure
 
 
@@ -107,22 +102,19 @@ def _draw_reasons(axes: Axes, summary: pd.DataFrame, families: pd.DataFrame) -> 
     """Draw for what reasons known objects and those of each unknown class are rejected."""
     order = np.argsort(-numbers(families["records"]), kind="stable")[:_CLASSES]
     classes = families.iloc[order]
-    names = ["all known", *classes["class"]]
     shares = [
         np.concatenate([numbers(summary[f"known_{name}_mean"]), numbers(classes[name])])
         for name in AS.values()
     ]
     colours = (look.SKY, look.ORANGE, look.BLUE)
     look.stack(axes.barh, "left", zip(shares, AS, colours, strict=True), 0.7)
-    look.name_rows(axes, names)
-    axes.set_xlim(0, 1)
+    look.name_rows(axes, ["all known", *classes["class"]])
     axes.grid(visible=False, axis="y")
     look.percent_axis(axes.xaxis, form=".0f")
-    axes.set_xlabel("rejected, by reason")
+    axes.set(xlim=(0, 1), xlabel="rejected, by reason")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handlelength=0.8)
 
 
-@look.drawing_style()
 def calibration_figure(data: DatasetResults) -> Figure:
     """Draw accuracy against probability, above how many predictions have it.
 
@@ -133,28 +125,25 @@ def calibration_figure(data: DatasetResults) -> Figure:
     figure = look.canvas(4.6, 5.2)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
     above.plot([0, 1], [0, 1], color=look.GREY, linestyle="--", linewidth=1)
-    lower, count = numbers(own["lower"]), numbers(own["count"])
-    bottom, top = numbers(own["perfect_low"]), numbers(own["perfect_high"])
+    lower, count, bottom, top, confidence, accuracy = (
+        numbers(own[name])
+        for name in ("lower", "count", "perfect_low", "perfect_high", "confidence", "accuracy")
+    )
     bars = {"width": 1 / CALIBRATION_BINS, "align": "edge", "edgecolor": "white"}
     above.bar(lower, top - bottom, bottom=bottom, color=look.PALE, label="perfect", **bars)
-    confidence, accuracy = numbers(own["confidence"]), numbers(own["accuracy"])
     drawn = {"color": look.BLUE, "marker": "o", "markersize": 4, "linewidth": 1}
     above.plot(confidence, accuracy, **drawn, label="found")
-    above.set_ylim(-0.02, 1.04)
     share = "records that have it" if several else "accuracy"
-    above.set_ylabel(f"{share} (boxes: 95 % ranges)")
+    above.set(ylim=(-0.02, 1.04), ylabel=f"{share} (boxes: 95 % ranges)")
     figure.legend(loc="outside upper left", ncols=2)
     below.bar(lower, count, color=look.SKY, **bars)
-    below.set_yscale("log")
-    below.set_ylim(0.8, max(2.0, float(count.max()) * 2))
-    below.yaxis.set_major_formatter(look.thousands())
+    below.set(yscale="log", ylim=(0.8, max(2.0, float(count.max()) * 2)), xlim=(0, 1.01))
+    below.yaxis.set_major_formatter("{x:,.0f}")
     below.set_yticks([], minor=True)
-    below.set_xlim(0, 1.01)
     below.set_xlabel(f"probability given to the {'label' if several else 'prediction'}")
     below.set_ylabel("labels of records" if several else "predictions")
-    if len(own):
-        told = zip(count[-1:], lower[-1:], confidence[-1:], accuracy[-1:], strict=True)
-        ((most, at_least, said, right),) = told
+    columns = zip(count[-1:], lower[-1:], confidence[-1:], accuracy[-1:], strict=True)
+    for most, at_least, said, right in columns:
         figure.set_label(
             f"{most:,.0f} of {count.sum():,.0f} probabilities are at least "
             f"{look.percent(at_least)}: their mean is {look.percent(said)}, and "
@@ -163,7 +152,6 @@ def calibration_figure(data: DatasetResults) -> Figure:
     return figure
 
 
-@look.drawing_style()
 def sets_figure(data: DatasetResults) -> Figure:
     """Draw coverage against confidence, and the sizes of the sets."""
     figure = look.canvas(3.4)
@@ -171,32 +159,30 @@ def sets_figure(data: DatasetResults) -> Figure:
     own = data.own("coverage")
     label = own["class"].astype(str)
     of_classes, whole = own[label != ""], own[label == ""]
-    levels = numbers(whole["confidence"])
+    levels, held, sizes = (numbers(whole[name]) for name in ("confidence", "coverage", "size"))
     places = np.arange(len(levels))
     left.hlines(levels, places - 0.45, places + 0.45, color=look.GREY, linestyle="--", linewidth=1)
     for place, level in enumerate(levels):
         dots = of_classes[numbers(of_classes["confidence"]) == level]
         x = place + _SPREAD * np.linspace(-1, 1, len(dots) + 2)[1:-1]
-        left.plot(x, numbers(dots["coverage"]), **look.dots(look.SKY, 3))
-        left.lines[-1].set_label("classes" if place == 0 else "_")
+        name = "classes" if place == 0 else "_"
+        left.plot(x, numbers(dots["coverage"]), **look.dots(look.SKY, 3), label=name)
     if len(whole):
         marker = look.dots(look.BLUE, 7) | {"markeredgecolor": "white", "label": "all records"}
-        left.plot(places, numbers(whole["coverage"]), **marker)
+        left.plot(places, held, **marker)
     left.set_ylabel("sets that hold the true label")
     look.percent_axis(left.yaxis, form=".0f")
     _draw_sizes(right, whole)
+    if len(whole):
+        figure.legend(loc="outside lower center", ncols=2)
     for axes in (left, right):
         axes.set_xticks(places, [f"{100 * level:g}%" for level in levels])
-        axes.set_xlim(-0.6, max(len(levels), 1) - 0.4)
+        axes.set(xlim=(-0.6, max(len(levels), 1) - 0.4), xlabel="confidence asked for")
         axes.grid(visible=False, axis="x")
-        axes.set_xlabel("confidence asked for")
-    if len(levels):
-        figure.legend(loc="outside lower center", ncols=2)
-    told = zip(levels, numbers(whole["coverage"]), numbers(whole["size"]), strict=True)
     texts = [
-        f"Of sets with {look.percent(level)} confidence {look.percent(held)} hold the "
+        f"Of sets with {look.percent(level)} confidence {look.percent(share)} hold the "
         f"true label, and they have {size:.2f} labels on the mean."
-        for level, held, size in told
+        for level, share, size in zip(levels, held, sizes, strict=True)
     ]
     figure.set_label(" ".join(texts) or "There are 0 sets.")
     return figure
@@ -213,48 +199,41 @@ def _draw_sizes(axes: Axes, whole: pd.DataFrame) -> None:
     look.stack(axes.bar, "bottom", parts, 0.6)
     for place, size in enumerate(numbers(whole["size"])):
         axes.text(place, 1.02, f"{size:.2f}", ha="center", va="bottom", fontsize=8)
-    axes.set_ylim(0, 1.12)
-    axes.set_yticks(np.arange(0, 1.1, 0.25))
+    axes.set(ylim=(0, 1.12), yticks=np.arange(0, 1.1, 0.25), ylabel="sets")
     look.percent_axis(axes.yaxis, form=".0f")
-    axes.set_ylabel("sets")
 
 
-@look.drawing_style()
 def levels_figure(data: DatasetResults) -> Figure:
     """Draw errors and answers at each level of classes that are paths."""
     own = data.own("levels")
+    right, answered_right, answered = (
+        numbers(own[name]) for name in ("accuracy", "answered_accuracy", "answered")
+    )
+    names = [f"level {level:.0f}" for level in numbers(own["level"])]
+    places = np.arange(len(names))
     figure = look.canvas(2.8)
-    wrong, answered = figure.subplots(1, 2)
-    figure.set_label("Nothing was predicted: 0 levels.")
-    if not own.empty:
-        names = [f"level {level:.0f}" for level in numbers(own["level"])]
-        places = np.arange(len(names))
-        for shift, name, colour, label in (
-            (-0.2, "accuracy", look.VERMILION, "of all that are predicted"),
-            (0.2, "answered_accuracy", look.BLUE, "of those that are answered"),
-        ):
-            errors = 1.0 - numbers(own[name])
-            wrong.bar(places + shift, np.nan_to_num(errors), width=0.38, color=colour, label=label)
-        answered.bar(places, numbers(own["answered"]), width=0.6, color=look.BLUE)
-        columns = (numbers(own[c]) for c in ("accuracy", "answered", "answered_accuracy"))
-        figure.set_label(" ".join(map(_told, names, *columns)))
-        for axes in (wrong, answered):
-            axes.set_xticks(places, names)
-            axes.grid(visible=False, axis="x")
-        wrong.set_ylim(0, max(1.3 * wrong.get_ylim()[1], 0.001))
+    wrong, beside = figure.subplots(1, 2)
+    for shift, shares, colour, label in (
+        (-0.2, right, look.VERMILION, "of all that are predicted"),
+        (0.2, answered_right, look.BLUE, "of those that are answered"),
+    ):
+        errors = np.nan_to_num(1.0 - shares)
+        wrong.bar(places + shift, errors, width=0.38, color=colour, label=label)
         wrong.legend(loc="upper left")
-    answered.set_ylim(0, 1)
-    look.percent_axis(wrong.yaxis, answered.yaxis)
-    wrong.set_ylabel("wrong at the level")
-    answered.set_ylabel("answered there or below")
+    beside.bar(places, answered, width=0.6, color=look.BLUE)
+    for axes in (wrong, beside):
+        axes.set_xticks(places, names)
+        axes.grid(visible=False, axis="x")
+    wrong.set(ylim=(0, max(1.3 * wrong.get_ylim()[1], 0.001)), ylabel="wrong at the level")
+    beside.set(ylim=(0, 1), ylabel="answered there or below")
+    look.percent_axis(wrong.yaxis, beside.yaxis)
+    told = " ".join(map(_told, names, right, answered, answered_right))
+    figure.set_label(told or "Nothing was predicted: 0 levels.")
     return figure
 
 
 def _told(level: str, right: float, answered: float, answered_right: float) -> str:
     """Return the figures of a level in words; of NaN none."""
-    text = (
-        f"{level.capitalize()}: {look.percent(1 - right)} wrong, {look.percent(answered)} answered"
-    )
-    return text + (
-        "." if np.isnan(answered_right) else f", {look.percent(1 - answered_right)} of these wrong."
-    )
+    errors = f"{look.percent(1 - right)} wrong, {look.percent(answered)} answered"
+    of_these = f", {look.percent(1 - answered_right)} of these wrong"
+    return f"{level.capitalize()}: {errors}{'' if np.isnan(answered_right) else of_these}."
