@@ -253,7 +253,8 @@ def stage_predict(folder: Path, method: str) -> dict[str, Any]:
 def stage_landmarks(folder: Path, sequences: int) -> dict[str, Any]:
     """Choose landmarks from class scores of rank 24; making these is not counted."""
     from kreinflow.landmarks.registry import make_selector
-    from kreinflow.landmarks.selector import ClassScores, SelectionProblem
+    from kreinflow.landmarks.sampled_scores import Sketch
+    from kreinflow.landmarks.selector import SelectionProblem
 
     n = sequences
     rng = np.random.default_rng([4, n])
@@ -265,9 +266,11 @@ def stage_landmarks(folder: Path, sequences: int) -> dict[str, Any]:
         signed = X * np.where(np.arange(RANK) < RANK - NEGATIVE, 1.0, -1.0)
         C, own = X @ signed[:CANDIDATES].T, np.einsum("ij,ij->i", X, signed)
         drawn = np.arange(CANDIDATES)
-        parts.append(ClassScores(members, drawn, C, own, label=f"c{c:02d}"))
+        parts.append(Sketch(members, drawn, C, own))
     settings = {"transform": "raw", "candidates": CANDIDATES, "epsilon": 0.01, "budget": None}
-    problem = SelectionProblem(parts, [f"{i:032x}" for i in range(n)], 1, "all")
+    classes = {f"c{c:02d}": part.rows for c, part in enumerate(parts)}
+    digests = [f"{i:032x}" for i in range(n)]
+    problem = SelectionProblem(classes, digests, 1, "all", class_scores=parts)
     selector = make_selector({"method": "meb", **settings})
     begin = time.perf_counter()
     table = selector.select(problem)

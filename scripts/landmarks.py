@@ -4,7 +4,7 @@ from pathlib import Path
 
 from kreinflow.files.console import logged
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.stage import LandmarkStage, given_landmarks
+from kreinflow.landmarks.stage import LandmarkStage, given_landmarks, training_parts
 from kreinflow.sequences.dataset import read_dataset, write_rows
 from kreinflow.sequences.partition import read_partition
 from kreinflow.sequences.scores import open_scores, read_scheme, transforms_of
@@ -18,13 +18,14 @@ with logged(snakemake.log[0]) as console:
     budgets = {name: params.selectors[name].get("budget") for name in paths}
     scheme = read_scheme(dataset, params.scoring, params.data)
     names = [params.selectors[name].get("transform", "raw") for name in paths]
-    stage = LandmarkStage.of_fold(
+    stage = LandmarkStage(
         dataset,
         open_scores(dataset, scheme, folder.parent / "scores"),
         transforms_of(names, params.transforms, scheme),
         params.seed,
-        partition,
+        partition.training(fold),
         fold,
+        training_parts(partition),
     )
     chosen = {}
     # Those that take their number of landmarks from another one come after it.

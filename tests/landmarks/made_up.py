@@ -3,7 +3,7 @@
 import numpy as np
 
 from kreinflow.base.random_streams import hash_keys
-from kreinflow.landmarks.sampled_scores import ClassScores, Sketch
+from kreinflow.landmarks.sampled_scores import Sketch
 from kreinflow.landmarks.selector import SelectionProblem
 
 
@@ -38,21 +38,13 @@ def problem_of(K, labels, budget=None, sketch=None, seed=1, digests=None, rows=N
     """The problem of some rows of K, exact inside each class."""
     digests = digests or digests_of(len(K))
     rows = np.arange(len(K)) if rows is None else np.sort(rows)
-    classes = []
-    for label in sorted(set(labels)):
-        members = rows[np.asarray(labels)[rows] == label]
-        columns = K[np.ix_(members, members)]
-        classes.append(
-            ClassScores(
-                members, np.arange(len(members)), columns, np.diag(columns).copy(), label=label
-            )
-        )
+    members = {label: rows[np.asarray(labels)[rows] == label] for label in sorted(set(labels))}
+    blocks = [K[np.ix_(own, own)] for own in members.values()]
+    parts = [
+        Sketch(own, np.arange(len(own)), block, np.diag(block).copy())
+        for own, block in zip(members.values(), blocks, strict=True)
+    ]
     order = np.argsort(hash_keys(seed, "sketch", [digests[row] for row in rows]))
-    return SelectionProblem(
-        classes,
-        digests,
-        seed,
-        "0",
-        budget,
-        Sketch(rows, order, K[np.ix_(rows, rows[order[:sketch]])], np.diag(K)[rows].copy()),
-    )
+    columns = K[np.ix_(rows, rows[order[:sketch]])]
+    drawn = Sketch(rows, order, columns, np.diag(K)[rows].copy())
+    return SelectionProblem(members, digests, seed, "0", budget, parts, drawn)

@@ -4,9 +4,7 @@ import pytest
 from kreinflow.landmarks import meb
 from kreinflow.landmarks.balls import EnclosingBalls, fit_budget
 from kreinflow.landmarks.meb import minimum_enclosing_ball
-from kreinflow.landmarks.sampled_scores import ClassScores
-from kreinflow.landmarks.selector import SelectionProblem
-from landmarks.made_up import digests_of, indefinite_kernel, problem_of
+from landmarks.made_up import indefinite_kernel, problem_of
 
 N = 90
 LABELS = np.array(["a"] * 50 + ["b"] * 30 + ["c"] * 9 + ["d"])
@@ -32,15 +30,11 @@ def test_ball_says_weight_radius_and_whether_it_was_reached(monkeypatch):
 
 
 def test_class_of_identical_members_has_two_landmarks():
-    same = ClassScores(
-        np.array([3, 5, 8]), np.arange(2), np.full((3, 2), 4.0), np.full(3, 4.0), label="a"
-    )
-    problem = SelectionProblem([same], digests_of(9), 1, "0")
-    table = EnclosingBalls({}).select(problem)
-    assert table["row"].tolist() == [3, 5]
-    assert table["radius"].tolist() == pytest.approx([0, 0], abs=1e-7)
-    more = EnclosingBalls({}).select(SelectionProblem([same], digests_of(9), 1, "0", 3))
-    assert more["row"].tolist() == [3, 5, 8]
+    for budget, expected in ((None, [3, 5]), (3, [3, 5, 8])):
+        problem = problem_of(np.full((9, 9), 4.0), ["a"] * 9, budget, rows=[3, 5, 8])
+        table = EnclosingBalls({}).select(problem)
+        assert table["row"].tolist() == expected
+        np.testing.assert_allclose(table["radius"], 0, atol=1e-7)
 
 
 def test_nothing_is_drawn():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from kreinflow.landmarks import sampled_scores
-from kreinflow.landmarks.sampled_scores import ClassScores
+from kreinflow.landmarks.sampled_scores import Sketch
 from landmarks.made_up import flip, indefinite_kernel, sketch_of
 from threads import same_with_threads
 
@@ -45,7 +45,7 @@ KERNEL_300 = indefinite_kernel(300, 200, 90)
 def scores_of(K, candidates, kind="similarity"):
     candidates = np.asarray(candidates)
     rows, own = np.arange(len(K)) * 10, np.diag(K).copy()
-    return ClassScores(rows, candidates, K[:, candidates], own, kind, label="a")
+    return Sketch(rows, candidates, K[:, candidates], own, kind)
 
 
 def class_features(scores):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -110,3 +112,31 @@ def test_descriptions_tell_the_budget_and_the_scores(method):
     if SELECTORS[method].needs == "sketch":
         assert "from the alignments with 40 training objects drawn" in text(sketch=40)
         assert "from all alignments" in text(sketch=None)
+
+
+@pytest.mark.parametrize("method", ["meb", "kmeans++", "uniform"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_landmarks_of_a_smaller_budget_are_among_those_of_a_larger(method, seed):
+    """Of every pair of budgets that follow each other, from one a class to all rows."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(1, 25, random.integers(2, 7))
+    labels = np.repeat([f"class {j}" for j in range(len(sizes))], sizes)
+    n = len(labels)
+    K = indefinite_kernel(n, 8, 4, seed=seed)
+    K[labels == "class 0"] = K[:, labels == "class 0"] = 0.0  # all alike
+    before = set()
+    for budget in range(len(sizes), n + 1):
+        problem = problem_of(K, labels, budget, seed=seed)
+        rows = set(make_selector({"method": method, "budget": budget}).select(problem)["row"])
+        assert len(rows) == budget
+        assert before < rows
+        before = rows
+
+
+def test_given_landmarks_are_taken_as_far_as_they_are_in_the_training_part():
+    problem = problem_of(K, LABELS, rows=[0, 1, 4, 5, 7])
+    selector = make_selector({"method": "given", "table": "x.tsv"})
+    table = selector.select(replace(problem, given=np.array([7, 2, 4, 3, 5])))
+    assert table["row"].tolist() == [4, 5, 7]
+    with pytest.raises(InputError, match="fold 0: trains on 1 of the given landmarks"):
+        selector.select(replace(problem, given=np.array([7, 2])))

@@ -7,7 +7,7 @@ from data_sets import dataset_of
 from kreinflow.config.preflight import check_budgets
 from kreinflow.landmarks.budgets import pairs_with
 from kreinflow.landmarks.registry import SELECTORS, make_selector
-from kreinflow.landmarks.stage import LandmarkStage, given_landmarks, training_parts
+from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.payload import Matrix
 from kreinflow.sequences.scores import open_scores, transforms_of
@@ -40,18 +40,6 @@ def test_selectors_look_at_no_record_that_is_tested(method, kind):
     assert tables[0].equals(tables[1])
     assert not tested[tables[0]["row"]].any()
     assert len(tables[0]) == (40 if method == "all" else 8)
-
-
-@pytest.mark.parametrize("table", ["id,class", "id;class", 'class;"id"', "id"])
-def test_a_given_table_of_landmarks(tmp_path, table):
-    dataset = dataset_of(np.arange(6) % 2, Matrix(np.eye(6), kind="similarity"))
-    separator = "," if "," in table else ";"
-    columns = {"id": [dataset.ids[4], dataset.ids[1]], "class": ["x", "y"]}
-    names = table.replace('"', "").split(separator)
-    rows = zip(*(columns[name] for name in names), strict=True)
-    text = "\n".join([table, *map(separator.join, rows)]) + "\n"
-    (tmp_path / "kept.csv").write_text(text)
-    assert given_landmarks(dataset, {"table": "kept.csv"}, tmp_path).tolist() == [1, 4]
 
 
 @pytest.mark.parametrize("alignments", [1000, 1769, 1770, 5000])

@@ -25,7 +25,7 @@ from kreinflow.krein.eigen import Eigenpairs, eigenpairs
 from kreinflow.krein.factor import Embedding, KreinFactor, Rank
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, factor_of, landmark_kernel
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.learners.learner import Choice, Fitted, Problem
 from kreinflow.learners.registry import make_learner
 from kreinflow.sequences.dataset import Dataset
@@ -120,7 +120,8 @@ def _of_fold(
 ) -> Iterator[dict[str, Any]]:
     """Yield what is measured of each recipe, selector by selector."""
     scores, (repeat, number) = open_scores(dataset), fold_numbers(fold)
-    stage = LandmarkStage.of_fold(dataset, scores, {"raw": RAW}, config["seed"], partition, fold)
+    part = partition.training(fold), fold, training_parts(partition)
+    stage = LandmarkStage(dataset, scores, {"raw": RAW}, config["seed"], *part)
 
     @cache
     def selected(name: str) -> tuple[pd.DataFrame, float]:

@@ -37,6 +37,23 @@ def strict_validator() -> Any:
     )
 
 
+def number(description: str, default: float | None, **rules: Any) -> dict[str, Any]:
+    """Return the schema of a setting that is a number, unless ``rules`` have another ``type``."""
+    return {"description": description, "type": "number", **rules, "default": default}
+
+
+def positive_number(description: str, default: float = 1.0) -> dict[str, Any]:
+    """Return the schema of a setting above 0, such as a width."""
+    return number(description, default, exclusiveMinimum=0)
+
+
+def whole_number(
+    description: str, maximum: int, default: int = 1, minimum: int = 1
+) -> dict[str, Any]:
+    """Return the schema of a setting that counts, such as a power."""
+    return number(description, default, type="integer", minimum=minimum, maximum=maximum)
+
+
 class Configured:
     """A method with its settings, which are checked; missing keys have their default.
 

@@ -16,9 +16,9 @@ from kreinflow.alignment.transforms import NAMES, ScoreTransform, make_transform
 from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
-from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.settings import SettingsSchema, whole_number
 from kreinflow.fitting.run import pair_scores
-from kreinflow.kernels.kernel import Kernel, Objects, whole_number
+from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.sequences.scores import AlignedScores
 
 

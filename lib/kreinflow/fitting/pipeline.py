@@ -15,7 +15,7 @@ from kreinflow.fitting.run import Run
 from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.sequences.scores import evidence_of, open_scores, read_scheme, transforms_of
 from kreinflow.views.objects import Viewed
 
@@ -91,13 +91,14 @@ def fold_training(
     """
     scheme, part = read_scheme(run.dataset, params.scoring, params.data), run.training_part(fold)
     selector, unknown = make_selector(params.selector), params.unknown
-    stage = LandmarkStage.of_fold(
+    stage = LandmarkStage(
         run.dataset,
         open_scores(run.dataset, scheme, folder / "scores"),
         transforms_of([selector.settings.get("transform", "raw")], params.transforms, scheme),
         params.seed,
-        run.partition,
+        run.partition.training(fold),
         fold,
+        training_parts(run.partition),
     )
     cache, strangers, evidence = None, None, evidence_of(params.transforms, scheme)
     if scheme is not None and recipes:

@@ -5,8 +5,8 @@ from typing import ClassVar
 import numpy as np
 
 from kreinflow.base.numerics import FloatArray
-from kreinflow.base.settings import SettingsSchema
-from kreinflow.kernels.kernel import Dissimilarity, Objects, first_negative, whole_number
+from kreinflow.base.settings import SettingsSchema, whole_number
+from kreinflow.kernels.kernel import Dissimilarity, Objects, first_negative
 from kreinflow.kernels.pairs import VectorKernel, squared_distance
 
 SMALLEST_SHARE = 1e-6

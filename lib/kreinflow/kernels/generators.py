@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from kreinflow.base.numerics import FloatArray
 from kreinflow.base.random_streams import stream
-from kreinflow.base.settings import SettingsSchema, by_name
-from kreinflow.kernels.kernel import Named, number, whole_number
+from kreinflow.base.settings import SettingsSchema, by_name, number, whole_number
+from kreinflow.kernels.kernel import Named
 
 
 class Generated(NamedTuple):

@@ -73,20 +73,3 @@ def first_negative(X: FloatArray, first: int, why: str) -> str | None:
         value = X[row, first + column]
         return f"row {row + 1}, column {first + column + 1}: {value:.6g} is negative. {why}"
     return None
-
-
-def number(description: str, default: float, **limits: float) -> dict[str, Any]:
-    """Return the schema of a setting that is a number."""
-    return {"description": description, "type": "number", **limits, "default": default}
-
-
-def positive_number(description: str, default: float = 1.0) -> dict[str, Any]:
-    """Return the schema of a setting above 0, such as a width."""
-    return number(description, default, exclusiveMinimum=0)
-
-
-def whole_number(
-    description: str, maximum: int, default: int = 1, minimum: int = 1
-) -> dict[str, Any]:
-    """Return the schema of a setting that counts, such as a power."""
-    return number(description, default, minimum=minimum, maximum=maximum) | {"type": "integer"}

@@ -5,8 +5,8 @@ from typing import ClassVar
 import numpy as np
 
 from kreinflow.base.numerics import FloatArray, tiled_product, tiles
-from kreinflow.base.settings import SettingsSchema
-from kreinflow.kernels.kernel import Objects, number, positive_number, whole_number
+from kreinflow.base.settings import SettingsSchema, number, positive_number, whole_number
+from kreinflow.kernels.kernel import Objects
 from kreinflow.kernels.pairs import VectorKernel, inner_product, power
 
 

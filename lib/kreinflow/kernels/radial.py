@@ -11,8 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from kreinflow.base.numerics import FloatArray
-from kreinflow.base.settings import SettingsSchema
-from kreinflow.kernels.kernel import positive_number, whole_number
+from kreinflow.base.settings import SettingsSchema, positive_number, whole_number
 from kreinflow.kernels.pairs import VectorKernel, power, squared_distance
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import FloatArray
-from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.settings import SettingsSchema, number
 from kreinflow.landmarks.budgets import BUDGET, how_many
 from kreinflow.landmarks.meb import EnclosingBall, minimum_enclosing_ball
 from kreinflow.landmarks.sampled_scores import class_features
@@ -91,16 +91,16 @@ def _add_worst_represented(
     lists: list[list[int]] = [[] for _ in balls]
     gaps = [np.full(len(F), np.inf) for F in features]
 
-    def add(number: int, point: int) -> None:
-        lists[number].append(point)
-        differences = features[number] - features[number][point]
+    def add(code: int, point: int) -> None:
+        lists[code].append(point)
+        differences = features[code] - features[code][point]
         squares = np.einsum("ij,ij->i", differences, differences)
-        np.minimum(gaps[number], squares, out=gaps[number])
-        gaps[number][point] = -np.inf
+        np.minimum(gaps[code], squares, out=gaps[code])
+        gaps[code][point] = -np.inf
 
-    for number, points in enumerate(chosen):
+    for code, points in enumerate(chosen):
         for point in points.tolist():
-            add(number, point)
+            add(code, point)
     scales = [ball.radius**2 or 1.0 for ball in balls]
     for _ in range(budget - sum(map(len, lists))):
         worst = [float(gap.max()) / scale for gap, scale in zip(gaps, scales, strict=True)]
@@ -117,13 +117,9 @@ class EnclosingBalls(Selector):
     settings_schema: ClassVar[SettingsSchema] = {
         "transform": TRANSFORM,
         "candidates": CANDIDATES,
-        "epsilon": {
-            "description": "all members lie within radius (1 + epsilon)",
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "maximum": 1,
-            "default": 0.01,
-        },
+        "epsilon": number(
+            "all members lie within radius (1 + epsilon)", 0.01, exclusiveMinimum=0, maximum=1
+        ),
         "budget": {
             **BUDGET,
             "description": f"{BUDGET['description']}; null is as many as the balls need",
@@ -154,7 +150,7 @@ class EnclosingBalls(Selector):
 
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
         """See :meth:`Selector.select`, and :func:`fit_budget` for what a budget makes of it."""
-        features = class_features(problem.classes)
+        features = class_features(problem.class_scores)
         balls = [minimum_enclosing_ball(F, self.settings["epsilon"]) for F in features]
         chosen = [ball.support for ball in balls]
         found = sum(map(len, chosen))
@@ -165,7 +161,8 @@ class EnclosingBalls(Selector):
             np.where(np.isin(points, ball.support), ball.weights[points], np.nan)
             for points, ball in zip(chosen, balls, strict=True)
         ]
-        rows = [part.rows[points] for part, points in zip(problem.classes, chosen, strict=True)]
+        members = problem.classes.values()
+        rows = [own[points] for own, points in zip(members, chosen, strict=True)]
         return problem.table(
             np.concatenate(rows),
             weight=np.concatenate(weights),

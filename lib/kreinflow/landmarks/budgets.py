@@ -6,6 +6,7 @@ from typing import Any
 
 Budget = int | str | Mapping[str, float] | None
 
+_COUNT: Mapping[str, Any] = {"type": "integer", "minimum": 1}
 BUDGET: Mapping[str, Any] = {
     "description": "landmarks in all; or the name of a selector, to take as many as it did; or the "
     "smallest of what the keys rank, share and most say, but one of each class, and in any case "
@@ -14,28 +15,19 @@ BUDGET: Mapping[str, Any] = {
     "minimum": 2,
     "additionalProperties": False,
     "properties": {
-        "rank": {
-            "description": "K of the budget K ln n, for n distinct training objects",
-            "type": "integer",
-            "minimum": 1,
-        },
+        "rank": {**_COUNT, "description": "K of K ln n, for n distinct training objects"},
         "share": {
             "description": "share of the n distinct training objects",
             "type": "number",
             "exclusiveMinimum": 0,
             "maximum": 1,
         },
-        "most": {
-            "description": "landmarks at most; all training objects, if they are fewer",
-            "type": "integer",
-            "minimum": 2,
-        },
+        "most": {**_COUNT, "minimum": 2, "description": "at most; all, if they are fewer"},
         "alignments": {
+            **_COUNT,
             "description": "alignments of all objects with the landmarks of all folds and the "
             "final model, together at most; even if no two folds share a landmark. What pays for "
             "all pairs of objects sets no limit",
-            "type": "integer",
-            "minimum": 1,
         },
     },
     "minProperties": 1,

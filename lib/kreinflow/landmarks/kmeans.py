@@ -83,19 +83,16 @@ class ClassKMeansPlusPlus(Selector):
 
     def describe(self, unit: str) -> str:
         budget = how_many(self.settings["budget"], unit)
-        return (
-            f"kernel k-means++ in each class, {budget}, shared out by the square root of class "
-            "sizes"
-        )
+        shared = "shared out by the square root of class sizes"
+        return f"kernel k-means++ in each class, {budget}, {shared}"
 
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
-        sizes = [len(scores.rows) for scores in problem.classes]
-        shares = share_budget(sizes, problem.wanted(len(sizes)))
-        features = class_features(problem.classes)
+        members = list(problem.classes.values())
+        shares = share_budget(list(map(len, members)), problem.wanted(len(members)))
+        features = class_features(problem.class_scores)
         parts = []
-        for scores, F, share in zip(problem.classes, features, shares, strict=True):
-            keys = problem.keys(self.method, scores.rows)
-            parts.append(scores.rows[kmeans_plus_plus(F, int(share), keys)])
+        for rows, F, share in zip(members, features, shares.tolist(), strict=True):
+            parts.append(rows[kmeans_plus_plus(F, share, problem.keys(self.method, rows))])
         return problem.table(np.concatenate(parts))
 
 

@@ -1,7 +1,6 @@
 """The minimum enclosing ball by core sets; its support are the landmarks of a class."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +36,7 @@ class EnclosingBall:
     excess: FloatArray
 
 
+@dataclass(eq=False)
 class CoreSet:
     r"""Points that a ball is spanned by, and the rule by which others join them.
 
@@ -53,22 +53,16 @@ class CoreSet:
     whether the ball that was measured last, widened by epsilon, covered all points.
     """
 
-    def __init__(
-        self,
-        lengths: FloatArray,
-        members: Sequence[int],
-        epsilon: float,
-        limit: int,
-        slack: float = 0.0,
-    ) -> None:
-        self.lengths = lengths
-        self.members = list(members)
+    lengths: FloatArray
+    members: list[int]
+    epsilon: float
+    limit: int
+    slack: float = 0.0
+    squared_radius: float = field(default=0.0, init=False)
+    reached: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
         self.excess = [np.inf] * len(self.members)
-        self.epsilon = epsilon
-        self.limit = limit
-        self.slack = slack
-        self.squared_radius = 0.0
-        self.reached = False
 
     def grow(self, products: FloatArray, square: float, weights: FloatArray, most: int = 1) -> bool:
         """Let at most ``most`` points farthest from the centre c join; return whether any did.
@@ -89,10 +83,10 @@ class CoreSet:
         order = np.argsort(-distances[outside], kind="stable")
         joining = outside[order[: min(most, self.limit - len(self.members))]]
         self.members.extend(joining.tolist())
-        point = self.squared_radius <= self.slack
-        self.excess.extend(
-            [np.inf if point else np.sqrt(d / self.squared_radius) - 1 for d in distances[joining]]
-        )
+        point, ratios = self.squared_radius <= self.slack, distances[joining]
+        if not point:
+            ratios = np.sqrt(ratios / self.squared_radius) - 1
+        self.excess.extend([np.inf] * len(joining) if point else ratios.tolist())
         return True
 
 

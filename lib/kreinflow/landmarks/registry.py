@@ -7,8 +7,7 @@ from kreinflow.base.settings import by_name
 from kreinflow.landmarks.balls import EnclosingBalls
 from kreinflow.landmarks.entropy import RenyiEntropy
 from kreinflow.landmarks.kmeans import ClassKMeansPlusPlus, ColumnClusters, KernelKMeansPlusPlus
-from kreinflow.landmarks.leverage import LeverageScores
-from kreinflow.landmarks.pivoting import AdaptivePivoting, PivotedCholesky
+from kreinflow.landmarks.pivoting import AdaptivePivoting, LeverageScores, PivotedCholesky
 from kreinflow.landmarks.score_free import Everything, NamedLandmarks, Uniform
 from kreinflow.landmarks.selector import Selector
 

@@ -1,7 +1,7 @@
 """The scores of rows with a sample of them: all that selectors see of a kernel."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -23,11 +23,18 @@ Kind = Literal["similarity", "squared_dissimilarity"]
 
 
 @dataclass(frozen=True, eq=False)
-class SampledScores:
-    """The scores of rows with some of them, and the similarities that they are or become.
+class Sketch:
+    r"""The scores of rows, all of a fold or those of a class, with some in a random order.
 
     ``order`` has positions among the rows, the first c of them the sample; ``scores``, of shape
-    (n, c), are transformed. Dissimilarities are centred on the mean of the sample.
+    (n, c), are transformed. Dissimilarities are centred on the mean of the sample, for
+    :attr:`eigenpairs` on that of the rows. These are of the kernel that the columns approximate:
+
+    .. math:: \tilde K = C_e \, diag(a) \, C_e', \qquad
+              Z^* = C_e |a|^{1/2}, \quad Z^* Z^{*\prime} = |\tilde K| .
+
+    The flipped kernel :math:`|\tilde K|` is positive semi-definite, so that it has distances and
+    leverage scores (oglic2019, sections 2.2 and 2.3).
     """
 
     rows: IntArray
@@ -57,21 +64,6 @@ class SampledScores:
             return self._centring.self_similarities(self.scores)
         return self.self_similarities
 
-
-@dataclass(frozen=True, eq=False)
-class Sketch(SampledScores):
-    r"""The scores of all training rows of a fold with the first of them in a random order.
-
-    Selectors see the columns, and the eigenpairs of the kernel that these approximate, of
-    dissimilarities with the origin at the mean of the training rows:
-
-    .. math:: \tilde K = C_e \, diag(a) \, C_e', \qquad
-              Z^* = C_e |a|^{1/2}, \quad Z^* Z^{*\prime} = |\tilde K| .
-
-    The flipped kernel :math:`|\tilde K|` is positive semi-definite, so that it has distances and
-    leverage scores (oglic2019, sections 2.2 and 2.3).
-    """
-
     @cached_property
     def eigenpairs(self) -> tuple[FloatArray, FloatArray]:
         """The eigenvalues a other than 0, by falling magnitude, and the orthonormal C_e."""
@@ -90,14 +82,7 @@ class Sketch(SampledScores):
         return factor
 
 
-@dataclass(frozen=True, eq=False)
-class ClassScores(SampledScores):
-    """The scores of the members of one class with its candidates; exact if all are candidates."""
-
-    label: str = field(kw_only=True)
-
-
-def class_features(classes: Sequence[ClassScores]) -> list[FloatArray]:
+def class_features(classes: Sequence[Sketch]) -> list[FloatArray]:
     r"""Return features of each class whose inner products are K_j, or K_j K_j' if indefinite.
 
     Each class has a Krein factor :math:`K_j \approx Z_j \, diag(s_j) \, Z_j'`. If all classes are
@@ -116,7 +101,7 @@ def class_features(classes: Sequence[ClassScores]) -> list[FloatArray]:
         return [(Z * signs) @ triangular_factor(Z).T for Z, signs, _ in factors]
 
 
-def _class_factor(scores: ClassScores) -> tuple[FloatArray, FloatArray, bool]:
+def _class_factor(scores: Sketch) -> tuple[FloatArray, FloatArray, bool]:
     """Return Z_j, s_j, and whether K_j has a negative eigenvalue, truncated or not."""
     n, c = scores.scores.shape
     columns = scores.columns

@@ -14,9 +14,9 @@ from kreinflow.alignment.transforms import NAMES
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import IntArray
 from kreinflow.base.random_streams import hash_keys
-from kreinflow.base.settings import Configured, SettingsSchema
+from kreinflow.base.settings import Configured, SettingsSchema, number
 from kreinflow.landmarks.budgets import BUDGET, how_many
-from kreinflow.landmarks.sampled_scores import ClassScores, Sketch
+from kreinflow.landmarks.sampled_scores import Sketch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,13 +28,12 @@ TRANSFORM: Mapping[str, Any] = {
     "enum": list(NAMES),
     "default": "log",
 }
-CANDIDATES: Mapping[str, Any] = {
-    "description": "members x this many candidates of a class are aligned; null aligns the whole "
-    "class block (exact)",
-    "type": ["integer", "null"],
-    "minimum": 2,
-    "default": 100,
-}
+CANDIDATES = number(
+    "members x this many candidates of a class are aligned; null: the whole class block (exact)",
+    100,
+    type=["integer", "null"],
+    minimum=2,
+)
 
 
 def count_landmarks(path: str | os.PathLike[str]) -> int:
@@ -47,24 +46,25 @@ def count_landmarks(path: str | os.PathLike[str]) -> int:
 class SelectionProblem:
     """What a selector may use: the training rows of one fold, and no other.
 
-    ``classes`` are the members of each class, with scores if the selector needs class scores;
-    ``budget`` is the number of landmarks in all; ``given`` are rows that the user names. All random
+    ``classes`` are the members of each class, and ``class_scores`` the sketches of these;
+    ``budget`` is the number of landmarks in all; ``given`` are rows that the user names. Random
     numbers follow from the ``digests`` of the distinct rows and the seed, none from the fold, so
     that the landmarks of folds overlap.
     """
 
-    classes: Sequence[ClassScores]
+    classes: Mapping[str, IntArray]
     digests: Sequence[str]
     seed: int
     fold: str
     budget: int | None = None
+    class_scores: Sequence[Sketch] = ()
     sketch: Sketch | None = None
     given: IntArray | None = None
 
     @cached_property
     def rows(self) -> IntArray:
         """Numbers of all distinct rows, sorted."""
-        return np.sort(np.concatenate([scores.rows for scores in self.classes]))
+        return np.sort(np.concatenate(list(self.classes.values())))
 
     def wanted(self, least: int = 1) -> int:
         """Return the budget; an InputError unless it is from ``least`` to all training rows."""
@@ -84,10 +84,10 @@ class SelectionProblem:
         """Return the table of :meth:`Selector.select` for rows, and columns of theirs if any."""
         import pandas as pd  # heavy, and the config names selectors without it
 
-        labels = {row: scores.label for scores in self.classes for row in scores.rows.tolist()}
-        named = [labels[row] for row in rows.tolist()]
+        labels = {row: label for label, own in self.classes.items() for row in own.tolist()}
+        table = pd.DataFrame({"row": rows, "class": [labels[row] for row in rows.tolist()]})
         defaults = {"weight": np.nan, "radius": np.nan, "reached": True}
-        table = pd.DataFrame({"row": rows, "class": named, **defaults, **columns})
+        table = table.assign(**defaults | columns)
         return table.sort_values("row", ignore_index=True)
 
 
@@ -126,13 +126,12 @@ class SketchSelector(Selector):
     needs = "sketch"
     settings_schema: ClassVar[SettingsSchema] = {
         "transform": TRANSFORM,
-        "sketch": {
-            "description": "all objects x this many, drawn uniformly, are aligned to choose by; "
-            "null aligns all pairs (exact)",
-            "type": ["integer", "null"],
-            "minimum": 2,
-            "default": 300,
-        },
+        "sketch": number(
+            "all objects x this many, drawn uniformly, are aligned to choose by; null: all pairs",
+            300,
+            type=["integer", "null"],
+            minimum=2,
+        ),
         "budget": BUDGET,
     }
     phrase: ClassVar[str]

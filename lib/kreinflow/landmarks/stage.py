@@ -20,7 +20,7 @@ from kreinflow.landmarks.candidates import (
     candidate_order,
     first_candidates,
 )
-from kreinflow.landmarks.sampled_scores import ClassScores, Kind, Sketch
+from kreinflow.landmarks.sampled_scores import Kind, Sketch
 from kreinflow.landmarks.selector import SelectionProblem, Selector
 from kreinflow.sequences.dataset import Dataset, read_rows
 from kreinflow.sequences.partition import ALL, Partition
@@ -112,20 +112,6 @@ class LandmarkStage:
     fold: str = ALL
     parts: int = 1
 
-    @classmethod
-    def of_fold(
-        cls,
-        dataset: Dataset,
-        scores: Scores,
-        transforms: Mapping[str, ScoreTransform],
-        seed: int,
-        partition: Partition,
-        fold: str,
-    ) -> "LandmarkStage":
-        """Return the stage of a fold of a partition."""
-        training = partition.training(fold)
-        return cls(dataset, scores, transforms, seed, training, fold, training_parts(partition))
-
     def without(self, records: IntArray) -> "LandmarkStage":
         """Return the stage of a training part that lacks some records, given by their places."""
         mask = np.ones(len(self.dataset.rows), bool) if self.training is None else self.training
@@ -139,44 +125,29 @@ class LandmarkStage:
         """See :meth:`Selector.select`, :func:`landmarks_wanted` and :func:`given_landmarks`."""
         settings = selector.settings
         name = settings.get("transform", "raw")
-        none, nothing = np.empty(0, np.intp), np.empty(0)
-        classes = [
-            ClassScores(rows, none, np.empty((len(rows), 0)), nothing, label=label)
-            for label, rows in self._members.items()
-        ]
-        sketch = None
+        digests, classes = self.dataset.digests, len(self.dataset.classes)
+        size = len(self.rows), matched, classes, len(digests), self.parts
+        budget = landmarks_wanted(settings.get("budget"), *size)
+        problem = SelectionProblem(
+            self._members, digests, self.seed, self.fold, budget, given=given
+        )
         if selector.needs == "class_scores":
-            classes = self.class_scores(self.transforms[name], settings.get("candidates"))
+            own = self.class_scores(self.transforms[name], settings["candidates"])
+            problem = replace(problem, class_scores=own)
         elif selector.needs == "sketch":
             sketch = self.sketch(self.transforms[name], settings["sketch"])
-        problem = SelectionProblem(
-            classes=classes,
-            digests=self.dataset.digests,
-            seed=self.seed,
-            fold=self.fold,
-            budget=landmarks_wanted(
-                settings.get("budget"),
-                len(self.rows),
-                matched,
-                len(self.dataset.classes),
-                len(self.dataset.digests),
-                self.parts,
-            ),
-            sketch=sketch,
-            given=given,
-        )
+            problem = replace(problem, sketch=sketch)
         return selector.select(problem)
 
-    def class_scores(self, transform: ScoreTransform, candidates: int | None) -> list[ClassScores]:
+    def class_scores(self, transform: ScoreTransform, candidates: int | None) -> list[Sketch]:
         """Return the scores inside each class; None takes all members as candidates."""
         order = candidate_order(self.dataset.digests, self.seed)
         chosen = first_candidates(order, self.dataset.row_labels, self.rows, candidates)
         return [
-            ClassScores(
+            Sketch(
                 members,
                 np.searchsorted(members, chosen[label]),
                 *self._compared(transform, members, chosen[label]),
-                label=label,
             )
             for label, members in self._members.items()
         ]
@@ -192,20 +163,11 @@ class LandmarkStage:
     ) -> tuple[FloatArray, FloatArray, Kind]:
         """Return transformed scores of rows with others and with themselves, and their kind."""
         own, lengths = self._own, self.dataset.lengths
-        columns = transform.apply(
-            self.scores.rectangle(rows, others),
-            own[rows],
-            own[others],
-            lengths[rows],
-            lengths[others],
-            (rows, others),
-        )
+        sides = own[rows], own[others], lengths[rows], lengths[others], (rows, others)
+        columns = transform.apply(self.scores.rectangle(rows, others), *sides)
         dissimilar = self.dataset.kind == "squared_dissimilarity"
-        return (
-            columns,
-            transform.self_similarity(own[rows], lengths[rows]),
-            "squared_dissimilarity" if dissimilar else "similarity",
-        )
+        kind: Kind = "squared_dissimilarity" if dissimilar else "similarity"
+        return columns, transform.self_similarity(own[rows], lengths[rows]), kind
 
     @cached_property
     def rows(self) -> IntArray:
