@@ -67,12 +67,6 @@ def test_a_kernel_that_overflows_names_the_records(tmp_path):
         large.self_scores()
 
 
-@pytest.mark.parametrize(("name", "unit"), [("linear", 1e-100), ("dynamic_time_warping", 1e-155)])
-def test_a_kernel_of_tiny_numbers_is_refused_by_name(tmp_path, name, unit):
-    objects = np.array([[1.0, 3.0], [2.0, 5.0], [4.0, 1.0]])
-    scores = open_scores(compared(unit * objects, {"name": name}), None, tmp_path)
-    with pytest.raises(InputError, match=r".*e-\d+ in size at most, below 1e-60, too small"):
-        scores.self_scores()
 
 
 def test_a_full_disk_is_told_before_anything_is_written(tmp_path, dataset, monkeypatch):

@@ -265,7 +265,7 @@ def read_dataset(folder: Path) -> Dataset:
         memberships = np.zeros((len(own), len(classes)), dtype=np.bool_)
         memberships[np.repeat(np.arange(len(own)), own.map(len)), codes] = True
     n = len(digests)
-    if not payload.fits(n) or (vectors is not None and len(vectors) != n):
+    if len(payload) != n or (vectors is not None and len(vectors) != n):
         raise InputError(
             f"{folder}: its tables and its numbers do not belong together. "
             "Delete the folder and run again."

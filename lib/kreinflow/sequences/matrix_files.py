@@ -31,10 +31,8 @@ DISSIMILARITIES = ("dissimilarity", "squared_dissimilarity")
 """The kinds of matrices whose entries grow as objects differ."""
 
 LARGEST_ENTRY = 1e60
-"""Largest score that is learned from: fourth powers of larger ones, and their sums, overflow."""
-
-SMALLEST_ENTRY = 1 / LARGEST_ENTRY
-"""Least size of the largest score: fourth powers of smaller ones are rounded, then zero."""
+"""Largest score that is learned from: fourth powers of larger ones, and their sums, overflow. Those
+of scores below its inverse are rounded, then zero."""
 
 _INTEGERS = (f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 _NUMBERS = ("double", "single", "logical", *_INTEGERS)  # what MATLAB calls them

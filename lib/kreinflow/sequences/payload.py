@@ -90,7 +90,10 @@ class Payload(ABC):
     @classmethod
     @abstractmethod
     def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
-        """Return the digests of the rows and the payload, from the files of a data set."""
+        """Return the digests of the rows and the payload, from the files of a data set.
+
+        Numbers are a read-only memory map.
+        """
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -111,10 +114,6 @@ class Payload(ABC):
     def kernel_settings(self) -> dict[str, Any] | None:
         """The kernel that compares the rows, as in the config, if one does."""
         return None
-
-    def fits(self, rows: int) -> bool:
-        """Return whether it holds that many rows."""
-        return len(self) == rows
 
     def texts(self) -> list[str]:
         """Return the text of each row in ``distinct.tsv``."""
@@ -137,26 +136,21 @@ class Sequences(Payload):
         return len(self.residues)
 
     def take(self, rows: Sequence[int] | IntArray) -> Self:
-        """See :meth:`Payload.take`."""
         return type(self)(tuple(self.residues[row] for row in rows))
 
     def contents(self, ids: Sequence[str]) -> list[bytes]:
-        """Return the residues."""
         return list(self.residues)
 
     @classmethod
     def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
-        """See :meth:`Payload.read`."""
         names, texts = read_plain_columns(folder / DISTINCT_FILE, ("digest", "sequence"))
         return tuple(name.decode("ascii") for name in names), cls(tuple(texts))
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Residues of each row."""
         return np.array([len(s) for s in self.residues], dtype=np.int64)
 
     def texts(self) -> list[str]:
-        """Return the sequences."""
         return [sequence.decode("ascii") for sequence in self.residues]
 
 
@@ -175,21 +169,18 @@ class Matrix(Payload):
         return len(self.values)
 
     def take(self, rows: Sequence[int] | IntArray) -> Self:
-        """See :meth:`Payload.take`; all rows are not copied."""
+        """Return some of the rows; all of them are not copied."""
         if np.array_equal(rows, np.arange(len(self))):
             return self
         places = np.asarray(rows)
         return replace(self, values=self.values[np.ix_(places, places)])
 
     def contents(self, ids: Sequence[str]) -> list[bytes]:
-        """Return the ids: rows of a matrix are never the same."""
+        """Return the ids: two rows of a matrix are never one object."""
         return [id.encode() for id in ids]
 
     def digests(self, contents: Sequence[bytes]) -> tuple[str, ...]:
-        """See :meth:`Payload.digests`; identical rows have the name of the least of their ids.
-
-        Rows without ids are named by :func:`row_digests`.
-        """
+        """Return digests of the ids, or :func:`row_digests`; identical rows share the least one."""
         objects: Iterable[NDArray[np.floating]] = self.values
         if self.kind == "asymmetric":
             objects = map(np.append, self.values, self.values.T)
@@ -204,16 +195,10 @@ class Matrix(Payload):
 
     @classmethod
     def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
-        """See :meth:`Payload.read`; the matrix is a read-only memory map."""
         values = _numbers(folder / MATRIX_FILE)
         return _distinct(folder)[0], cls(values, kind=summary["kind"])
 
-    def fits(self, rows: int) -> bool:
-        """See :meth:`Payload.fits`."""
-        return self.values.shape == (rows, rows)
-
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the matrix."""
         return {MATRIX_FILE: self.values.astype(np.float64, copy=False)}
 
 
@@ -226,23 +211,19 @@ class Compared(Payload):
 
     @property
     def free(self) -> bool:  # type: ignore[override]
-        """See :class:`Payload`. To compare strings costs as much as alignments."""
-        return not self.kernel.strings
+        return not self.kernel.strings  # to compare those costs as much as alignments
 
     def __len__(self) -> int:
         return len(self.objects)
 
     def take(self, rows: Sequence[int] | IntArray) -> Self:
-        """See :meth:`Payload.take`."""
         return type(self)(self.objects[np.asarray(rows)], self.kernel, kind=self.kind)
 
     def contents(self, ids: Sequence[str]) -> list[bytes]:
-        """Return the bytes of each vector or string."""
         return [x.encode() if isinstance(x, str) else bytes(x) for x in self.objects]
 
     @classmethod
     def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
-        """See :meth:`Payload.read`; vectors are a read-only memory map."""
         kernel = make_kernel(summary["kernel"])
         digests, texts = _distinct(folder)
         objects = texts if kernel.strings else _numbers(folder / VECTORS_FILE)
@@ -250,20 +231,16 @@ class Compared(Payload):
 
     @property
     def what(self) -> str:  # type: ignore[override]
-        """See :class:`Payload`."""
         return "string" if self.kernel.strings else "vector"
 
     @property
     def kernel_settings(self) -> dict[str, Any]:
-        """See :attr:`Payload.kernel_settings`."""
         return {"name": self.kernel.name, **self.kernel.settings}
 
     def texts(self) -> list[str]:
-        """Return the strings, or nothing of vectors."""
         return self.objects.tolist() if self.kernel.strings else super().texts()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the vectors."""
         return {} if self.kernel.strings else {VECTORS_FILE: self.objects}
 
 

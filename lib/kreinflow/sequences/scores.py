@@ -21,7 +21,7 @@ from kreinflow.base.tiled_matrix import TiledMatrix, release
 from kreinflow.files.arrays import new_array
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.matrix_files import LARGEST_ENTRY, SMALLEST_ENTRY
+from kreinflow.sequences.matrix_files import LARGEST_ENTRY
 from kreinflow.sequences.payload import Compared, Matrix, Sequences
 
 
@@ -61,12 +61,9 @@ def evidence_of(
 
 
 class Scores(ABC):
-    """A source of scores: the store of aligned ones, a matrix, or a kernel."""
+    """A source of scores; its ``dtype`` holds all scores of the data set."""
 
-    @property
-    @abstractmethod
-    def dtype(self) -> np.dtype[Any]:
-        """The type that holds all scores of the data set."""
+    dtype: np.dtype[Any]
 
     @abstractmethod
     def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
@@ -97,17 +94,15 @@ class StoredScores(Scores):
         return ScoreStore(self.folder, self.scheme, self.sequences, self.digests)
 
     @cached_property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
         """16 bits where all scores of the data set fit, else 32."""
         small = self.scheme.score_bound(self.sequences) <= np.iinfo(np.int16).max
         return np.dtype(np.int16 if small else np.int32)
 
     def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
-        """Write the scores of rows x columns into ``out``."""
         self._store.gather_into(out, rows, columns)
 
     def self_scores(self) -> FloatArray:
-        """Return the score of each distinct row with itself."""
         return self._store.self_scores(np.arange(len(self.digests))).astype(np.float64)
 
 
@@ -135,13 +130,11 @@ class AlignedScores(Scores):
         self.aligned = len(rows)
 
     def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
-        """Align rows with columns, some rows at a time."""
         for part in tiles(len(rows)):
             out[part] = self._align(self._packed, rows[part], columns, self._scheme, self._threads)
         self.aligned += len(rows) * len(columns)
 
     def self_scores(self) -> FloatArray:
-        """Return the score of each sequence with itself."""
         return self._own
 
 
@@ -153,60 +146,47 @@ class MatrixScores(Scores):
     dtype = np.dtype(np.float64)
 
     def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
-        """Write the entries of rows x columns into ``out``, a tile of rows at a time."""
         for part in tiles(len(rows)):
             out[part] = self.matrix[rows[part]][:, columns]
 
     def self_scores(self) -> FloatArray:
-        """Return the diagonal."""
         return np.diagonal(self.matrix).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class KernelScores(Scores):
-    """The kernel of vectors or strings, computed when needed; messages name rows by ``id_of``."""
+    """The kernel of vectors or strings, computed when needed.
+
+    ``id_of`` returns the id of a distinct row, for messages.
+    """
 
     objects: Objects
     kernel: Kernel
     id_of: Callable[[int], str]
-    """The id of a distinct row, for messages."""
     dtype = np.dtype(np.float64)
 
     def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
-        """Write the kernel of rows x columns into ``out``, a tile of rows at a time."""
         others = self.objects[columns]
         for part in tiles(len(rows)):
             values = self.kernel.columns(self.objects[rows[part]], others)
-            wrong = np.argwhere(~(np.abs(values) <= LARGEST_ENTRY))
-            if len(wrong):
-                i, j = wrong[0].tolist()
-                raise self._overflow(int(rows[part][i]), int(columns[j]))
-            out[part] = values
+            out[part] = self._checked(values, rows[part][:, None], columns)
 
     def self_scores(self) -> FloatArray:
-        """Return the kernel of each distinct row with itself."""
-        values = self.kernel.diagonal(self.objects)
-        wrong = np.flatnonzero(~(np.abs(values) <= LARGEST_ENTRY))
+        rows = np.arange(len(self.objects))
+        return self._checked(self.kernel.diagonal(self.objects), rows, rows)
+
+    def _checked(self, values: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
+        """Return the kernel of rows with columns; refuse what is not finite or too large."""
+        wrong = np.argwhere(~(np.abs(values) <= LARGEST_ENTRY))
         if len(wrong):
-            raise self._overflow(int(wrong[0]), int(wrong[0]))
-        # Distances are 0 on the diagonal: those from the first object stand for all of them.
-        seen = values if values.any() else self.kernel.columns(self.objects, self.objects[:1])
-        largest = float(np.abs(seen).max())
-        if 0 < largest < SMALLEST_ENTRY:
+            place = tuple(wrong[0])
+            pair = (np.broadcast_to(number, values.shape)[place] for number in (rows, columns))
             raise InputError(
-                f"{self.kernel.describe()} is {largest:.6g} in size at most, below "
-                f"{SMALLEST_ENTRY:g}, too small to compute with. Give vectors with larger numbers, "
-                "or change the kernel's settings."
+                f"{self.kernel.describe()} of {' and '.join(map(self.id_of, pair))} is not finite, "
+                f"or above {LARGEST_ENTRY:g} in size. Give vectors with smaller numbers, or change "
+                "the kernel's settings."
             )
         return values
-
-    def _overflow(self, *rows: int) -> InputError:
-        first, second = map(self.id_of, rows)
-        return InputError(
-            f"{self.kernel.describe()} of {first} and {second} is not finite, or above "
-            f"{LARGEST_ENTRY:g} in size. Give vectors with smaller numbers, or change the kernel's "
-            "settings."
-        )
 
 
 def open_scores(

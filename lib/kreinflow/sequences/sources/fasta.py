@@ -80,14 +80,12 @@ class FastaSource(Source):
     }
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """See :meth:`Source.faults`."""
         yield from super().faults()
         if self.several and self.settings["labels"].get("from_file_names"):
             why = "the name of a file is one label. Give a table or a pattern, or leave it out."
             yield "labels.multiple", why
 
     def check(self) -> None:
-        """See :meth:`Source.check`."""
         for path in self.fasta_files():
             check_begin(path)
         if pattern := self.settings["labels"].get("pattern"):
@@ -95,7 +93,6 @@ class FastaSource(Source):
         super().check()
 
     def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
-        """See :meth:`Source.load`."""
         settings = self.settings
         clean = CleanRecords(settings, alphabet, settings["molecule"])
         labels = self._read(clean)

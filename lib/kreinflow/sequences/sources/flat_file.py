@@ -99,12 +99,10 @@ class FlatFileSource(Source):
         return self.data_folder / str(self.settings["swissprot"])
 
     def downloads(self) -> dict[Path, Mapping[str, Any]]:
-        """See :meth:`Source.downloads`."""
         download = self.settings["download"]
         return {self.path: download} if download else {}
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """See :meth:`Source.faults`."""
         download, source = self.settings["download"], self.settings["labels"]["from"]
         if self.separator is not None and source != "ec":
             yield "labels.from", f"labels from {source} have no levels. Take ec, or no levels."
@@ -129,7 +127,6 @@ class FlatFileSource(Source):
             check_flat_file(self.path)
 
     def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
-        """See :meth:`Source.load`."""
         path, download = self.path, self.settings["download"]
         if download is not None:
             if not path.exists():

@@ -24,12 +24,10 @@ class GeneratedSource(ComparedSource):
     }
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """See :meth:`Source.faults`."""
         if self.kernel.strings:
             yield "kernel", f"{self.kernel.name} compares strings, generators make vectors."
 
     def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
-        """See :meth:`Source.load`."""
         generator = self.settings["generator"]
         vectors, labels = generate(generator, seed)
         refuse_unfit(f"generator {generator['name']}", self.kernel, vectors)

@@ -46,16 +46,13 @@ class MatrixSource(MeasuredSource):
 
     @property
     def kind(self) -> str:
-        """See :attr:`Source.kind`."""
         return MATRIX_KINDS[self.settings["kind"]]
 
     def check(self) -> None:
-        """See :meth:`Source.check`."""
         check_numbers_file(self.path)
         super().check()
 
     def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
-        """See :meth:`Source.load`."""
         settings = self.settings
         given = self._read_labels()
         read = read_matrix(self.path, settings["variable"])
@@ -69,7 +66,6 @@ class MatrixSource(MeasuredSource):
         return self._collapse(records, unknown).with_statistics(asymmetry=asymmetry)
 
     def describe(self) -> str:
-        """See :meth:`Source.describe`."""
         kind = self.settings["kind"]
         more = {
             "dissimilarity": ", whose entries were squared",

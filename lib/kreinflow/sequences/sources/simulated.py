@@ -23,7 +23,6 @@ class SimulatedSource(Source):
     }
 
     def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
-        """See :meth:`Source.load`."""
         simulated = simulate_families(self.settings["families"], self.settings["sequences"], seed)
         records = SourceRecords(
             [s.id for s in simulated],
@@ -34,7 +33,6 @@ class SimulatedSource(Source):
         return self._collapse(records, unknown)
 
     def describe(self) -> str:
-        """See :meth:`Source.describe`."""
         return (
             "Protein families were simulated from random ancestors under the LG model [@le2008] "
             "with insertions, deletions and unrelated flanks."

@@ -32,11 +32,9 @@ class ComparedSource(Source):
 
     @property
     def kind(self) -> str:
-        """See :attr:`Source.kind`."""
         return self.kernel.kind
 
     def describe(self) -> str:
-        """See :meth:`Source.describe`."""
         cited = "; ".join(f"@{key}" for key in self.kernel.references)
         return (
             f"The data are {self._objects_text()}, compared by {self.kernel.describe()}"
@@ -70,12 +68,10 @@ class VectorsSource(ComparedSource, MeasuredSource):
     }
 
     def check(self) -> None:
-        """See :meth:`Source.check`."""
         check_objects_file(self.path, self.kernel)
         super().check()
 
     def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
-        """See :meth:`Source.load`."""
         given = self._read_labels()
         read = read_objects(self.path, self.kernel, self.settings["variable"])
         ids, labels = self._labels(given, read.ids, len(read.values))
