@@ -10,7 +10,7 @@ from Bio.SeqIO.FastaIO import SimpleFastaParser
 
 from kreinflow.base.errors import InputError
 from kreinflow.sequences import fasta
-from kreinflow.sequences.fasta import check_begin, read_any_fasta, read_fasta
+from kreinflow.sequences.fasta import read_any_fasta, read_fasta
 
 
 def write(tmp_path, content, name="x.fasta"):
@@ -44,7 +44,6 @@ ODDITIES = {
 def test_harmless_oddities(tmp_path, content, packed):
     path = write(tmp_path, gzip.compress(content) if packed else content)
     assert read(path) == PLAIN
-    check_begin(path)
 
 
 def test_a_record_at_fault_does_not_lose_the_others(tmp_path):
@@ -93,12 +92,6 @@ def test_truncated_gzip(tmp_path, kept):
     path = write(tmp_path, gzip.compress(content)[:kept], "x.fasta.gz")
     with pytest.raises(InputError, match=r"x.fasta.gz: truncated or damaged gzip file"):
         read(path)
-
-
-def test_the_beginning_is_enough_for_the_cheap_check(tmp_path):
-    check_begin(write(tmp_path, b">a\nMK\n>\n"))  # the fault of record 2 is left to the reader
-    with pytest.raises(InputError, match="holds no records"):
-        check_begin(write(tmp_path, b"\n\n"))
 
 
 def test_records_are_those_of_biopython(tmp_path):

@@ -67,8 +67,6 @@ def test_a_kernel_that_overflows_names_the_records(tmp_path):
         large.self_scores()
 
 
-
-
 def test_a_full_disk_is_told_before_anything_is_written(tmp_path, dataset, monkeypatch):
     def full(descriptor, start, size):
         assert size == os.fstat(descriptor).st_size > 6 * 2 * 8

@@ -18,7 +18,7 @@ from kreinflow.learners.siblings import learner_of
 from kreinflow.report.html import page_environment
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.texts import TEXTS
-from kreinflow.sequences.sources.vectors import ComparedSource
+from kreinflow.sequences.sources.measured import ComparedSource
 
 RELATIVES = "A sequence that may be unknown is aligned with its nearest training records too."
 

@@ -17,7 +17,7 @@ from kreinflow.report.names import DETAIL, HEAD, NEXT
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import cells, flags, measured, numbers, of_recipe, share, span
 from kreinflow.report.texts import TEXTS
-from kreinflow.sequences.sources.vectors import ComparedSource
+from kreinflow.sequences.sources.measured import ComparedSource
 
 MUCH_REJECTED = 0.2
 """If more of the test records are rejected, the page says what to do."""

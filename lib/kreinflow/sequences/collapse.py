@@ -1,7 +1,7 @@
 """From the records of a source to a data set: identical ones once, small classes dropped."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,9 @@ class SourceRecords:
 
     A record with several ``labels`` has them joined by
     :func:`~kreinflow.sequences.labels.join_labels`; ``read`` counts the dropped ones too;
-    ``substitutions`` are residues that were rewritten, by kind.
+    ``substitutions`` are residues that were rewritten, by kind; ``organisms`` NCBI's number and
+    name by id, where they are known; ``unlabelled`` id and residues of those to be classified;
+    ``statistics`` what the source adds to those of the data set.
     """
 
     ids: Sequence[str]
@@ -63,6 +65,9 @@ class SourceRecords:
     files: Sequence[Path] = ()
     drops: Drops = field(default_factory=Drops)
     substitutions: Counter[str] = field(default_factory=Counter)
+    organisms: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    unlabelled: tuple[tuple[str, bytes], ...] = ()
+    statistics: Mapping[str, Any] = field(default_factory=dict)
 
 
 def collapse(

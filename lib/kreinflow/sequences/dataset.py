@@ -25,7 +25,8 @@ from kreinflow.sequences.payload import DISTINCT_FILE, Matrix, Payload, Sequence
 
 P = TypeVar("P", bound=Payload)
 _TABLES = ("records.tsv", DISTINCT_FILE)
-_ORGANISM = ("taxonomy", "organism")
+ORGANISM = ("taxonomy", "organism")
+"""The columns that a UniProtKB flat file has, and UniProt's FASTA headers."""
 VIEW_FILE = "view.npy"
 """The user's vector of each distinct row, if the data set has them."""
 
@@ -252,7 +253,7 @@ def read_dataset(folder: Path) -> Dataset:
             )
     several = ["labels"] if "several" in summary["statistics"] else []
     needed = ("id", "label", "row", *several)
-    records = read_table(folder / "records.tsv", needed, text=("id", "label", "labels", *_ORGANISM))
+    records = read_table(folder / "records.tsv", needed, text=("id", "label", "labels", *ORGANISM))
     digests, payload = payload_type(summary).read(folder, summary)
     classes, vectors = tuple(summary["classes"]), None
     if "vectors" in summary["statistics"]:
@@ -279,7 +280,7 @@ def read_dataset(folder: Path) -> Dataset:
         payload=payload,
         statistics=summary["statistics"],
         dropped=tuple(summary["dropped_ids"]),
-        organisms={name: tuple(records[name]) for name in _ORGANISM if name in records},
+        organisms={name: tuple(records[name]) for name in ORGANISM if name in records},
         vectors=vectors,
         memberships=memberships,
     )

@@ -14,35 +14,28 @@ from typing import Any
 from kreinflow import __version__
 from kreinflow.base.errors import InputError, KreinflowError
 
-_PIECE = 1 << 20
 _FRUITLESS = 6
 """Tries in a row that bring no byte before the download is given up."""
-_LONGEST_WAIT = 60.0
-_TIMEOUT = 60.0
-
-
-def checksum(path: Path, name: str) -> str:
-    """Return the ``sha256`` or ``md5`` of a file, in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, name).hexdigest()
-
-
-def wanted_checksum(download: Mapping[str, Any]) -> tuple[str, str]:
-    """Return name and value of the checksum in the part ``download`` of a source."""
-    name = "sha256" if download["sha256"] else "md5"
-    return name, str(download[name]).lower()
+_SECONDS = 60.0
+"""The longest wait for an answer, and between two tries."""
+_NETWORK = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError)
 
 
 def check_checksum(path: Path, download: Mapping[str, Any]) -> None:
     """Refuse a file whose checksum is not that in the part ``download`` of its source."""
-    name, wanted = wanted_checksum(download)
-    found = checksum(path, name)
+    name, wanted, found = _checksums(path, download)
     if found != wanted:
         raise InputError(
-            f"{path}: its {name} is {found}, not {wanted} as download.{name} says. "
-            "Another release, or damaged: correct the config, or remove the file to have it "
-            "downloaded again."
+            f"{path}: its {name} is {found}, not {wanted} as download.{name} says. Another "
+            "release, or damaged: correct the config, or remove the file to download it again."
         )
+
+
+def _checksums(path: Path, download: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the name of the checksum, the wanted one and that of the file."""
+    name = "sha256" if download["sha256"] else "md5"
+    with path.open("rb") as file:
+        return name, download[name].lower(), hashlib.file_digest(file, name).hexdigest()
 
 
 def fetch(
@@ -61,26 +54,21 @@ def fetch(
     says that the server refuses, or sends a file with another checksum twice; a KreinflowError that
     it cannot be reached, or the file cannot be written.
     """
-    url, (name, wanted) = download["url"], wanted_checksum(download)
-    part = target.with_name(f"{target.name}.part")
-    found = ""
+    url, part = download["url"], target.with_name(f"{target.name}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         for _ in range(2):
             _fetch_part(url, part, say, wait)
-            found = checksum(part, name)
+            name, wanted, found = _checksums(part, download)
             if found == wanted:
                 os.replace(part, target)
                 say(f"{target}: {target.stat().st_size} bytes, {name} {found}")
                 return
             part.unlink()
             say(f"{url}: {name} is {found}, not {wanted}; thrown away")
-    except urllib.error.HTTPError as error:
-        said = f"{url}: the server says {error.code} {error.reason}."
-        if _may_pass(error):
-            raise KreinflowError(f"{said} Run again later.") from error
-        raise InputError(f"download.url {said} Correct the URL.") from error
     except _NETWORK as error:
+        if _is_refusal(error):
+            raise InputError(f"download.url {url}: {_reason(error)}. Correct the URL.") from error
         raise KreinflowError(
             f"{url}: cannot be downloaded ({_reason(error)}). Run again to continue, or put the "
             f"file at {target} yourself."
@@ -96,14 +84,15 @@ def fetch(
     )
 
 
-_NETWORK = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError)
-
-
-def _may_pass(error: urllib.error.HTTPError) -> bool:
-    return error.code >= 500 or error.code in (408, 429)  # too slow, too many requests
+def _is_refusal(error: Exception) -> bool:
+    """Return whether the server would say the same again: 408 is too slow, 429 too many."""
+    code = error.code if isinstance(error, urllib.error.HTTPError) else 500
+    return code < 500 and code not in (408, 429)
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, urllib.error.HTTPError):
+        return f"the server says {error.code} {error.reason}"
     return str(getattr(error, "reason", "") or error or type(error).__name__)
 
 
@@ -116,16 +105,14 @@ def _fetch_part(url: str, part: Path, say: Callable[[str], None], wait: float) -
         try:
             if _one_connection(url, part):
                 return
-        except (urllib.error.HTTPError, *_NETWORK) as error:
-            if isinstance(error, urllib.error.HTTPError) and not _may_pass(error):
-                raise
+        except _NETWORK as error:
             fault = error
         fruitless = 0 if _size(part) > before else fruitless + 1
-        if fruitless >= _FRUITLESS:
+        if fruitless >= _FRUITLESS or _is_refusal(fault):
             raise fault
         say(f"{url}: {_reason(fault)} at byte {_size(part)}; going on")
         if fruitless:
-            time.sleep(min(wait * 2 ** (fruitless - 1), _LONGEST_WAIT))
+            time.sleep(min(wait * 2 ** (fruitless - 1), _SECONDS))
 
 
 def _size(part: Path) -> int:
@@ -141,16 +128,14 @@ def _one_connection(url: str, part: Path) -> bool:
         headers["Range"] = f"bytes={have}-"
     request = urllib.request.Request(url, headers=headers)
     try:
-        response = urllib.request.urlopen(request, timeout=_TIMEOUT)
+        response = urllib.request.urlopen(request, timeout=_SECONDS)
     except urllib.error.HTTPError as error:
         if error.code == 416 and have:  # nothing behind what we have: the checksum will tell
             return True
         raise
     with response:
-        continued, found = response.status == 206, response.headers.get("Content-Range", "")
-        if continued and not found.startswith(f"bytes {have}-"):
-            raise ConnectionError("the server sends another range than was asked for")
-        with part.open("ab" if continued else "wb") as file:
-            shutil.copyfileobj(response, file, _PIECE)
-    whole = found.rpartition("/")[2] if continued else response.headers.get("Content-Length", "")
-    return not whole.isdigit() or _size(part) >= int(whole)
+        begin = have if response.status == 206 else 0
+        with part.open("ab" if begin else "wb") as file:
+            shutil.copyfileobj(response, file)
+    length = response.headers.get("Content-Length", "")
+    return not length.isdigit() or _size(part) >= begin + int(length)

@@ -103,8 +103,3 @@ def _fault(id: str, is_text: bool, residues: str) -> str | None:
             "Is this file damaged, or saved as something else than plain text?"
         )
     return None
-
-
-def check_begin(path: Path) -> None:
-    """Refuse a file that cannot be read or does not begin as FASTA, by its first record alone."""
-    next(read_any_fasta(path))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kreinflow.base.errors import InputError
 from kreinflow.base.late import pandas as pd
 from kreinflow.base.random_streams import hash_keys
-from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.dataset import ORGANISM, Dataset
 from kreinflow.sequences.headers import known_by
 from kreinflow.sequences.labels import check_matched, differ_in_case, read_pairs
 from kreinflow.sequences.mmseqs import find_mmseqs, mmseqs_clusters, mmseqs_version
@@ -27,9 +27,6 @@ from kreinflow.sequences.user_tables import check_columns, read_columns
 
 TRAIN = "train"
 """Fold of the user's table that is never tested."""
-
-ORGANISM = ("taxonomy", "organism")
-"""The columns that a UniProtKB flat file has, and UniProt's FASTA headers."""
 
 
 def count_folds(settings: Mapping[str, Any], data_folder: Path) -> list[tuple[int, int]]:

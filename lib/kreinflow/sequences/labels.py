@@ -63,31 +63,33 @@ def read_pairs(
     stand in several lines, and a line may have several labels: they are joined. Else an id that
     stands twice is refused.
     """
-    found: dict[str, tuple[int, list[str]]] = {}
+    found: dict[str, str] = {}
+    lines: dict[str, int] = {}
     columns = (id_column, *label_columns(value_column))
     between = "" if several else separator or ""
     for line, id, value in read_columns(path, columns, skip_empty, between):
-        if id in found and not several:
-            raise InputError(
-                f"{path}, line {line}: id {id!r} stands twice, first in line {found[id][0]}. "
-                "Remove one of the lines."
-            )
-        labels = [value]
+        place = f"{path}, line {line}"
         if several:
-            labels = several_labels(value, separator or SEPARATOR, f"{path}, line {line}")
-        found.setdefault(id, (line, []))[1].extend(labels)
+            value = several_labels(value, separator or SEPARATOR, place)
+        if several and id in found:
+            value = several_labels(f"{found[id]}{SEPARATOR}{value}", SEPARATOR, place)
+        elif id in found:
+            raise InputError(
+                f"{place}: id {id!r} stands twice, first in line {lines[id]}. Remove one of them."
+            )
+        found[id], lines[id] = value, line
     if not found:
         raise InputError(f"{path}: has no line below its header. Give the right file.")
-    return {id: join_labels(labels) if several else labels[0] for id, (_, labels) in found.items()}
+    return found
 
 
-def several_labels(text: str, separator: str, place: str) -> list[str]:
-    """Return the labels of a text that has a separator between them; empty ones are none.
+def several_labels(text: str, separator: str, place: str) -> str:
+    """Return the labels of a text, with a separator between them, joined; empty ones are none.
 
     Examples
     --------
-    >>> several_labels("kinase | membrane|", "|", "labels.tsv, line 2")
-    ['kinase', 'membrane']
+    >>> several_labels("membrane | kinase|", "|", "labels.tsv, line 2")
+    'kinase;membrane'
     """
     labels = [label for part in text.split(separator) if (label := part.strip())]
     if not labels:
@@ -99,7 +101,7 @@ def several_labels(text: str, separator: str, place: str) -> list[str]:
                 "labels of a record in all results. Write the label without it, or set "
                 "'labels.separator' to it."
             )
-    return labels
+    return join_labels(labels)
 
 
 def join_labels(labels: Iterable[str]) -> str:

@@ -35,41 +35,31 @@ def mmseqs_clusters(sequences: Sequence[bytes], threshold: float) -> NDArray[np.
     :func:`kreinflow.sequences.identity.identity_clusters`. One thread, so that the result does not
     depend on the machine.
 
-    An InputError says that the program is missing, a KreinflowError that it fails.
-
     References
     ----------
     Steinegger & Soeding (2018), Nat. Commun. 9:2542, doi 10.1038/s41467-018-04964-5.
     """
-    program = find_mmseqs()
-    members = np.arange(len(sequences))
-    if not len(sequences):
-        return members
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        fasta = folder / "sequences.fasta"
-        with fasta.open("wb") as file:
-            for number, sequence in enumerate(sequences):
-                file.write(b">%d\n%s\n" % (number, sequence))
-        options = {
-            "--min-seq-id": f"{threshold:g}",
-            "--seq-id-mode": "1",  # of the shorter sequence
-            "-c": "0",  # which also says how much of it is covered
-            "--cluster-mode": "1",  # connected components
-            "--kmer-per-seq": "80",  # words of a sequence: its default of 21 is for near-identity
-            "--threads": "1",
-            "-v": "1",
-        }
-        _run(
-            [program, "easy-linclust", str(fasta), str(folder / "of"), str(folder / "work")]
-            + [word for option in options.items() for word in option]
-        )
-        for line in (folder / "of_cluster.tsv").read_text().splitlines():
-            representative, member = map(int, line.split("\t"))
-            members[member] = representative
-    first = np.full(len(sequences), len(sequences))
-    np.minimum.at(first, members, np.arange(len(sequences)))
-    clusters: NDArray[np.intp] = first[members]
+    n = len(sequences)
+    if not n:
+        return np.arange(0)
+    options = (
+        f"--min-seq-id {threshold:g} --seq-id-mode 1 "  # of the shorter sequence
+        "-c 0 "  # which also says how much of it is covered
+        "--cluster-mode 1 "  # connected components
+        "--kmer-per-seq 80 "  # words of a sequence: its default of 21 is for near-identity
+        "--threads 1 -v 1"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        fasta, of = Path(folder, "sequences.fasta"), Path(folder, "of")
+        fasta.write_bytes(b"".join(b">%d\n%s\n" % numbered for numbered in enumerate(sequences)))
+        command = [find_mmseqs(), "easy-linclust", str(fasta), str(of), f"{folder}/work"]
+        _run(command + options.split())
+        pairs = np.loadtxt(f"{of}_cluster.tsv", dtype=np.intp, ndmin=2)
+    representative, member = pairs.T
+    first = np.full(n, n)
+    np.minimum.at(first, representative, member)
+    clusters = np.arange(n)
+    clusters[member] = first[representative]
     return clusters
 
 

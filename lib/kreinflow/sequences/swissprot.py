@@ -77,11 +77,6 @@ def read_swissprot(path: Path, way: Mapping[str, Any], unequal: bool = False) ->
         )
 
 
-def check_flat_file(path: Path) -> None:
-    """Refuse a file that cannot be read or does not begin as UniProtKB, by its first entry."""
-    next(_entries(path), None)
-
-
 def _entries(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the place of each entry, and those of its lines that are needed."""
     count, place, kept = 0, "", list[str]()

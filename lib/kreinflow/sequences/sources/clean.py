@@ -9,7 +9,6 @@ from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.sequences.collapse import Drops, SourceRecords
-from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import LONGEST
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.sources.source import choice, number
@@ -79,7 +78,7 @@ class CleanRecords:
             return self._drop_or_refuse(id, "illegal_residues", why)
         self.kept[id] = found
         self.substitutions += self._alphabet.substitutions(residues)
-        if organism:
+        if organism and organism[0]:
             self.organisms[id] = organism
         return None
 
@@ -91,7 +90,11 @@ class CleanRecords:
     def labelled(self, labels: Mapping[str, str], files: Sequence[Path]) -> SourceRecords:
         """Return the kept records that have a label, read from some files."""
         ids = [id for id in self.kept if id in labels]
-        refuse_control("label", (labels[id] for id in ids), (self.places[id] for id in ids))
+        places = [self.places[id] for id in ids]
+        refuse_control("label", [labels[id] for id in ids], places)
+        organisms = {id: self.organisms[id] for id in ids if id in self.organisms}
+        names = (name for _, name in organisms.values())
+        refuse_control("organism", names, (self.places[id] for id in organisms))
         return SourceRecords(
             ids,
             [labels[id] for id in ids],
@@ -100,19 +103,5 @@ class CleanRecords:
             files,
             self.drops,
             self.substitutions,
+            organisms,
         )
-
-    def organism_columns(
-        self, dataset: Dataset, unknown: Sequence[str]
-    ) -> dict[str, tuple[str, ...]]:
-        """Return the organisms of a data set; none if one of a class to be learned has none."""
-        found = [self.organisms.get(id, ("", "")) for id in dataset.ids]
-        for (taxonomy, _), code in zip(found, dataset.labels.tolist(), strict=True):
-            if not taxonomy and dataset.classes[code] not in unknown:
-                return {}
-        names = (name for _, name in found)
-        refuse_control("organism", names, (self.places[id] for id in dataset.ids))
-        return {
-            name: tuple(organism[place] for organism in found)
-            for place, name in enumerate(("taxonomy", "organism"))
-        }

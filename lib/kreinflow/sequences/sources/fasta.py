@@ -10,11 +10,11 @@ import numpy as np
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.base.wording import abridged
-from kreinflow.sequences.collapse import examples
+from kreinflow.sequences.collapse import SourceRecords, examples
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.fasta import FASTA_ENDINGS, check_begin, read_fasta
+from kreinflow.sequences.fasta import FASTA_ENDINGS, read_any_fasta, read_fasta
 from kreinflow.sequences.headers import known_by, organism
-from kreinflow.sequences.labels import HeaderPattern, check_matched, join_labels, several_labels
+from kreinflow.sequences.labels import HeaderPattern, check_matched, several_labels
 from kreinflow.sequences.simulation import LETTERS
 from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, CleanRecords
 from kreinflow.sequences.sources.source import (
@@ -87,42 +87,34 @@ class FastaSource(Source):
 
     def check(self) -> None:
         for path in self.fasta_files():
-            check_begin(path)
+            next(read_any_fasta(path))
         if pattern := self.settings["labels"].get("pattern"):
             HeaderPattern(pattern)
         super().check()
 
-    def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
+    def read(self, alphabet: str | None, seed: int) -> SourceRecords:
         settings = self.settings
         clean = CleanRecords(settings, alphabet, settings["molecule"])
-        labels = self._read(clean)
-        to_classify = settings["unmatched"] == "classify"
+        labels, statistics = self._labels(clean), {}
         unlabelled = tuple((id, s) for id, s in clean.kept.items() if id not in labels)
-        if not to_classify:
+        if settings["unmatched"] == "classify":
+            statistics["unlabelled"] = len(unlabelled)
+        else:
             clean.drops.add("no label", (id for id, _ in unlabelled))
+            unlabelled = ()
         clean.drops.add("label without sequence", (id for id in labels if id not in clean.places))
         records = clean.labelled(labels, [*self.fasta_files(), *self._label_files.values()])
         self._refuse_nucleotides(records.payload.contents(records.ids), set(alphabet or ""))
-        dataset = self._collapse(records, unknown)
-        dataset = replace(dataset, organisms=clean.organism_columns(dataset, unknown))
-        if settings["molecule"] == "nucleotide":
-            dataset = dataset.with_statistics(other_strand=_other_strand(dataset, unknown))
-        if not to_classify:
+        return replace(records, unlabelled=unlabelled, statistics=statistics)
+
+    def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
+        dataset = super().load(alphabet, seed, unknown)
+        if self.settings["molecule"] != "nucleotide":
             return dataset
-        return replace(
-            dataset.with_statistics(unlabelled=len(unlabelled)),
-            dropped=(*dataset.dropped, *(id for id, _ in unlabelled)),
-            unlabelled=unlabelled,
-        )
+        return dataset.with_statistics(other_strand=_other_strand(dataset, unknown))
 
     def fasta_files(self) -> list[Path]:
-        """Return the FASTA files: one, several, or all of a folder in order of name.
-
-        Raises
-        ------
-        InputError
-            If a folder has no file with an ending of FASTA.
-        """
+        """Return the FASTA files: one, several, or all of a folder in order of name."""
         named = self.settings["fasta"]
         paths: list[Path] = []
         for name in [named] if isinstance(named, str) else named:
@@ -140,7 +132,7 @@ class FastaSource(Source):
             paths += files
         return paths
 
-    def _read(self, clean: CleanRecords) -> dict[str, str]:
+    def _labels(self, clean: CleanRecords) -> dict[str, str]:
         """Read all records, and return the label of each id that has one."""
         settings, way = self.settings, self.settings["labels"]
         table = self._label_files.get("table")
@@ -153,16 +145,12 @@ class FastaSource(Source):
                 clean.note(record.id, record.place, "id", "Rename or remove one of them.")
                 if not table:
                     label = pattern.label(record.header) if pattern else name_endings(path)[0]
-                    if label is not None and self.several:
-                        label = join_labels(several_labels(label, way["separator"], record.place))
-                    if label is not None:
+                    if label and self.several:
+                        label = several_labels(label, way["separator"], record.place)
+                    if label:
                         labels[record.id] = label
-                clean.add(
-                    record.id,
-                    record.residues,
-                    organism(record.header),
-                    "has no residues but stops or gaps. Remove the record.",
-                )
+                if_empty = "has no residues but stops or gaps. Remove the record."
+                clean.add(record.id, record.residues, organism(record.header), if_empty)
         if table:
             labels = known_by(clean.places, labels, str(table))
         if settings["unmatched"] == "refuse":

@@ -1,7 +1,7 @@
 """UniProtKB flat files (Swiss-Prot, TrEMBL), with labels from their cross-references."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.base.wording import plural
-from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.collapse import SourceRecords
 from kreinflow.sequences.download import check_checksum
 from kreinflow.sequences.labels import join_labels
 from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, CleanRecords
@@ -22,11 +22,7 @@ from kreinflow.sequences.sources.source import (
     optional_text,
     text,
 )
-from kreinflow.sequences.swissprot import (
-    LABEL_SOURCES,
-    check_flat_file,
-    read_swissprot,
-)
+from kreinflow.sequences.swissprot import LABEL_SOURCES, Entry, read_swissprot
 
 
 class FlatFileSource(Source):
@@ -122,12 +118,11 @@ class FlatFileSource(Source):
                 yield f"download.{name}", why
 
     def check(self) -> None:
-        """See :meth:`Source.check`. A file that is still to be downloaded may be missing."""
         if self.path.exists() or self.settings["download"] is None:
-            check_flat_file(self.path)
+            next(self._entries(), None)
 
-    def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
-        path, download = self.path, self.settings["download"]
+    def read(self, alphabet: str | None, seed: int) -> SourceRecords:
+        path, download, way = self.path, self.settings["download"], self.settings["labels"]
         if download is not None:
             if not path.exists():
                 raise InputError(
@@ -135,27 +130,27 @@ class FlatFileSource(Source):
                 )
             check_checksum(path, download)
         clean = CleanRecords(self.settings, alphabet, "protein")
-        labels, several = self._read(clean)
+        labels, several = self._labels(clean)
         records = clean.labelled(labels, [path])
         if len(clean.drops.by_reason.get("no label", ())) == len(clean.places):
             raise InputError(
                 f"{path}: none of {plural(len(clean.places), 'entry', 'entries')} has a label from "
-                f"{self.settings['labels']['from']} that counts. Take other labels, or levels, or "
-                "classes, or give another file."
+                f"{way['from']} that counts. Take other labels, or levels, or classes, or give "
+                "another file."
             )
-        dataset = self._collapse(records, unknown)
         release = None if download is None else download["release"]
-        return replace(
-            dataset.with_statistics(several_labels=several, release=release),
-            organisms=clean.organism_columns(dataset, unknown),
-        )
+        return replace(records, statistics={"several_labels": several, "release": release})
 
-    def _read(self, clean: CleanRecords) -> tuple[dict[str, str], int]:
+    def _entries(self) -> Iterator[Entry]:
+        unequal = self.separator is not None
+        return read_swissprot(self.path, self.settings["labels"], unequal)
+
+    def _labels(self, clean: CleanRecords) -> tuple[dict[str, str], int]:
         """Read all entries; return the label of each that has one, and how many had several."""
         settings, way = self.settings, self.settings["labels"]
         labels: dict[str, str] = {}
         several = 0
-        for entry in read_swissprot(self.path, way, unequal=self.separator is not None):
+        for entry in self._entries():
             advice = "Give a file that has each entry once."
             clean.note(entry.id, entry.place, "accession", advice)
             several += len(entry.labels) > 1
@@ -166,12 +161,7 @@ class FlatFileSource(Source):
             elif len(entry.labels) > 1 and way["multiple"] == "drop":
                 clean.drops.add("several labels", [entry.id])
             else:
-                own = entry.labels if self.several else entry.labels[:1]
-                labels[entry.id] = join_labels(own)
-                clean.add(
-                    entry.id,
-                    entry.residues,
-                    (entry.taxonomy, entry.organism),
-                    "has no residues. Remove the entry.",
-                )
+                labels[entry.id] = join_labels(entry.labels if self.several else entry.labels[:1])
+                organism, if_empty = (entry.taxonomy, entry.organism), "has no residues. Remove it."
+                clean.add(entry.id, entry.residues, organism, if_empty)
         return labels, several

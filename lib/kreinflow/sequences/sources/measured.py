@@ -1,26 +1,46 @@
-"""The part that sources of a matrix or of vectors share: a row for each object, and labels."""
+"""A matrix as given, or vectors and strings with the kernel that compares them."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.settings import SettingsSchema
 from kreinflow.base.wording import plural
-from kreinflow.sequences.labels import check_matched, join_labels, read_lines, several_labels
-from kreinflow.sequences.sources.source import Source, labels_schema, optional_text
+from kreinflow.kernels.kernel import Kernel, Objects
+from kreinflow.kernels.registry import make_kernel
+from kreinflow.sequences.collapse import SourceRecords
+from kreinflow.sequences.labels import check_matched, read_lines, several_labels
+from kreinflow.sequences.matrix_files import (
+    MATRIX_KINDS,
+    check_matrix,
+    check_numbers_file,
+    read_matrix,
+)
+from kreinflow.sequences.objects import check_objects_file, read_objects
+from kreinflow.sequences.payload import MATRIX_FILE, VECTORS_FILE, Compared, Matrix
+from kreinflow.sequences.sources.source import (
+    MIN_CLASS_SIZE,
+    Source,
+    choice,
+    conflicting_labels,
+    labels_schema,
+    optional_text,
+    text,
+)
 from kreinflow.sequences.text_files import refuse_control
 
 
-def row_labels_schema(of: str) -> Mapping[str, Any]:
-    """Return the schema of the labels of the rows of a file."""
+def _row_labels_schema(of: str) -> SettingsSchema:
+    """Return the schema of the labels of the rows of a file, and of what stands in it."""
     ways = {
         "lines": optional_text("text file with one label a line"),
         "table": optional_text(f"TSV or CSV with ids and labels in the order of the {of}"),
     }
-    return labels_schema(ways, "exactly one of lines and table")
-
-
-VARIABLE = {"variable": optional_text("name of the variable in a .mat file")}
+    return {
+        "labels": labels_schema(ways, "exactly one of lines and table"),
+        "variable": optional_text("name of the variable in a .mat file"),
+    }
 
 
 class MeasuredSource(Source):
@@ -43,10 +63,7 @@ class MeasuredSource(Source):
         refuse_control("label", labels, places)
         if self.several:
             separator = self.settings["labels"]["separator"]
-            labels = [
-                join_labels(several_labels(text, separator, place))
-                for text, place in zip(labels, places, strict=True)
-            ]
+            labels = list(map(several_labels, labels, [separator] * len(labels), places))
         return labels
 
     def _labels(
@@ -67,3 +84,114 @@ class MeasuredSource(Source):
         found = list(ids or given)
         check_matched(found, given, str(path), "row", may_drop=False)
         return found, [given[id] for id in found]
+
+
+class MatrixSource(MeasuredSource):
+    """A square matrix of all objects, each a row and a column."""
+
+    type = "matrix"
+    noun = "a matrix"
+    path_key = "matrix"
+    array = MATRIX_FILE
+    settings_schema: ClassVar[SettingsSchema] = {
+        "matrix": text("square matrix: .npy, .csv[.gz], .tsv[.gz] or .mat"),
+        "kind": choice(
+            "what its entries are; a dissimilarity d is squared on reading; asymmetric: "
+            "similarities with a direction, of the row's object with the column's",
+            *MATRIX_KINDS,
+        ),
+        **_row_labels_schema("matrix"),
+        "symmetry_tolerance": {
+            "description": "largest |k_ij - k_ji| allowed, as a share of the largest |k|; "
+            "no limit if the kind is asymmetric",
+            "type": "number",
+            "minimum": 0,
+            "maximum": 0.1,
+            "default": 1e-06,
+        },
+        **MIN_CLASS_SIZE,
+    }
+
+    @property
+    def kind(self) -> str:
+        return MATRIX_KINDS[self.settings["kind"]]
+
+    def check(self) -> None:
+        check_numbers_file(self.path)
+        super().check()
+
+    def read(self, alphabet: str | None, seed: int) -> SourceRecords:
+        settings = self.settings
+        read = read_matrix(self.path, settings["variable"])
+        ids, labels = self._labels(self._read_labels(), read.ids, len(read.values))
+        values, asymmetry = check_matrix(
+            self.path, read.values, settings["kind"], settings["symmetry_tolerance"]
+        )
+        nameless = read.ids is None and "lines" in settings["labels"]
+        matrix = Matrix(values, kind=self.kind, numbered=nameless)
+        statistics = {"asymmetry": asymmetry}
+        return SourceRecords(ids, labels, matrix, len(ids), self.files(), statistics=statistics)
+
+    def describe(self) -> str:
+        kind = self.settings["kind"]
+        more = {
+            "dissimilarity": ", whose entries were squared",
+            "asymmetric": " of similarities of rows with columns",
+        }
+        return f"The data are a given {kind.replace('_', ' ')} matrix{more.get(kind, '')}."
+
+
+class ComparedSource(Source):
+    """Objects that a kernel compares: what vectors of a file and generated ones share."""
+
+    def __init__(
+        self, settings: Mapping[str, Any], data_folder: Path, separator: str | None = None
+    ) -> None:
+        super().__init__(settings, data_folder, separator)
+        self.kernel: Kernel = make_kernel(self.settings["kernel"])
+        self.array = None if self.kernel.strings else VECTORS_FILE
+
+    @property
+    def kind(self) -> str:
+        return self.kernel.kind
+
+    def describe(self) -> str:
+        cited = "; ".join(f"@{key}" for key in self.kernel.references)
+        return (
+            f"The data are {self._objects_text()}, compared by {self.kernel.describe()}"
+            f"{f' [{cited}]' if cited else ''}."
+        )
+
+    def _objects_text(self) -> str:
+        return "given strings" if self.kernel.strings else "given vectors"
+
+    def _payload(self, objects: Objects) -> Compared:
+        same = objects if self.kernel.strings else objects + 0.0  # -0.0 is 0.0
+        return Compared(same, self.kernel, kind=self.kind)
+
+
+class VectorsSource(ComparedSource, MeasuredSource):
+    """A table with a vector a row, or a text with a string a line."""
+
+    type = "vectors"
+    noun = "vectors"
+    path_key = "vectors"
+    settings_schema: ClassVar[SettingsSchema] = {
+        "vectors": text(
+            "one vector a row: .npy, .csv[.gz], .tsv[.gz] or .mat; for edit_distance one string a "
+            "line: .txt[.gz]"
+        ),
+        "kernel": {"$ref": "#/$defs/kernel"},
+        **_row_labels_schema("vectors"),
+        **conflicting_labels("vectors"),
+        **MIN_CLASS_SIZE,
+    }
+
+    def check(self) -> None:
+        check_objects_file(self.path, self.kernel)
+        super().check()
+
+    def read(self, alphabet: str | None, seed: int) -> SourceRecords:
+        read = read_objects(self.path, self.kernel, self.settings["variable"])
+        ids, labels = self._labels(self._read_labels(), read.ids, len(read.values))
+        return SourceRecords(ids, labels, self._payload(read.values), len(ids), self.files())

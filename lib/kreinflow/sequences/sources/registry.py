@@ -5,13 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from kreinflow.base.settings import by_name
+from kreinflow.sequences.sources.drawn import GeneratedSource, SimulatedSource
 from kreinflow.sequences.sources.fasta import FastaSource
 from kreinflow.sequences.sources.flat_file import FlatFileSource
-from kreinflow.sequences.sources.generated import GeneratedSource
-from kreinflow.sequences.sources.matrix import MatrixSource
-from kreinflow.sequences.sources.simulated import SimulatedSource
+from kreinflow.sequences.sources.measured import MatrixSource, VectorsSource
 from kreinflow.sequences.sources.source import Source
-from kreinflow.sequences.sources.vectors import VectorsSource
 
 SOURCES: dict[str, type[Source]] = by_name(
     FastaSource,

@@ -11,7 +11,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import paths_of
 from kreinflow.base.settings import Configured, SettingsSchema
 from kreinflow.sequences.collapse import SourceRecords, collapse, collapse_several
-from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.dataset import ORGANISM, Dataset
 from kreinflow.sequences.labels import label_columns, read_pairs
 from kreinflow.sequences.text_files import check_file
 from kreinflow.sequences.user_tables import check_columns
@@ -158,15 +158,10 @@ class Source(Configured, ABC):
             why = ""
             if id_column in label_columns(columns):
                 why = f"{id_column!r} is the column of the ids. Name the one of the labels."
-            elif self.several and not isinstance(columns, str):
+            elif not isinstance(columns, str) and (self.several or self.separator is None):
                 why = (
-                    "several columns are the levels of labels, but records may have several labels "
-                    "(labels.multiple: all), which have no levels. Name one column."
-                )
-            elif self.separator is None and not isinstance(columns, str):
-                why = (
-                    "several columns are the levels of labels. Give the data set 'levels' with a "
-                    "separator to stand between them, or name one column."
+                    "several columns are the levels of labels. Give the data set 'levels' with "
+                    "a separator to stand between them, and no 'labels.multiple', or name one."
                 )
             if why:
                 yield "labels.label_column", why
@@ -187,16 +182,41 @@ class Source(Configured, ABC):
         return load_substitution_matrix(scoring["matrix"], self.data_folder).alphabet
 
     @abstractmethod
-    def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
-        """Read, check and collapse the data.
+    def read(self, alphabet: str | None, seed: int) -> SourceRecords:
+        """Read and check the records.
 
         The ``alphabet`` is the letters of the substitution matrix, if the objects are aligned; the
-        ``seed`` that of a simulation or a generator. What is kept of the other classes does not
-        depend on the ``unknown`` ones that are to be held out: an object of theirs that is
-        identical to one of another class is dropped, and counted. The ``statistics`` are those of
-        docs/files.md, and what a source adds. An InputError tells the first fault that the
+        ``seed`` that of a simulation or a generator. An InputError tells the first fault that the
         configuration does not ask to drop.
         """
+
+    def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
+        """Read, check and collapse the data; see :meth:`read`.
+
+        What is kept of the other classes does not depend on the ``unknown`` ones that are to be
+        held out: an object of theirs that is identical to one of another class is dropped, and
+        counted. The ``statistics`` are those of docs/files.md, and what a source adds.
+        """
+        records, settings = self.read(alphabet, seed), self.settings
+        if self.separator is not None:
+            labels = paths_of(records.ids, records.labels, self.separator)
+            if labels and not any(self.separator in path for path in labels):
+                raise InputError(
+                    f"levels: no label has the separator {self.separator!r}; the first one is "
+                    f"{records.labels[0]!r}. Give the separator of the labels, or leave out levels."
+                )
+            records = replace(records, labels=labels)
+        how = settings.get("conflicting_labels", "drop"), settings["min_class_size"]
+        if self.several:
+            dataset = collapse_several(records, *how)
+        else:
+            dataset = collapse(records, *how, unknown)
+        return replace(
+            dataset.with_statistics(**records.statistics),
+            dropped=(*dataset.dropped, *(id for id, _ in records.unlabelled)),
+            unlabelled=records.unlabelled,
+            organisms=_organism_columns(dataset, records.organisms, unknown),
+        )
 
     def describe(self) -> str:
         """Return what the methods paragraph says of the data; nothing of the user's sequences.
@@ -206,20 +226,16 @@ class Source(Configured, ABC):
         """
         return ""
 
-    def _collapse(self, records: SourceRecords, unknown: Sequence[str]) -> Dataset:
-        if self.separator is not None:
-            labels = paths_of(records.ids, records.labels, self.separator)
-            if labels and not any(self.separator in path for path in labels):
-                raise InputError(
-                    f"levels: no label has the separator {self.separator!r}; the first one is "
-                    f"{records.labels[0]!r}. Give the separator of the labels, or leave out levels."
-                )
-            records = replace(records, labels=labels)
-        conflicting = self.settings.get("conflicting_labels", "drop")
-        smallest = self.settings["min_class_size"]
-        if self.several:
-            return collapse_several(records, conflicting, smallest)
-        return collapse(records, conflicting, smallest, unknown)
+
+def _organism_columns(
+    dataset: Dataset, organisms: Mapping[str, tuple[str, str]], unknown: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return the organism of each record; none if one of a class to be learned has none."""
+    for id, code in zip(dataset.ids, dataset.labels.tolist(), strict=True):
+        if id not in organisms and dataset.classes[code] not in unknown:
+            return {}
+    found = [organisms.get(id, ("", "")) for id in dataset.ids]
+    return {name: tuple(row[i] for row in found) for i, name in enumerate(ORGANISM)}
 
 
 def plain_files(path: Path) -> list[Path]:
