@@ -9,8 +9,10 @@ import pytest
 from answering.cascades import cascade_model
 from kreinflow.answering import classifier as module
 from kreinflow.answering.classifier import PARTS, LandmarkClassifier
-from kreinflow.answering.parts import ModelPart
+from kreinflow.answering.parts import ModelPart, Section, Told
 from kreinflow.answering.query_and_answers import REASONS, Query
+from kreinflow.classify.explanation import explain
+from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.inspection import describe_model
 from kreinflow.files.state import Array, Number, Part
 from kreinflow.fitting import training
@@ -31,8 +33,11 @@ class LeastMargin(ModelPart):
         reason = np.where(first - second < self.margin, REASONS[1], before.reason)
         return replace(before, reason=reason)
 
-    def inspected(self):
-        return {"margin": self.margin}
+    def explained(self, it):
+        return Told([f"at least {self.margin:.3g} ahead"], {"weights": Section(["its weights"])})
+
+    def inspected(self, about):
+        return {"margin": {"margin": self.margin}}
 
 
 def fit_margin(first, classifier, held):
@@ -67,6 +72,9 @@ def test_a_part_is_learned_answers_and_comes_back(registered, tmp_path):
     assert 0 < close.sum() < len(query)
     np.testing.assert_array_equal(found.rejected, before.rejected | close)
     assert describe_model(it.model)["margin"] == {"margin": margin}
+    told = explanation_text(explain(it.model, tmp_path / "x.fasta", "a1"), 3).splitlines()
+    assert told[1] == f"at least {margin:.3g} ahead"
+    assert told[-1] == "its weights"
     header, arrays = model.to_parts()
     again = LandmarkClassifier.from_parts(header, arrays)
     assert again.parts["margin"].margin == margin

@@ -7,9 +7,10 @@ import pytest
 
 from answering.cascades import cascade_model
 from kreinflow.answering.cascade import FEATURES
+from kreinflow.answering.cascade_told import LANDMARKS
 from kreinflow.answering.query_and_answers import NOBODY, STAGES
 from kreinflow.classify.evidence import PREDICTED, RUNNER_UP
-from kreinflow.classify.explanation import INTERCEPT, LANDMARKS, explain
+from kreinflow.classify.explanation import INTERCEPT, explain
 from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.new_objects import score_new
 from sequence_pairs import rectangle
@@ -38,6 +39,11 @@ def asking(tmp_path_factory):
     return asking_model(tmp_path_factory.mktemp("asking"))
 
 
+def tables(found):
+    """The tables that the cascade tells, by their names."""
+    return {name: own.table for name, own in found.told["cascade"].sections.items()}
+
+
 def answered(model, S, path):
     """The answers of a model for its own records."""
     (batch,) = score_new(model, path)
@@ -62,16 +68,16 @@ def test_the_terms_of_each_level_add_up_to_its_log_odds(asking, threshold):
         assert found.labels == tuple(model.classifier.classes[code] for code in order[:2])
         assert found.probabilities == tuple(answers.probabilities[row, order[:2]])
         assert found.rejected == answers.rejected[row]
-        it = found.cascade
-        assert it.alignments == it.levels["alignments"].iloc[-1]
-        assert it.alignments - before == answers.alignments[row]
-        assert it.levels["stage"].iloc[-1] == STAGES[answers.stage[row]]
+        it = tables(found)
+        levels, terms = it["levels"], it["terms"]
+        assert levels["alignments"].iloc[-1] - before == answers.alignments[row]
+        assert levels["stage"].iloc[-1] == STAGES[answers.stage[row]]
         # It went up where its largest probability was below the threshold, and nowhere else.
-        largest = it.levels["largest"].to_numpy()
+        largest = levels["largest"].to_numpy()
         assert (largest[:-1] < threshold).all()
         assert largest[-1] >= threshold or len(largest) == 4
-        for level in it.levels.itertuples():
-            own = it.terms[(it.terms["stage"] == level.stage) & (it.terms["asked"] == level.asked)]
+        for level in levels.itertuples():
+            own = terms[(terms["stage"] == level.stage) & (terms["asked"] == level.asked)]
             own = own.head(len(FEATURES[STAGES.index(level.stage)]))
             log_odds = np.log(level.probability / level.runner_up_probability)
             assert own["contribution"].sum() == pytest.approx(log_odds, rel=1e-9, abs=1e-12)
@@ -82,11 +88,13 @@ def test_the_terms_of_each_level_add_up_to_its_log_odds(asking, threshold):
                 rtol=1e-14,
             )
         # The features of a level are those of the one before, and the answer is the last one's.
-        first = it.terms.iloc[0]
+        first = terms.iloc[0]
         assert (first["value"], first["runner_up_value"]) == found.decisions
         total = np.log(level.probability / level.runner_up_probability)
         said = np.log(found.probabilities[0] / found.probabilities[1])
-        assert total / it.temperature == pytest.approx(said, rel=1e-9, abs=1e-12)
+        assert total / model.classifier.cascade.temperature == pytest.approx(
+            said, rel=1e-9, abs=1e-12
+        )
 
 
 def test_the_records_are_the_nearest_and_say_what_was_aligned(asking):
@@ -95,13 +103,13 @@ def test_the_records_are_the_nearest_and_say_what_was_aligned(asking):
     (batch,) = score_new(model, path)
     row = batch.ids.index("b3")
     whole = explain(model, path, "b3")
-    found = whole.cascade
+    found = tables(whole)
     u = model.classifier.landmark_rows(batch)
     words = records.index.words.features(records.index.objects.sequences).toarray()
     distances = 3.0 * ((u[row].astype(np.float32) - records.index.scores) ** 2).sum(axis=1)
     distances += ((words[row] - words) ** 2).sum(axis=1)
     near = np.argsort(distances, kind="stable")[:7]
-    table = found.records
+    table = found["records"]
     assert table["rank"].tolist() == list(range(1, 8))
     assert table["record"].tolist() == [batch.ids[place] for place in near]
     assert table["class"].tolist() == [batch.ids[place][0] for place in near]
@@ -111,7 +119,7 @@ def test_the_records_are_the_nearest_and_say_what_was_aligned(asking):
     np.testing.assert_allclose(table["evalue"], E, rtol=1e-12)
     np.testing.assert_allclose(table["evidence"], np.log1p(np.maximum(0, -np.log(E))), rtol=1e-9)
     # What the logit sees of these records.
-    terms = found.terms[found.terms["asked"] == 7].set_index("feature")
+    terms = found["terms"][found["terms"]["asked"] == 7].set_index("feature")
     for label, column in zip(whole.labels, ("value", "runner_up_value"), strict=True):
         own = table[table["class"] == label]
         assert terms.loc["share", column] == len(own) / 7
@@ -126,18 +134,19 @@ def test_the_machines_that_voted_and_the_members_of_one(asking):
     batch, _ = answered(model, S, path)
     row = batch.ids.index("c4")
     whole = explain(model, path, "c4")
-    found = whole.cascade
-    assert len(found.machines) == 3
-    np.testing.assert_allclose(found.machines["vote"], np.tanh(found.machines["decision"]))
-    votes = found.terms[found.terms["feature"] == "votes"].iloc[0]
+    found = tables(whole)
+    machines, terms = found["machines"], found["terms"]
+    assert len(machines) == 3
+    np.testing.assert_allclose(machines["vote"], np.tanh(machines["decision"]))
+    votes = terms[terms["feature"] == "votes"].iloc[0]
     for label, column in zip(whole.labels, ("value", "runner_up_value"), strict=True):
-        for_it = found.machines.loc[found.machines["class"] == label, "vote"].sum()
-        against = found.machines.loc[found.machines["against"] == label, "vote"].sum()
+        for_it = machines.loc[machines["class"] == label, "vote"].sum()
+        against = machines.loc[machines["against"] == label, "vote"].sum()
         assert votes[column] == pytest.approx(for_it - against, rel=1e-12)
     # The members and the rest add up to the decision of the machine, seen from the winner.
-    (own,) = [m for m in found.machines.itertuples() if {m[1], m[2]} == set(whole.labels)]
+    (own,) = [m for m in machines.itertuples() if {m[1], m[2]} == set(whole.labels)]
     decision = own.decision if own[1] == whole.labels[0] else -own.decision
-    table = found.members
+    table = found["members"]
     assert table["contribution"].sum() == pytest.approx(decision, rel=1e-12)
     assert table["record"].tolist()[-2:] == [LANDMARKS, INTERCEPT]
     members = table.iloc[:-2]
@@ -157,7 +166,8 @@ def test_a_text_tells_all_stages(asking):
     model, _, path = asking
     found = explain(model, path, "b3")
     lines = explanation_text(found, 2).splitlines()
-    assert lines[1].startswith(f"answered by the stage pairs, with {found.cascade.alignments} al")
+    cost = tables(found)["levels"]["alignments"].iloc[-1]
+    assert lines[1] == f"answered by the stage pairs, with {cost} alignments in all"
     of = [f"nearest members of {label} ({of})" for label, of in zip(found.labels, OF, strict=True)]
     places = [lines.index(line) for line in of]
     (decision, _) = (i for i, line in enumerate(lines) if line.startswith("first stage: decision "))
@@ -177,6 +187,6 @@ def test_where_no_machine_votes_the_level_before_answers(tmp_path):
     without = [it for it in stages.values() if "c" in it.labels]
     assert without
     for it in without:
-        assert it.cascade.terms["stage"].iloc[-1] == "nearest"
-        assert it.cascade.machines is None
+        assert tables(it)["terms"]["stage"].iloc[-1] == "nearest"
+        assert "machines" not in tables(it)
         assert "answered by the stage nearest 7" in explanation_text(it, 2)

@@ -86,7 +86,6 @@ def test_answers_go_down_the_tree_as_far_as_they_are_sure(tmp_path):
     for level in (0, 1, 2):
         row = table[table["level"] == level].iloc[0]
         found = explain(model, tmp_path / "x.fasta", row["id"])
-        assert found.node == (row["node"], level, row["node_probability"])
         second = explanation_text(found, 1).splitlines()[1]
         named = f"node {row['node']}, " if level else "no node is sure enough: "
         assert second == f"{named}level {level}, probability {row['node_probability']:.6g}"

@@ -123,7 +123,9 @@ def test_the_predictions_are_those_without_it(asked):
 def test_explain_shows_a_member_of_another_class_that_it_names(asked):
     model, _, new = asked
     found = explain(model, new, "b2")
-    assert found.why.endswith("its best alignment is with c1, E-value 0.046")
+    assert (
+        found.told["relatives"].lines[0].endswith("; its best alignment is with c1, E-value 0.046")
+    )
     assert found.labels == ("a", "b")
     assert found.evidence["of"].unique().tolist() == ["predicted", "runner-up", "other"]
     lines = explanation_text(found, 3).splitlines()

@@ -46,7 +46,6 @@ def test_contributions_add_up_to_the_decision(linear):
     (batch,) = score_new(model, path)
     decisions = model.classifier.decision_function(batch)
     row = classify_file(model, path).set_index("id").loc[id]
-    assert found.linear
     assert found.labels == (row["label"], row["runner_up"])
     assert found.probabilities == (row["probability"], row["runner_up_probability"])
     assert found.rejected == (row["reject"] == "yes")
@@ -147,21 +146,24 @@ def test_training_records_carry_a_lifted_decision(lifted):
 def test_a_lifted_decision_is_told_with_the_scores_of_the_landmarks(lifted):
     model, batch, found, _ = lifted
     scores = batch.scores[batch.ids.index("b3")]
-    landmarks = found.landmarks.set_index("landmark").loc[list(model.landmark_ids)]
+    table = found.told["first stage"].sections["landmarks"].table
+    landmarks = table.set_index("landmark").loc[list(model.landmark_ids)]
     np.testing.assert_array_equal(landmarks["score"], scores)
-    assert found.landmarks["transformed"].is_monotonic_decreasing
+    assert table["transformed"].is_monotonic_decreasing
     text = explanation_text(found, 3)
     assert "from 12 training records + " in text
     assert f"... and {len(scores) - 3} more" in text
-    views = found.view_decisions
     if model.classifier.lift.form == "gaussian":  # a product has no terms of views
-        assert views == {}
+        assert "the view " not in text
         return
-    assert list(views) == list(model.classifier.lift.rates)
-    for place, column in enumerate(("contribution", "runner_up_contribution")):
-        total = sum(added[place] for added in views.values())
-        assert total == pytest.approx(found.table[column].iloc[:-1].sum(), rel=1e-9)
-        assert f"the view words adds {views['words'][0]:.6g} for " in text
+    terms = found.table.iloc[:-1].set_index("record").loc[list(model.inducing_ids)]
+    codes = [model.classifier.classes.index(label) for label in found.labels]
+    weights = model.classifier.decision.weights[:, codes]
+    added = {view: terms[f"near_{view}"] @ weights for view in model.classifier.lift.rates}
+    np.testing.assert_allclose(sum(added.values()), found.table.iloc[:-1, -2:].sum(), rtol=1e-9)
+    for view, (one, other) in added.items():
+        a, b = found.labels
+        assert f"\nthe view {view} adds {one:.6g} for {a}, {other:.6g} for {b}\n" in text
 
 
 @pytest.mark.parametrize("linear", ["log"], indirect=True)
@@ -222,7 +224,6 @@ def test_a_class_without_members_is_told(linear):
 def test_a_decision_that_is_not_linear_says_so(tmp_path):
     model, *_ = model_of(tmp_path, learner="nearest", seed=5, changed=0.5)
     found = explain(model, tmp_path / "x.fasta", "b3")
-    assert not found.linear
     assert "contribution" not in found.table
     assert found.table["transformed"].is_monotonic_decreasing
     assert found.decisions[0] == found.table["transformed"].iloc[0]
@@ -251,10 +252,9 @@ def test_it_says_why_an_object_is_rejected(tmp_path, cascade):
     table = classify_file(model, new).set_index("id")
     words = {
         "": "",
-        "unsure": "it is unsure between classes; ",
-        "unknown": "it is stranger than the true members of the classes; ",
-        "no relative": "its best alignments are no better than those of a sequence read "
-        "backwards; ",
+        "unsure": "it is unsure between classes",
+        "unknown": "it is stranger than the true members of the classes",
+        "no relative": "its best alignments are no better than those of a sequence read backwards",
     }
     seen = set()
     for id, row in table.iterrows():
@@ -263,11 +263,11 @@ def test_it_says_why_an_object_is_rejected(tmp_path, cascade):
         seen.add(row["reason"])
         found = explain(model, new, id)
         assert found.rejected == (row["reason"] != "")
-        assert found.why.startswith(
-            f"{words[row['reason']]}{100 * row['p_value']:.2g} % of true members are as strange"
-        )
+        assert found.why == words[row["reason"]]
+        (strange,) = found.told["relatives"].lines
+        assert strange.startswith(f"{100 * row['p_value']:.2g} % of true members are as strange")
         if row["reason"] in ("unknown", "no relative"):
             best = f"its best alignment is with {row['nearest_record']}, "
-            assert found.why.endswith(f"{best}E-value {row['record_evalue']:.2g}")
-        assert found.why in explanation_text(found, 3).splitlines()
+            assert strange.endswith(f"; {best}E-value {row['record_evalue']:.2g}")
+        assert {found.why, strange} <= {"", *explanation_text(found, 3).splitlines()}
     assert seen == set(words)

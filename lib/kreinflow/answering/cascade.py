@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.parts import ModelPart
+from kreinflow.answering.parts import ModelPart, Subject, Told
 from kreinflow.answering.query_and_answers import (
     FIRST,
     NEAREST,
@@ -258,8 +258,8 @@ class Cascade(ModelPart):
     steps : tuple of int
         Rising numbers of nearest records that are asked; empty for no such level.
     weights : tuple of ndarray
-        Of each level: 1 of the first, :data:`NEAREST_WEIGHTS` of each step,
-        :data:`PAIR_WEIGHTS` of the pairs, if there are machines.
+        Of each level, those of its :data:`FEATURES`: the first, each step, and the pairs, if there
+        are machines.
     about : dict
         What was asked for, and what the inner folds said.
     """
@@ -366,6 +366,18 @@ class Cascade(ModelPart):
             places, before, self.machines, self.likeliest, level.asks
         )
         return pair_features(before, votes), alignments, voting
+
+    def explained(self, it: Subject) -> Told:
+        """See :func:`~kreinflow.answering.cascade_told.terms`."""
+        from kreinflow.answering.cascade_told import terms
+
+        return terms(self, it)
+
+    def inspected(self, about: Mapping[str, Any]) -> dict[str, Any]:
+        """See :func:`~kreinflow.answering.cascade_told.description`."""
+        from kreinflow.answering.cascade_told import description
+
+        return {"cascade": description(self)}
 
     state: ClassVar = {
         "transform": TRANSFORM,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.answering.parts import ModelPart
+from kreinflow.answering.parts import ModelPart, Subject, Told
 from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
 from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import Tree
@@ -116,6 +116,17 @@ class Levels(ModelPart):
                 nodes[part, level] = of_level[own[:, of_level].argmax(axis=1)]
                 top[part, level] = own[np.arange(len(own)), nodes[part, level]]
         return nodes, top
+
+    def explained(self, it: Subject) -> Told:
+        """Return the deepest node that the answer is sure of."""
+        found = self.nodes(it.answers.probabilities, it.answers.deepest)
+        level, node = int(found.level[0]), self.tree.nodes[found.node[0]]
+        named = f"node {node}, " if level else "no node is sure enough: "
+        return Told([f"{named}level {level}, probability {found.probability[0]:.6g}"])
+
+    def inspected(self, about: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is kept of it."""
+        return {"levels": self.to_parts()[0]}
 
     def of_more_classes(self, classes: Sequence[str]) -> "Levels":
         """Return the levels of more classes with the same thresholds.

@@ -5,12 +5,42 @@ A new part is a class here in ``answering``, a line in ``PARTS`` of
 ``PART_FITS`` of :mod:`kreinflow.fitting.training`.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, Self
+
+import pandas as pd
 
 from kreinflow.answering.query_and_answers import Answers, Decided
 from kreinflow.answering.record_scores import Records
 from kreinflow.files.state import State
+
+
+class Subject(NamedTuple):
+    """One object whose answer is explained, and the names of what is told of it."""
+
+    query: Decided  # it aligns no pair twice, if it can ask
+    answers: Answers
+    pair: tuple[int, int]  # the codes of the predicted class and of the runner-up
+    classes: Sequence[str]
+    record_ids: Sequence[str]
+    alignments: int  # before any record is asked
+
+
+class Section(NamedTuple):
+    """Lines of an explanation, and a table below them, which is shown ``whole`` or some rows."""
+
+    lines: Sequence[str] = ()
+    table: pd.DataFrame | None = None
+    whole: bool = False
+
+
+class Told(NamedTuple):
+    """What a part tells of an answer: lines that stand by it, and sections, by their names."""
+
+    lines: Sequence[str] = ()
+    sections: Mapping[str, Section] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +75,13 @@ class ModelPart(State):
         """
         return before
 
-    def inspected(self) -> dict[str, object]:
-        """Return what ``kreinflow inspect`` tells of it besides, by names."""
+    def explained(self, it: Subject) -> Told:
+        """Return what ``kreinflow explain`` tells of its part in an answer."""
+        return Told()
+
+    def inspected(self, about: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what ``kreinflow inspect`` tells of it.
+
+        ``about`` is what the classifier knows of its training.
+        """
         return {}

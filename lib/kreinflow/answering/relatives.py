@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.parts import ModelPart
+from kreinflow.answering.parts import ModelPart, Subject, Told
 from kreinflow.answering.query_and_answers import NOBODY, REASONS, Answers, Decided, unsure
 from kreinflow.answering.record_scores import Records, RecordScores
 from kreinflow.answering.unknown_pvalue import Strangeness, mean_of_largest, strange
@@ -148,6 +148,35 @@ class Relatives(ModelPart):
             nearest_score=score,
             deepest=deepest,
         )
+
+    def explained(self, it: Subject) -> Told:
+        """Return how strange the object is, and what it is most like if it is rejected."""
+        answers, told = it.answers, []
+        if not np.isnan(p := float(answers.p_value[0])):
+            told.append(f"{100 * p:.2g} % of true members are as strange")
+        if answers.rejected[0] and (nearest := int(answers.nearest[0])) >= 0:
+            lengths = it.query.lengths[0], self.records.lengths[nearest]
+            evalue = self.evidence.evalues(answers.nearest_score[0], *lengths)
+            best = f"its best alignment is with {it.record_ids[nearest]}"
+            told.append(f"{best}, E-value {float(evalue):.2g}")
+        return Told(["; ".join(told)] if told else [])
+
+    def inspected(self, about: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is known of the rejection of unknown objects, if anything is."""
+        if "unknown" not in about:
+            return {}
+        told = {"records": len(self.records), **about["unknown"]}
+        if {"near", "far"} <= set(rule := dict(told.get("no_relative") or {})):
+            told["no_relative"] = rule
+            rule["geometric_mean_of_3_best_evalues_at_least"] = {
+                f"with_{count}_nearest_records": float(np.exp(-rule.pop(name)))
+                for name, count in (("near", NEAREST), ("far", MORE))
+            }
+        if self.sure_threshold is not None:
+            told["reject_threshold_of_sureness"] = self.sure_threshold
+        if self.needed is not None:
+            told["largest_evalue_of_levels"] = np.exp(-self.needed).tolist()
+        return {"unknown": told}
 
     state: ClassVar = {
         "evidence": Value(_evidence, ScoreTransform.to_dict),

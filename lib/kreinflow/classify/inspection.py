@@ -12,11 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.answering.cascade import FEATURES
-from kreinflow.answering.classifier import LandmarkClassifier
-from kreinflow.answering.query_and_answers import FIRST, NEAREST, NOTHING_ACCEPTED, STAGES
-from kreinflow.answering.relatives import MORE
-from kreinflow.answering.relatives import NEAREST as FEW
+from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import plural
 from kreinflow.classify.model_file import Model
@@ -65,6 +61,9 @@ def describe_model(model: Model) -> dict[str, Any]:
             label: dict(zip(("slope", "intercept", "threshold"), numbers, strict=True))
             for label, numbers in zip(classifier.classes, zip(*columns, strict=True), strict=True)
         }
+    of_parts: dict[str, Any] = {"unknown": classifier.about.get("unknown")}
+    for part in classifier.parts.values():
+        of_parts |= part.inspected(classifier.about)
     return {
         "objects": kind_of_objects(model),
         "molecule": model.molecule,
@@ -76,10 +75,8 @@ def describe_model(model: Model) -> dict[str, Any]:
         "matrix_kind": model.matrix_kind,
         "transform": classifier.transform.to_dict(),
         "lift": None if classifier.lift is None else _describe_lift(classifier.lift, worth),
-        "cascade": None if classifier.cascade is None else _describe_cascade(model),
-        "levels": None if classifier.levels is None else classifier.levels.to_parts()[0],
+        **of_parts,
         "several": several,
-        "unknown": _describe_unknown(classifier),
         "recipe": recipe,
         "choice": choice,
         "learner": classifier.about.get("learner"),
@@ -90,7 +87,6 @@ def describe_model(model: Model) -> dict[str, Any]:
         f"{of_first}reject_threshold": classifier.reject_threshold,
         "reject": reject or None,
         "updates": about.get("updates"),
-        **{name: told for name, part in classifier.parts.items() if (told := part.inspected())},
         "versions": about.get("versions"),
     }
 
@@ -104,55 +100,6 @@ def _describe_lift(lift: Lift, worth: str) -> dict[str, Any]:
     if "vectors" in lift.rates and lift.objects.vectors is not None:
         found["vector_numbers"] = int(lift.objects.vectors.shape[1])
     return found
-
-
-def _describe_cascade(model: Model) -> dict[str, Any]:
-    """Return the levels above the first stage, when objects go up, and what is aligned there."""
-    cascade, residues = model.classifier.cascade, model.record_residues
-    assert cascade is not None, "a model without a cascade"
-    levels = [(STAGES[FIRST], FIRST)] + [
-        (f"{STAGES[stage]} {asks if stage == NEAREST else f'of {cascade.likeliest}'}", stage)
-        for stage, asks in cascade.levels
-    ]
-    arrays = cascade.to_parts()[1] | cascade.records.to_parts()[1]
-    return {
-        "asked_for": dict(cascade.about) or None,
-        "levels": [name for name, _ in levels[1:]],
-        "weights": {
-            name: dict(zip(FEATURES[stage], own.tolist(), strict=True))
-            for (name, stage), own in zip(levels, cascade.weights, strict=True)
-        },
-        "threshold": cascade.threshold,
-        "temperature": cascade.temperature,
-        "reject_threshold": cascade.reject_threshold,
-        "evidence": cascade.evidence.to_dict(),
-        "machines": 0 if cascade.machines is None else len(cascade.machines.pairs),
-        "records": len(cascade.records),
-        "residues": "apart" if model.record_digests else sum(map(len, residues or ())),
-        "bytes": sum(array.nbytes for array in arrays.values()),
-    }
-
-
-_MEAN = "geometric_mean_of_3_best_evalues_at_least"
-"""What has no relative has such a mean, with the landmarks and the nearest records."""
-
-
-def _describe_unknown(classifier: LandmarkClassifier) -> dict[str, Any] | None:
-    """Return what is known of the rejection of unknown objects; None if nothing is."""
-    about, relatives = dict(classifier.about.get("unknown") or {}), classifier.relatives
-    if not about:
-        return None
-    if {"near", "far"} <= set(rule := dict(about.get("no_relative") or {})):
-        about["no_relative"] = rule
-        rule[_MEAN] = {
-            f"with_{count}_nearest_records": math.exp(-rule.pop(name))
-            for name, count in (("near", FEW), ("far", MORE))
-        }
-    if relatives is not None and relatives.sure_threshold is not None:
-        about["reject_threshold_of_sureness"] = relatives.sure_threshold
-    if relatives is not None and relatives.needed is not None:
-        about["largest_evalue_of_levels"] = np.exp(-relatives.needed).tolist()
-    return {"records": 0 if relatives is None else len(relatives.records), **about}
 
 
 def told_of_unknown(about: Mapping[str, Any]) -> list[str]:

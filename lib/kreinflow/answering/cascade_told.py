@@ -1,0 +1,162 @@
+r"""What a cascade tells of an answer: what each level said, and of which records; and of itself.
+
+A level is a conditional logit, so its log odds of two classes a and b are a sum:
+
+.. math:: \log(p_a / p_b) = \sum_k w_k (x_{ak} - x_{bk}) .
+
+a is the predicted class of the answer and b the runner-up, at all levels.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.answering.cascade import FEATURES, SMALLEST, Cascade, Level, LevelScores
+from kreinflow.answering.parts import Section, Subject, Told
+from kreinflow.answering.query_and_answers import FIRST, NEAREST, STAGES
+from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.base.wording import plural
+
+LANDMARKS, INTERCEPT = "(landmarks)", "(intercept)"
+"""What stands for a landmark or a record in the last rows of a table of contributions."""
+
+_ONE = np.zeros(1, dtype=np.int64)
+
+
+def terms(cascade: Cascade, it: Subject) -> Told:
+    """Return the sections of the levels that an object came to; nothing is aligned again.
+
+    ``levels`` has a row for each, with the likeliest class there and its probability (``label``,
+    ``largest``) and those of a and b. Where no record could be asked, numbers are those of the row
+    before. ``terms`` has a row for each feature of a level that asked. ``records`` are those of the
+    last level ``nearest``. ``machines`` are those that voted, with their ``decision`` (above 0 for
+    ``class``) and ``vote``, its tanh; ``members`` what carried the one between a and b, above 0
+    for a.
+    """
+    one, other = it.pair
+    a, b = it.classes[one], it.classes[other]
+    scores = cascade.scores(it.query)
+    answers = cascade.level_answers(scores, cascade.threshold)
+    rows, of_levels, odds, found = [], [], [], {}
+    before, features = None, it.query.decisions[:, :, None]
+    for level, weights, now in zip(
+        (Level(FIRST, 0), *cascade.levels), cascade.weights, answers, strict=True
+    ):
+        asked = before is None or bool(now.reached[0])
+        if before is not None and asked:
+            features, *_ = cascade.features(level, scores, _ONE, before)
+            if level.stage == NEAREST:
+                found["records"] = _nearest(cascade, it, scores, level.asks)
+            else:
+                found |= _machines(cascade, it, scores, before)
+        stage, before = STAGES[level.stage], now.probabilities
+        p, alignments = before[0], it.alignments + int(now.alignments[0])
+        label = it.classes[int(p.argmax())]
+        rows.append((stage, level.asks, alignments, label, p.max(), p[one], p[other]))
+        if asked:
+            columns: dict[str, object] = {"stage": stage, "asked": level.asks}
+            columns |= {"feature": FEATURES[level.stage], "weight": weights}
+            columns |= {"value": features[0, one], "runner_up_value": features[0, other]}
+            contribution = weights * (features[0, one] - features[0, other])
+            of_levels.append(pd.DataFrame({**columns, "contribution": contribution}))
+            last = f"{stage} {level.asks}" if level.stage == NEAREST else stage
+            odds.append(f"log odds at the stage {last}: {contribution.sum():.6g}")
+        if p.max() >= cascade.threshold:
+            break
+    names = ["stage", "asked", "alignments", "label", "largest"]
+    levels = pd.DataFrame(rows, columns=[*names, "probability", "runner_up_probability"])
+    total = float(np.log(max(p[one], SMALLEST)) - np.log(max(p[other], SMALLEST)))
+    t = cascade.temperature
+    odds.append(f"log odds of the answer: {total:.6g} / {t:.6g} (temperature) = {total / t:.6g}")
+    rising = f"while its largest probability is below {cascade.threshold:.6g}"
+    why = f"why {a} and not {b}: the terms of the log odds at each level"
+    sections = {
+        "levels": Section([f"stages: the object goes up {rising}"], levels, whole=True),
+        "terms": Section([why], pd.concat(of_levels, ignore_index=True), whole=True),
+        "odds": Section(odds),
+    }
+    cost = plural(it.alignments + int(it.answers.alignments[0]), "alignment")
+    return Told([f"answered by the stage {last}, with {cost} in all"], sections | found)
+
+
+def _nearest(cascade: Cascade, it: Subject, scores: LevelScores, q: int) -> Section:
+    near, lengths = scores.ranked(_ONE, q)[0], cascade.records.lengths
+    table = _of_records(it, scores, near)
+    table.insert(0, "rank", np.arange(1, len(near) + 1))
+    table["evalue"] = cascade.evidence.evalues(
+        table["score"].to_numpy(), it.query.lengths[0], lengths[near]
+    )
+    table["evidence"] = scores.evidence(_ONE, near[None])[0]
+    return Section(["nearest records that were asked"], table.dropna(axis="columns", how="all"))
+
+
+def _machines(
+    cascade: Cascade, it: Subject, scores: LevelScores, before: FloatArray
+) -> dict[str, Section]:
+    machines, classes, voted = cascade.machines, cascade.records.classes, []
+    assert machines is not None, "a level of pairs without machines"
+    a, b = (it.classes[code] for code in it.pair)
+    members = Section([f"no machine tells {a} from {b}"])
+    ends, contests = machines.ends(classes), machines.contests(before, cascade.likeliest)[0]
+    for pair in contests[contests >= 0].tolist():
+        places = machines.members(classes, pair)
+        similar = scores.similarities(_ONE, places)
+        decision = float(machines.decide(pair, ends, similar, it.query.rows)[0])
+        low, high = machines.pairs[pair].tolist()
+        voted.append((it.classes[low], it.classes[high], decision, float(np.tanh(decision))))
+        if {low, high} != set(it.pair):
+            continue
+        sign = 1.0 if low == it.pair[0] else -1.0
+        weights = machines.member_weights[ends[pair] : ends[pair + 1]]
+        table = _of_records(it, scores, places)
+        table["transformed"] = similar[0]
+        table["contribution"] = sign * weights * similar[0]
+        table = table.sort_values("contribution", key=abs, ascending=False, kind="stable")
+        rest = it.query.rows[0] @ machines.landmark_weights[pair], machines.intercepts[pair]
+        last = {
+            "record": [LANDMARKS, INTERCEPT],
+            "class": "",
+            "contribution": sign * np.array(rest),
+        }
+        table = pd.concat([table, pd.DataFrame(last)], ignore_index=True)
+        members = Section([f"machine between {a} and {b}: contributions to {a}"], table)
+    columns = ["class", "against", "decision", "vote"]
+    told = Section(["machines that voted"], pd.DataFrame(voted, columns=columns))
+    return {"machines": told, "members": members}
+
+
+def _of_records(it: Subject, scores: LevelScores, places: IntArray) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "record": [it.record_ids[place] for place in places.tolist()],
+            "class": [it.classes[code] for code in scores.records.classes[places].tolist()],
+            "score": scores.scores(_ONE, places[None])[0],
+        }
+    )
+
+
+def description(cascade: Cascade) -> dict[str, Any]:
+    """Return the levels above the first stage, when objects go up, and what is aligned there."""
+    levels = [(STAGES[FIRST], FIRST)] + [
+        (f"{STAGES[stage]} {asks if stage == NEAREST else f'of {cascade.likeliest}'}", stage)
+        for stage, asks in cascade.levels
+    ]
+    residues = cascade.records.index.objects.sequences
+    arrays = cascade.to_parts()[1] | cascade.records.to_parts()[1]
+    return {
+        "asked_for": dict(cascade.about) or None,
+        "levels": [name for name, _ in levels[1:]],
+        "weights": {
+            name: dict(zip(FEATURES[stage], own.tolist(), strict=True))
+            for (name, stage), own in zip(levels, cascade.weights, strict=True)
+        },
+        "threshold": cascade.threshold,
+        "temperature": cascade.temperature,
+        "reject_threshold": cascade.reject_threshold,
+        "evidence": cascade.evidence.to_dict(),
+        "machines": 0 if cascade.machines is None else len(cascade.machines.pairs),
+        "records": len(cascade.records),
+        "residues": "apart" if residues is None else sum(map(len, residues)),
+        "bytes": sum(array.nbytes for array in arrays.values()),
+    }
