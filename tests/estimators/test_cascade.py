@@ -170,7 +170,6 @@ def test_it_is_cloned_searched_and_pickled(asking):
         (KreinClassifier("gaussian", cascade={}), "only sequences have words and are aligned"),
         (estimator({"los": 0.1}), "cascade: unknown key 'los'; did you mean 'loss'"),
         (estimator({"loss": 0.1, "alignments": 9}), "two ways to choose one threshold"),
-        (estimator({"records": "apart"}), "the training sequences are always kept"),
         (estimator(None, kernel_params={"mode": "global"}), "is negative"),
         (estimator({"alignments": 9}), "^recipe 'KreinClassifier': cascade: 9 alignments"),
     ],

@@ -72,9 +72,9 @@ class AlignmentKernel(Kernel):
         self.transform: ScoreTransform = make_transform(s["transform"], self.scheme)
         self._alphabet = ResidueAlphabet(matrix.alphabet, s["molecule"])
 
-    def pair_scores(self, sequences: Iterable[bytes]) -> ScoreCache:
+    def pair_scores(self, sequences: Sequence[bytes]) -> ScoreCache:
         """Return the scores of sequences with each other, aligned when they are asked for."""
-        return pair_scores(list(sequences), self.scheme, "auto", self.settings["threads"])
+        return pair_scores(sequences, self.scheme, "auto", self.settings["threads"])
 
     def aligned(self, sequences: Sequence[bytes]) -> AlignedScores:
         """Return the same as a matrix; a part is held against parasail."""
@@ -104,8 +104,7 @@ class AlignmentKernel(Kernel):
                 )
             if not residues:
                 raise InputError(f"sequence {number}: has no residues. Leave it out.")
-        objects = np.empty(len(cleaned), dtype=object)
-        objects[:] = cleaned
+        objects = np.array(cleaned, dtype=object)
         own = self.aligned(cleaned).self_scores()
         for poor in self.transform.unusable(own, _lengths(objects)):
             raise InputError(

@@ -1,8 +1,8 @@
 """What the estimators share: their parameters checked, a recipe trained, decisions read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,9 @@ class LandmarkFactor(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
     and checks none.
     """
 
+    _kinds: ClassVar[tuple[str, ...]] = tuple(MATRIX_KINDS)
+    _raw: ClassVar[ScoreTransform] = make_transform("raw")
+
     kind: str = "similarity"
     rank: str | int | float = "misfit"
     correction: str = "none"
@@ -73,13 +76,8 @@ class LandmarkFactor(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         return complete(content, part, type(self).__name__)
 
     @property
-    def _kinds(self) -> tuple[str, ...]:
-        return tuple(MATRIX_KINDS)
-
-    @property
     def _transform(self) -> ScoreTransform:
-        """The transform of alignment scores; other scores are taken as they are."""
-        return make_transform("raw")
+        return self._raw
 
     def _fit_factor(
         self, landmarks: Landmarks, part: TrainingPart
@@ -90,7 +88,7 @@ class LandmarkFactor(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         factor, pairs = factor_of(kernel, settings["rank"])
         return kernel, pairs, embed(factor, pairs, settings["correction"])
 
-    def _squared(self, name: str, scores: FloatArray, columns: Sequence[int]) -> FloatArray:
+    def _squared(self, name: str, scores: FloatArray, columns: Any) -> FloatArray:
         """Return the scores of some columns of an argument, dissimilarities squared."""
         if self.kind in DISSIMILARITIES and (scores < 0).any():
             row, place = np.argwhere(scores < 0)[0]
@@ -101,13 +99,12 @@ class LandmarkFactor(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         return scores * scores if self.kind == "dissimilarity" else scores
 
     def _query(self, X: Any) -> Query:
-        """Return the query of new objects."""
         raise NotImplementedError
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
-    """What the classifiers do with a trained function of the scores with their landmarks."""
+    """A classifier by a trained function of the scores with landmarks."""
 
     learner: str = "krein_lsm"
     learner_params: Mapping[str, Any] | None = None
@@ -130,7 +127,7 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         if not has_columns(y):
             self.classes_, codes = np.unique(y, return_inverse=True)
             if len(self.classes_) < 2:
-                (only,) = self.classes_.tolist()
+                only = self.classes_.tolist()[0]
                 raise ValueError(f"y has 1 class, {only!r}. At least two are needed.")
             return codes.astype(np.int64), None
         if (found := type_of_target(y)) != "multilabel-indicator":
@@ -138,9 +135,8 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
                 f"y has several columns and is {found}. Give a column for each label that is 1 "
                 "where a record has it, else 0."
             )
-        if fault := linear_fault(
-            make_learner(self._learner_settings()), "records with several labels"
-        ):
+        learner = make_learner(self._learner_settings())
+        if fault := linear_fault(learner, "records with several labels"):
             raise self._wrong(fault)
         memberships = (y.toarray() if issparse(y) else np.asarray(y)).astype(bool)
         self.classes_ = np.arange(memberships.shape[1])
@@ -150,19 +146,17 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         return codes.astype(np.int64), memberships
 
     def _learner_settings(self) -> dict[str, Any]:
-        """Return the settings of the learner, checked and complete."""
         content = {**(self.learner_params or {}), "method": self.learner}
         return complete_method(LEARNERS, content, "learner", type(self).__name__)
 
-    def _recipe(
-        self,
-        views: Mapping[str, Any] | None = None,
-        cascade: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """Return the recipe that the parameters are, checked and complete as one of the config."""
+    def _recipe(self, **others: Any) -> dict[str, Any]:
+        """Return the recipe that the parameters are, checked and complete as one of the config.
+
+        ``others``: parts that are no parameters of all classifiers.
+        """
         settings = self._learner_settings()
         names = ("rank", "correction", "lift", "inner_folds", "random_state")
-        recipe = self._checked(*names, views=views or {}, cascade=cascade)
+        recipe = {"cascade": None} | self._checked(*names, **{"views": {}} | others)
         recipe["lift"] = lift_of(recipe["views"], recipe["lift"])
         lifted = recipe["lift"] is not None
         if fault := correction_fault(settings["method"], self.correction, lifted):
@@ -179,11 +173,10 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         **aligned: Any,
     ) -> None:
         """Train a recipe as the workflow trains a final model; ``aligned``: of sequences."""
-        embedding: CorrectedFactor | None = None
         if recipe["lift"] is None:
             kernel, _, embedding = self._fit_factor(landmarks, part)
         else:  # which has a factor of its own
-            kernel = landmark_kernel(landmarks, part, self._transform)
+            kernel, embedding = landmark_kernel(landmarks, part, self._transform), None
         reject = RejectRule(REJECT_ERROR)
         settings = Settings(ALL, recipe["random_state"], recipe["inner_folds"], reject)
         learning = training(landmarks, part, settings, source, choose_again, **aligned)
@@ -197,18 +190,10 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         return self.landmark_classifier_.decision_function(self._query(X))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return the decisions, not calibrated.
+        """Return the decisions, not calibrated, of shape (n, n_classes), or (n,) for two classes.
 
-        Parameters
-        ----------
-        X : array-like
-            As for :meth:`predict`.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes), or (n,) for two classes
-            The largest wins. Of two classes it is (f_2 - f_1) / 2. Of several labels a record, it
-            is the logit of the probability of each less that of its threshold.
+        The largest wins. Of two classes it is (f_2 - f_1) / 2. Of several labels a record, it is
+        the logit of the probability of each less that of its threshold.
         """
         decisions = self._decisions(X)
         if (several := self.landmark_classifier_.several) is not None:
@@ -239,27 +224,11 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         return np.asarray(self.classes_[self._decisions(X).argmax(axis=1)])
 
     def predict_set(self, X: Any, confidence: float = 0.95) -> NDArray[np.bool_]:
-        """Return the smallest set of classes that holds the true one with a probability.
+        """Return whether each class is in a set that holds the true one with this probability.
 
-        See :meth:`~kreinflow.answering.label_sets.Calibration.sets`.
-
-        Parameters
-        ----------
-        X : array-like
-            As for :meth:`predict`.
-        confidence : float
-            The probability, above 0, below 1.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes), bool
-            Whether each class of ``classes_`` is in the set, which may be empty.
-
-        Raises
-        ------
-        InputError
-            If the confidence is out of range, the training records are too few for it, or objects
-            have several labels.
+        It is the smallest set, and may be empty: an array of booleans of shape (n, n_classes); see
+        :meth:`~kreinflow.answering.label_sets.Calibration.sets`. Raises InputError if the training
+        records are too few for the confidence, or objects have several labels.
         """
         check_is_fitted(self)
         if not 0 < confidence < 1:

@@ -16,9 +16,8 @@ from sklearn.utils.validation import (
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import tiles
 from kreinflow.config.cross_references import asymmetry_fault
-from kreinflow.config.schema import complete_method, nearest
+from kreinflow.config.schema import complete_method
 from kreinflow.estimators.alignment_kernel import AlignmentKernel
 from kreinflow.estimators.base import (
     SYMMETRY,
@@ -30,16 +29,16 @@ from kreinflow.fitting.inner_folds import ChooseAgain
 from kreinflow.fitting.run import Run
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import KERNELS
-from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
+from kreinflow.krein.landmark_kernel import Landmarks
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.landmarks.score_free import NamedLandmarks
 from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix
 from kreinflow.sequences.objects import refuse_unfit
-from kreinflow.sequences.partition import ALL, Partition
+from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.payload import Compared, Matrix, Payload, Sequences, digest
-from kreinflow.sequences.scores import open_scores
+from kreinflow.sequences.scores import KernelScores, open_scores
 from kreinflow.views.objects import Viewed
 
 PRECOMPUTED = "precomputed"
@@ -79,34 +78,17 @@ class LandmarkChoice(LandmarkFactor):
             if self.kernel_params:
                 raise self._wrong("kernel_params: a precomputed matrix takes none.")
             return None
-        if self.kernel not in COMPARED:
-            known = [PRECOMPUTED, *COMPARED]
-            raise self._wrong(
-                f"kernel: {self.kernel!r} is unknown{nearest(str(self.kernel), known)}"
-            )
         content = {**(self.kernel_params or {}), "name": self.kernel}
-        return COMPARED[self.kernel](
-            complete_method(COMPARED, content, "kernel", type(self).__name__)
-        )
+        settings = complete_method(COMPARED, content, "kernel", type(self).__name__)
+        return COMPARED[self.kernel](settings)
 
     def _selector_settings(self, transform: str) -> dict[str, Any]:
         """Return the settings of the selector, checked and complete."""
-        params = dict(self.selector_params or {})
-        if wrong := {"budget", "transform"} & params.keys():
-            raise self._wrong(
-                f"selector_params: {sorted(wrong)[0]!r} is none of them: give n_landmarks, and of "
-                "alignments the transform in kernel_params."
-            )
-        known = CHOSEN[self.selector].settings_schema if self.selector in CHOSEN else {}
-        content = {**params, "method": self.selector}
-        if "transform" in known:
+        content = {**(self.selector_params or {}), "method": self.selector}
+        if self.selector in CHOSEN and "transform" in CHOSEN[self.selector].settings_schema:
             content["transform"] = transform
         if self.n_landmarks is not None:
             content["budget"] = self.n_landmarks
-        elif "budget" in known and "default" not in known["budget"]:
-            raise self._wrong(
-                f"n_landmarks: the selector {self.selector!r} needs a number of landmarks."
-            )
         return complete_method(CHOSEN, content, "selector", type(self).__name__)
 
     def _read(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
@@ -131,11 +113,8 @@ class LandmarkChoice(LandmarkFactor):
 
     def _choose(
         self, X: Any, codes: NDArray[np.int64], classes: tuple[str, ...]
-    ) -> tuple[Landmarks, TrainingPart, Dataset, ChooseAgain | None]:
-        """Choose the landmarks, and return them with the scores of all training objects.
-
-        The last is :meth:`kreinflow.fitting.run.Run.choose_again`.
-        """
+    ) -> tuple[Run, Landmarks, ChooseAgain | None]:
+        """Choose landmarks among the training objects; see :meth:`Run.choose_again`, too."""
         seed, kernel = self._checked("random_state")["random_state"], self._make_kernel()
         if kernel is None:
             self._checked("kind")
@@ -161,8 +140,7 @@ class LandmarkChoice(LandmarkFactor):
         run = Run(dataset, partition, columns, rows, scores.self_scores())
         self.landmark_indices_ = np.unique(dataset.rows, return_index=True)[1][rows]
         self._landmarks = dataset.payload.take(rows)
-        again = run.choose_again(stage, selector, len(table))
-        return run.landmarks(table), run.training_part(ALL), dataset, again
+        return run, run.landmarks(table), run.choose_again(stage, selector, len(table))
 
     def _query(self, X: Any) -> Query:
         """See :meth:`LandmarkFactor._query`."""
@@ -174,30 +152,19 @@ class LandmarkChoice(LandmarkFactor):
         if not isinstance(landmarks, Compared):
             columns = np.ascontiguousarray(objects[:, self.landmark_indices_])
             return Query.measured(self._squared("X", columns, self.landmark_indices_.tolist()))
-        objects = _compared(objects, landmarks.kernel)
-        out = np.empty((len(objects), len(self.landmark_indices_)))
+        read, n = _compared(objects, landmarks.kernel), len(objects)
+        everything = np.concatenate([read, landmarks.objects])
+        scores = KernelScores(everything, landmarks.kernel, lambda row: f"row {row} of X")
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
-            for part in tiles(len(objects)):
-                out[part] = landmarks.kernel.columns(objects[part], landmarks.objects)
-        wrong = ~np.isfinite(out).all(axis=1)
-        if wrong.any():
-            raise self._wrong(
-                f"X, row {int(wrong.argmax())}: {landmarks.kernel.describe()} "
-                "is not finite for it. Its numbers are too large."
-            )
-        return Query.measured(out)
+            return Query.measured(scores.rectangle(np.arange(n), np.arange(n, len(everything))))
 
 
 def _strings(X: Any) -> Objects:
     """Return a list of strings as an array of them."""
-    values = [X] if isinstance(X, str | bytes) else list(X)
-    wrong = [i for i, value in enumerate(values) if not isinstance(value, str | bytes)]
-    if isinstance(X, str | bytes) or not values or wrong:
-        found = repr(values[wrong[0]]) if wrong else repr(X)
-        raise InputError(f"X: {found[:60]} is no list of strings. Give one string an object.")
-    objects = np.empty(len(values), dtype=object)
-    objects[:] = values
-    return objects
+    values = [] if isinstance(X, str | bytes) else list(X)
+    if not values or not all(isinstance(value, str | bytes) for value in values):
+        raise InputError(f"X: {repr(X)[:60]} is no list of strings. Give one string an object.")
+    return np.array(values, dtype=object)
 
 
 def _compared(X: Any, kernel: Kernel) -> Objects:

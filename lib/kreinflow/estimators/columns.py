@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.numerics import FloatArray
@@ -98,12 +98,16 @@ class NystroemClassifier(LandmarkDecisions):
     True
     """
 
-    landmark_matrix: ArrayLike | None = field(default=None, kw_only=False)
+    landmark_matrix: ArrayLike = field(kw_only=False)
+    _kinds: ClassVar = tuple(kind for kind in MATRIX_KINDS if kind != "asymmetric")
 
     def fit(
         self, C: ArrayLike, y: ArrayLike, self_similarities: ArrayLike | None = None
     ) -> "NystroemClassifier":
         """Fit the factor and the learner.
+
+        Raises InputError or ValueError if W does not fit, the records cannot be learned from, or
+        scikit-learn refuses C or y.
 
         Parameters
         ----------
@@ -115,11 +119,6 @@ class NystroemClassifier(LandmarkDecisions):
             Scores of the records with themselves, which choose the rank. If they are not given,
             the mean of W's diagonal stands for all: exact where all objects are as similar to
             themselves, as normalised scores are. Dissimilarities do not need them.
-
-        Raises
-        ------
-        InputError, ValueError
-            If W does not fit, the records cannot be learned from, or scikit-learn refuses C or y.
         """
         self._checked("kind")
         recipe = self._recipe()
@@ -132,19 +131,13 @@ class NystroemClassifier(LandmarkDecisions):
         n, m = scores.shape
         own = np.full(n, np.diagonal(W).mean())
         if self_similarities is not None:
-            own = check_array(self_similarities, dtype=np.float64, ensure_2d=False)
-            if own.shape != (n,):
-                raise self._wrong(f"self_similarities: of shape {own.shape}, but C has {n} rows.")
+            own = check_array(self_similarities, dtype=np.float64, ensure_2d=False).ravel()
+            check_consistent_length(given, own)
         # Records, then landmarks, have numbers; what is alike has that of its first landmark, or
         # of its first record.
         landmark_of, record_of = _places(plain), _places(given)
-        rows = np.array(
-            [
-                n + landmark_of[key] if key in landmark_of else record_of[key]
-                for key in (row.tobytes() for row in given)
-            ],
-            dtype=np.int64,
-        )
+        numbers = record_of | {key: n + place for key, place in landmark_of.items()}
+        rows = np.array([numbers[row.tobytes()] for row in given], dtype=np.int64)
         landmark_rows = np.array([landmark_of[row.tobytes()] for row in plain], dtype=np.int64)
         landmark_classes = np.full(m, -1, dtype=np.int64)
         landmark_classes[rows[rows >= n] - n] = codes[rows >= n]
@@ -170,26 +163,16 @@ class NystroemClassifier(LandmarkDecisions):
         self._train(recipe, landmarks, part, LiftSource(Viewed(), digests))
         return self
 
-    @property
-    def _kinds(self) -> tuple[str, ...]:
-        return tuple(kind for kind in MATRIX_KINDS if kind != "asymmetric")
-
     def _landmark_matrix(self, m: int) -> tuple[FloatArray, FloatArray]:
         """Return W as it was given, and symmetric with dissimilarities squared."""
-        if self.landmark_matrix is None:
-            raise self._wrong(
-                "landmark_matrix: give the scores among the landmarks; "
-                "KreinClassifier chooses its own."
-            )
-        given = check_array(
-            self.landmark_matrix, dtype=np.float64, order="C", input_name="landmark_matrix"
-        )
+        name = "landmark_matrix"
+        given = check_array(self.landmark_matrix, dtype=np.float64, order="C", input_name=name)
         if given.shape != (m, m):
             raise self._wrong(
-                f"landmark_matrix: is of shape {given.shape}, but C has {m} "
-                f"columns. Give the scores among these {m} landmarks, in the order of the columns."
+                f"{name}: is of shape {given.shape}, but C has {m} columns. Give the scores among "
+                f"these {m} landmarks, in the order of the columns."
             )
-        return given, check_matrix(Path("landmark_matrix"), given, self.kind, SYMMETRY)[0]
+        return given, check_matrix(Path(name), given, self.kind, SYMMETRY)[0]
 
     def _query(self, X: Any) -> Query:
         given = validate_data(self, X, dtype=np.float64, order="C", reset=False)

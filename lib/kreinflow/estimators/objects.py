@@ -16,8 +16,8 @@ from kreinflow.estimators.alignment_kernel import AlignmentKernel
 from kreinflow.estimators.base import LandmarkDecisions
 from kreinflow.estimators.choice import LandmarkChoice
 from kreinflow.fitting.pipeline import LiftSource
+from kreinflow.sequences.partition import ALL
 from kreinflow.sequences.scores import evidence_of
-from kreinflow.views.objects import Viewed
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -99,18 +99,15 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
     def fit(self, X: Any, y: ArrayLike) -> "KreinClassifier":
         """Choose the landmarks, and fit the factor and the learner.
 
+        Raises InputError or ValueError if a parameter is wrong, X cannot be compared or learned
+        from, or scikit-learn refuses X or y.
+
         Parameters
         ----------
         X : array-like of shape (n, n), (n, n_features) or (n,)
             A matrix of scores, vectors or strings; see ``kernel``.
         y : array-like of shape (n,), or of shape (n, n_labels)
             Labels; or of several a record, 1 where it has a label and 0 where it does not.
-
-        Raises
-        ------
-        InputError, ValueError
-            If a parameter is wrong, X cannot be compared or learned from, or scikit-learn refuses
-            X or y.
         """
         if y is None:
             raise ValueError(
@@ -118,64 +115,48 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
             )
         objects, labels = self._read(X, y, reset=True)
         codes, memberships = self._encode(labels)
-        recipe = self._recipe(self.views, self.cascade)  # faults are told before aligning
+        recipe = self._recipe(views=self.views or {}, cascade=self.cascade)  # before aligning
         if recipe["cascade"] is not None and memberships is not None:
             raise self._wrong("cascade: it is for records of one label each. Leave it out.")
         names = tuple(map(str, self.classes_))
-        landmarks, part, dataset, again = self._choose(objects, codes, names)
-        source, kernel = LiftSource(Viewed(), dataset.digests), self._aligned_by
-        aligned: dict[str, Any] = {}
-        if kernel is not None:
-            sequences, scheme = list(dataset.sequences), kernel.scheme
-            source = LiftSource(Viewed(sequences), dataset.digests, scheme.matrix.alphabet)
-            aligned["cache"] = kernel.pair_scores(sequences)
-            aligned["evidence"] = evidence_of({}, scheme)
-        part = replace(part, memberships=memberships)
-        self._train(recipe, landmarks, part, source, again, **aligned)
+        run, landmarks, again = self._choose(objects, codes, names)
+        part = replace(run.training_part(ALL), memberships=memberships)
+        scheme, aligned = None, {}
+        if (kernel := self._aligned_by) is not None:
+            scheme = kernel.scheme
+            aligned = {
+                "cache": kernel.pair_scores(run.dataset.sequences),
+                "evidence": evidence_of({}, scheme),
+            }
+        self._train(recipe, landmarks, part, LiftSource.of(run, scheme), again, **aligned)
         self.cascade_ = self.landmark_classifier_.cascade
         return self
 
-    def _recipe(
-        self,
-        views: Mapping[str, Any] | None = None,
-        cascade: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
+    def _recipe(self, **others: Any) -> dict[str, Any]:
         """See :meth:`LandmarkDecisions._recipe`; only sequences have words and cascades."""
-        recipe = super()._recipe(views, cascade)
-        if recipe["views"]["vectors"]:
+        recipe = super()._recipe(**others)
+        views, cascade = recipe["views"], cascade_of(recipe["cascade"])
+        if views["vectors"]:
             raise self._wrong(
                 "views: vectors beside other objects are for the workflow. X holds one kind of "
                 "objects."
             )
-        cascade = recipe["cascade"] = cascade_of(recipe["cascade"])
-        if self.kernel != AlignmentKernel.name and (recipe["views"]["words"] or cascade):
+        if self.kernel != AlignmentKernel.name and (views["words"] or cascade):
             raise self._wrong(
                 "views, cascade: only sequences have words and are aligned, and the kernel "
                 f"{self.kernel!r} compares others. Leave them out, or use {AlignmentKernel.name!r}."
             )
-        if cascade is None:
-            return recipe
-        if fault := cascade_fault(cascade):
-            raise self._wrong(fault)
-        if recipe["cascade"].pop("records") != "model":
-            raise self._wrong(
-                "cascade: the training sequences are always kept with the estimator. Leave out "
-                "records."
-            )
-        return recipe
+        if cascade is not None:
+            if fault := cascade_fault(cascade):
+                raise self._wrong(fault)
+            del cascade["records"]  # the estimator always keeps them
+        return recipe | {"cascade": cascade}
 
     def answer(self, X: Any) -> Answers:
         """Return what is said of objects, by which stage, and what it cost.
 
-        Parameters
-        ----------
-        X : array-like
-            As for :meth:`fit`; of a precomputed matrix, of shape (n, n_training).
-
-        Returns
-        -------
-        Answers
-            Its ``nearest`` are places in the training objects.
+        X is as for :meth:`fit`; a precomputed matrix has the shape (n, n_training). The answers'
+        ``nearest`` are places in the training objects.
         """
         check_is_fitted(self)
         query, kernel, cascade = self._query(X), self._aligned_by, self.cascade_
@@ -256,26 +237,17 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkC
     correction: str = "flip"
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> "KreinNystroem":
-        """Choose the landmarks and fit the factor.
+        """Choose the landmarks and fit the factor; see :meth:`KreinClassifier.fit`.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, n), (n, n_features) or (n,)
-            A matrix of scores, vectors or strings; see ``kernel``.
-        y : array-like of shape (n,), optional
-            Labels, for selectors that choose in each class; without them all are one class.
-
-        Raises
-        ------
-        InputError, ValueError
-            If a parameter is wrong, X cannot be compared, or scikit-learn refuses X or y.
+        ``y`` (optional) are labels, for selectors that choose in each class; without them all are
+        one class.
         """
         objects, labels = self._read(X, y, reset=True)
         if labels is None:
             labels = np.zeros(len(objects), dtype=np.int64)
         classes, codes = np.unique(labels, return_inverse=True)
-        landmarks, part, *_ = self._choose(objects, codes, tuple(map(str, classes)))
-        kernel, pairs, self._embedding = self._fit_factor(landmarks, part)
+        run, landmarks, _ = self._choose(objects, codes, tuple(map(str, classes)))
+        kernel, pairs, self._embedding = self._fit_factor(landmarks, run.training_part(ALL))
         self._centring = kernel.centring
         self._own = (landmarks.self_scores[landmarks.rows], landmarks.lengths[landmarks.rows])
         self.eigenvalues_, self.signs_ = pairs.values, self._embedding.signs
@@ -285,10 +257,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkC
     def transform(self, X: Any) -> FloatArray:
         """Return the rows z*(x), of shape (n, rank); each depends on its own object alone.
 
-        Parameters
-        ----------
-        X : array-like
-            As for :meth:`fit`; of a precomputed matrix, of shape (n, n_training).
+        X is as for :meth:`fit`; a precomputed matrix has the shape (n, n_training).
         """
         check_is_fitted(self)
         given, (self_scores, lengths) = self._query(X), self._own
