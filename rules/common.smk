@@ -185,12 +185,12 @@ def of_folds(stage, ending):
 
 def of_all(stage, ending):
     """What a stage made for the final model, a file for each selector."""
-    return lambda wildcards: plan(wildcards).of_fold(stage, ALL, ending)
+    return lambda wildcards: plan(wildcards).of_folds(stage, ending, ALL)
 
 
 def of_this_fold(stage, ending):
     """What a stage made in the rule's fold, a file for each selector."""
-    return lambda wildcards: plan(wildcards).of_fold(stage, wildcards.fold, ending)
+    return lambda wildcards: plan(wildcards).of_folds(stage, ending, wildcards.fold)
 
 
 def dataset_files(wildcards):

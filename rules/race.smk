@@ -4,7 +4,7 @@
 
 rule race:
     input:
-        tables=lambda wildcards: plan(wildcards).of_fold("models", plan(wildcards).folds[0], "tsv"),
+        tables=lambda wildcards: plan(wildcards).of_folds("models", "tsv", plan(wildcards).folds[0]),
     output:
         f"{HERE}/race.tsv",
     log:

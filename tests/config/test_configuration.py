@@ -267,28 +267,18 @@ def test_mistakes_are_named(content, path, value, message):
     assert "\n" not in str(caught.value)
 
 
-def bomb(part: str) -> str:
-    """A config of parts that each stand for two of the part before."""
-    return "a0: &a0 1\n" + "".join(
-        f"a{i + 1}: &a{i + 1} {part.format(f'a{i}')}\n" for i in range(60)
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("seed: 1\nseed: 2\n", "key 'seed' stands twice"),
         ("datasets:\n  3: {a: 1}\n  '3': {a: 2}\n", r"key '3' stands twice \(line 3\)"),
-        ("2020-01-01: x\n", r"not YAML: key 2020-01-01 is no text \(line 1\)"),
+        ("2020-01-01: x\n", "c.yaml: keys must be str, .* not datetime.date"),
         ("seed: 2020-13-45\n", "not YAML: month must be in"),
         (f"seed: {'9' * 5000}\n", "not YAML: Exceeds the limit"),
         ("seed: [1\n", "not YAML"),
         ("", "holds no keys"),
         ("- 1\n", "holds no keys"),
-        ("a: &x [*x]\n", "c.yaml: a part holds itself, or it has more than 100,000 keys"),
-        (bomb("[*{0}, *{0}]"), "more than 100,000 keys and values, each alias counted"),
-        (bomb("{{x: *{0}, y: *{0}}}"), "more than 100,000 keys and values, each alias counted"),
-        (f"a: &a {'x' * 100_000}\nb: [{'*a, ' * 100_000}*a]\n", "more than 100,000 keys"),
+        ("a: &x [*x]\n", "c.yaml: a part holds itself, or is nested"),
         ("a: " + "[" * 1500, "c.yaml: a part holds itself, or is nested too deeply"),
         ("#" * 2**22 + "\n", "c.yaml: has more than 4,194,304 bytes"),
         ("a: !!python/object/apply:os.system ['true']\n", "not YAML"),
@@ -442,7 +432,6 @@ def test_nucleotides_have_scores_of_their_own():
     }
     for matrix in ("nuc44", "dnafull", "mine.txt"):
         assert scoring(matrix=matrix) == {**plain, "matrix": matrix}
-    assert scoring(gap_open=2) == {**plain, "gap_open": 2, "gap_extend": 2}
     with pytest.raises(InputError, match="BLOSUM62 compares amino acids, the molecule is nucleo"):
         scoring(matrix="BLOSUM62")
 

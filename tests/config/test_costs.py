@@ -273,7 +273,17 @@ def test_the_formula_and_the_worked_examples_of_the_page():
     """Each constant of the page, with the units it is written in, is one of the module."""
     formula = PAGE.partition("core hours = n / 3600")[2].partition("|")[0]
     written = [float(number) for number in re.findall(r"[\d.]+e-\d+", formula)]
-    known = "TOLD PAIR CELL ASKED ASKED_CELL SEARCHED INDUCED INDUCED_SCORE INDUCED_CELL".split()
+    known = [
+        "TOLD",
+        "PAIR",
+        "CELL",
+        "ASKED",
+        "ASKED_CELL",
+        "SEARCHED",
+        "INDUCED",
+        "INDUCED_SCORE",
+        "INDUCED_CELL",
+    ]
     assert written == pytest.approx([getattr(part_costs, name) for name in known], rel=1e-12)
     examples = [line for line in PAGE.splitlines() if re.match(r"\| [\d,]+ \| ", line)]
     assert len(examples) > 3

@@ -39,7 +39,7 @@ def test_a_lender_of_a_number_is_used_but_not_trained():
     assert found.trained_selectors == ["drawn", "balls"]
     assert list(found.selectors) == ["drawn", "balls", "lender"]
     assert found.transforms == ["log", "raw", "sqrt"]
-    assert found.of_fold("models", "r0f1", "tsv") == [
+    assert found.of_folds("models", "tsv", "r0f1") == [
         "out/mine/models/drawn/r0f1.tsv",
         "out/mine/models/balls/r0f1.tsv",
     ]
@@ -69,9 +69,6 @@ def test_most_candidates_count(selectors, candidates, sketch):
 def test_folds_end_with_all(tmp_path):
     found = plan(recipe("one", "balls"), folds={"k": 2, "repeats": 2})
     assert found.folds == ["r0f0", "r0f1", "r1f0", "r1f1", "all"]
-    assert [path[-8:] for path in found.of_tested("models", "tsv")] == [
-        f"{fold}.tsv" for fold in found.folds[:-1]
-    ]
     table = tmp_path / "folds.tsv"
     missing = plan(recipe("one", "balls"), folds={"method": "table", "table": str(table)})
     with pytest.raises(InputError, match=r"folds\.tsv: no such file"):

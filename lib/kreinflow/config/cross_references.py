@@ -68,26 +68,8 @@ def cascade_of(cascade: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 def cascade_fault(cascade: Mapping[str, Any]) -> str | None:
     """Return why a cascade cannot be what it is asked to be; None if it can."""
-    if not {"loss", "alignments"} <= cascade.keys():
-        return None
-    return (
-        "cascade: loss and alignments are two ways to choose one threshold. Leave out the one or "
-        "the other."
-    )
-
-
-def _too_few(recipe: Mapping[str, Any], selector: Mapping[str, Any]) -> str | None:
-    """Return why a first stage leaves no alignments to a cascade, where its number is known."""
-    wanted, budget = (recipe["cascade"] or {}).get("alignments"), selector.get("budget")
-    if wanted is None or not isinstance(budget, int) or not selector.get("grow", True):
-        return None
-    first = budget + int(recipe["transform"] != "raw")  # with itself
-    if first <= wanted:
-        return None
-    return (
-        f"cascade.alignments: {wanted:g} are fewer than the {first} of the first stage. Give more, "
-        "or its selector a smaller budget."
-    )
+    both = "cascade: loss and alignments are two ways to choose one threshold. Leave out one."
+    return both if {"loss", "alignments"} <= cascade.keys() else None
 
 
 _Fault = tuple[str, str]  # a place in the configuration, and why it is wrong
@@ -135,14 +117,12 @@ def _of_recipes(config: Mapping[str, Any]) -> Iterator[_Fault]:
                 yield place, _undefined(kind, recipe[kind], config[f"{kind}s"])
         learner = config["learners"][recipe["learner"]]["method"]
         recipe["lift"] = lift_of(recipe["views"], recipe["lift"])
+        recipe["cascade"] = cascade_of(recipe["cascade"])
         if fault := correction_fault(learner, recipe["correction"], recipe["lift"] is not None):
             yield place, fault
         if recipe["lift"] is not None and recipe["rank"] != "misfit":
             yield place, "a lift keeps all of its inducing points. Leave out rank."
-        recipe["cascade"] = cascade = cascade_of(recipe["cascade"])
-        if cascade is not None and (fault := cascade_fault(cascade)):
-            yield place, fault
-        if fault := _too_few(recipe, config["selectors"][recipe["selector"]]):
+        if fault := cascade_fault(recipe["cascade"] or {}):
             yield place, fault
 
 
@@ -164,14 +144,12 @@ def _of_chosen_recipes(
     dataset: dict[str, Any], recipes: Iterable[Mapping[str, Any]], place: str
 ) -> Iterator[_Fault]:
     known = [recipe["name"] for recipe in recipes]
-    asked = [("recipes", recipe) for recipe in dataset["recipes"] or []]
-    asked += [("final", dataset["final"])] if dataset["final"] else []
-    for part, recipe in asked:
+    own = dataset["recipes"] = dataset["recipes"] or known
+    for recipe in own:
         if recipe not in known:
-            yield f"{place}.{part}", _undefined("recipe", recipe, known)
-    dataset["recipes"] = dataset["recipes"] or known
-    if dataset["final"] is not None and dataset["final"] not in dataset["recipes"]:
-        yield f"{place}.final", "the recipe is not among the data set's recipes."
+            yield f"{place}.recipes", _undefined("recipe", recipe, known)
+    if dataset["final"] is not None and dataset["final"] not in own:
+        yield f"{place}.final", _undefined("recipe", dataset["final"], own)
 
 
 def _of_request(
@@ -180,31 +158,24 @@ def _of_request(
     name, datasets = request["dataset"], config["datasets"]
     if name not in datasets:
         yield place, _undefined("data set", name, datasets)
-    source = datasets[name]["source"]
-    if request["vectors"] and not datasets[name]["vectors"]:
+    plan = DatasetPlan(config, name)
+    if request["vectors"] and not plan.vectors:
         why = f"the data set {name!r} has no vectors, so its model looks at none. Leave it out."
         yield f"{place}.vectors", why
-    recipes = DatasetPlan(config, name).recipes()
-    if not request["vectors"] and any(recipe["views"]["vectors"] for recipe in recipes):
-        yield (
-            place,
-            f"recipes of the data set {name!r} have a view of vectors. Give those of the new "
-            "objects as 'vectors'.",
-        )
-    if request["strand"] == "both" and source.get("molecule") != "nucleotide":
+    if not request["vectors"] and any(recipe["views"]["vectors"] for recipe in plan.recipes()):
+        why = f"recipes of the data set {name!r} have a view of vectors. Give those of the new"
+        yield place, f"{why} objects as 'vectors'."
+    if request["strand"] == "both" and plan.settings["source"].get("molecule") != "nucleotide":
         why = f"the objects of {name!r} are no nucleotides, so they have no other strand."
         yield f"{place}.strand", f"{why} Leave it out."
-    if key.casefold() == UNLABELLED and source.get("unmatched") == "classify":
-        yield (
-            place,
-            "is the name of the data set's own sequences without label (unmatched: classify). "
-            "Choose another name.",
-        )
+    if key.casefold() == UNLABELLED and plan.classifies_unlabelled:
+        why = "is the name of the data set's own sequences without label (unmatched: classify)."
+        yield place, f"{why} Choose another name."
 
 
 def _of_dataset(plan: DatasetPlan, place: str) -> Iterator[_Fault]:
-    folds = plan.settings["folds"]
-    for key, why in plan.source.faults():
+    folds, source = plan.settings["folds"], plan.source
+    for key, why in source.faults():
         yield f"{place}.source.{key}", why
     if folds["method"] == "table" and not folds["table"]:
         yield f"{place}.folds", "method table needs the path of a table."
@@ -213,24 +184,22 @@ def _of_dataset(plan: DatasetPlan, place: str) -> Iterator[_Fault]:
     for recipe in plan.recipes():
         for why in _of_recipe(plan, recipe):
             yield f"{place}.recipes", f"recipe {recipe['name']!r}{why}"
-    yield from _of_levels(plan, place)
-    if plan.source.aligned:
+    if source.several:
+        yield from _of_several(plan, place)
+    if source.aligned:
         yield from _of_scoring(plan, place)
         return
-    noun = plan.source.noun
     for owner, transform in plan.transforms_by_owner().items():
         if transform != "raw":
             yield (
                 f"{place}.recipes",
                 f"{owner} has 'transform: {transform}', but only alignment scores are "
-                f"transformed. For {noun} give recipes and their selectors 'transform: raw'.",
+                f"transformed. For {source.noun} give recipes and their selectors "
+                "'transform: raw'.",
             )
     if folds["method"] == "grouped" and folds["column"] is None:
-        yield (
-            f"{place}.folds",
-            f"{noun}: no sequences to group by identity. Use method stratified or table, "
-            "or a column of the labels' table.",
-        )
+        why = f"{source.noun}: no sequences to group by identity. Use method stratified or table,"
+        yield f"{place}.folds", f"{why} or a column of the labels' table."
 
 
 def _of_recipe(plan: DatasetPlan, recipe: Mapping[str, Any]) -> Iterator[str]:
@@ -241,7 +210,7 @@ def _of_recipe(plan: DatasetPlan, recipe: Mapping[str, Any]) -> Iterator[str]:
         yield f" has a view of words, but only sequences have words. {instead}"
     if cascade is not None and not source.aligned:
         yield f" has a cascade, but only sequences are aligned. {instead}"
-    if views["vectors"] and not plan.settings["vectors"]:
+    if views["vectors"] and not plan.vectors:
         yield (
             " has a view of vectors, but the data set has none. Name a table of them as 'vectors' "
             "of the data set."
@@ -252,35 +221,24 @@ def _of_recipe(plan: DatasetPlan, recipe: Mapping[str, Any]) -> Iterator[str]:
             "(labels.multiple: all). Leave the cascade out."
         )
     learner = make_learner(plan.config["learners"][recipe["learner"]])
-    if source.several and (fault := linear_fault(learner, "records with several labels")):
-        yield f": {fault}"
+    siblings = (plan.settings["levels"] or {}).get("learn") == "siblings"
+    for task in ["records with several labels"] * source.several + ["siblings"] * siblings:
+        if fault := linear_fault(learner, task):
+            yield f": {fault}"
     if not source.aligned and source.kind == "asymmetric":
         selector = plan.config["selectors"][recipe["selector"]]["method"]
         if fault := asymmetry_fault(selector, learner.method, recipe["correction"]):
             yield f": {fault}"
 
 
-def _of_levels(plan: DatasetPlan, place: str) -> Iterator[_Fault]:
-    """Yield learners that cannot learn the children of nodes; what several labels cannot have."""
-    levels = plan.settings.get("levels")
-    if levels is not None and levels["learn"] == "siblings":
-        for recipe in plan.recipes():
-            if fault := linear_fault(
-                make_learner(plan.config["learners"][recipe["learner"]]), "siblings"
-            ):
-                yield f"{place}.levels.learn", f"recipe {recipe['name']!r}: {fault}"
-    if not plan.source.several:
-        return
+def _of_several(plan: DatasetPlan, place: str) -> Iterator[_Fault]:
+    """Yield what records with several labels cannot have."""
+    why = "records with several labels (labels.multiple: all) cannot have it. Leave it out."
     for key in ("levels", "unknown"):
         if plan.settings.get(key):
-            why = "records with several labels (labels.multiple: all) cannot have it. Leave it out."
             yield f"{place}.{key}", why
     if plan.config["unknown"] is not None:
-        yield (
-            "unknown",
-            f"p-values are of objects with one label, but records of {place} may have several "
-            "(labels.multiple: all). Leave it out.",
-        )
+        yield "unknown", f"{place}: {why}"
 
 
 def _of_scoring(plan: DatasetPlan, place: str) -> Iterator[_Fault]:

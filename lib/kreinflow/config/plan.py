@@ -186,28 +186,20 @@ class DatasetPlan:
         table = self.config["classify"][name]["vectors"]
         return [self.path(table)] if table else []
 
-    def of_fold(self, stage: str, fold: str, ending: str) -> list[str]:
-        """Return the files of a stage and fold, one for each selector that has them."""
-        return [f"{self.folder}/{stage}/{name}/{fold}.{ending}" for name in self._with(stage)]
+    def of_folds(self, stage: str, ending: str, *folds: str, lenders: bool = False) -> list[str]:
+        """Return the files of a stage for the selectors of the recipes, or with all lenders.
 
-    def _with(self, stage: str) -> list[str]:
-        """Return the selectors of the recipes; of factors, of those that learn from one."""
-        return [
-            name for name in self.trained_selectors if stage != "factors" or self.factored(name)
-        ]
-
-    def of_folds(self, stage: str, ending: str, lenders: bool = False) -> list[str]:
-        """Return the files of a stage for the selectors of the recipes, or with all lenders."""
+        Without ``folds`` they are those of all. Factors have the selectors whose recipes learn from
+        one.
+        """
+        names = [*self.selectors] if lenders else self.trained_selectors
+        if stage == "factors":
+            names = [name for name in names if self.factored(name)]
         return [
             f"{self.folder}/{stage}/{name}/{fold}.{ending}"
-            for name in (self.selectors if lenders else self._with(stage))
-            for fold in self.folds
+            for name in names
+            for fold in folds or self.folds
         ]
-
-    def of_tested(self, stage: str, ending: str) -> list[str]:
-        """Return the files of :meth:`of_folds` for the outer folds alone."""
-        paths = self.of_folds(stage, ending)
-        return [path for path in paths if Path(path).name != f"{ALL}.{ending}"]
 
     def timed_jobs(self) -> list[str]:
         """Return the names of a run's benchmarks: the folder may hold those of an earlier one."""

@@ -37,24 +37,23 @@ def check_dataset(
 def check_budgets(
     dataset: Dataset, partition: Partition, selectors: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Refuse a number of landmarks, or of candidates, that the smallest training part lacks."""
+    """Refuse a number of landmarks that the smallest training part lacks, or none pay for."""
     # Homology-aware folds may test nothing at all: the final model is left.
-    parts = [partition.training(name) for name in [*partition.names, ALL]]
-    fewest = min(len(np.unique(dataset.rows[part])) for part in parts)
-    classes, objects = len(dataset.classes), len(dataset.digests)
-    all_parts = training_parts(partition)
+    trained = [partition.training(name) for name in [*partition.names, ALL]]
+    fewest = min(len(np.unique(dataset.rows[part])) for part in trained)
+    classes, objects, parts = len(dataset.classes), len(dataset.digests), training_parts(partition)
     for name, selector in selectors.items():
         budget = selector.get("budget")
-        wanted = landmarks_wanted(budget, fewest, classes=classes, objects=objects, parts=all_parts)
         asked = budget.get("alignments") if isinstance(budget, Mapping) else None
-        if asked is not None and (paid := paid_landmarks(asked, objects, all_parts)) < classes:
-            least = pairs_with(min(classes * all_parts, objects), objects)
+        if asked is not None and (paid := paid_landmarks(asked, objects, parts)) < classes:
+            least = pairs_with(min(classes * parts, objects), objects)
             raise InputError(
                 f"selectors.{name}.budget.alignments: {asked:,} pay for {paid} landmarks "
-                f"in each of {all_parts} training parts of {objects:,} distinct sequences, fewer "
+                f"in each of {parts} training parts of {objects:,} distinct sequences, fewer "
                 f"than the {classes} classes. Give at least {least:,}, or use fewer folds; "
                 "where the recipes are automatic, raise auto.alignments by the same factor."
             )
+        wanted = landmarks_wanted(budget, fewest, classes=classes, objects=objects, parts=parts)
         if wanted is not None and wanted > fewest:
             raise InputError(
                 f"selectors.{name}.budget: {wanted} landmarks are more than the {fewest} distinct "
@@ -85,14 +84,9 @@ def check_given(
 def check_self_scores(
     dataset: Dataset, scheme: ScoringScheme | None, transforms: Mapping[str, ScoreTransform]
 ) -> None:
-    """Refuse a sequence that cannot score above 0 with itself, such as one of X alone.
+    """Refuse by its id a sequence that cannot score above 0 with itself, such as one of X alone.
 
     Nothing is aligned: no self-score exceeds the sum of what its letters gain with themselves.
-
-    Raises
-    ------
-    InputError
-        Naming the record.
     """
     if scheme is None:
         return

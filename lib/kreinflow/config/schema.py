@@ -97,6 +97,8 @@ def complete(content: Mapping[str, Any], part: Mapping[str, Any], name: str) -> 
         copied: dict[str, Any] = json.loads(json.dumps(content, default=_plain))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name}: {TOO_DEEP}") from error
+    except TypeError as error:  # such as a date
+        raise InputError(f"{name}: {error}.") from error
     errors = sorted(_flat(_Validator(part).iter_errors(copied)), key=_order)
     if errors:
         raise InputError(f"{name}: {_explain(errors[0])}")
@@ -114,10 +116,7 @@ _Validator = strict_validator()
 
 def _flat(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:
     for error in errors:
-        if error.context:
-            yield from _flat(error.context)
-        else:
-            yield error
+        yield from _flat(error.context) if error.context else [error]
 
 
 def _order(error: ValidationError) -> tuple[int, str]:
@@ -144,7 +143,7 @@ def _explain(error: ValidationError) -> str:
         hint = f" Is {meant[0]!r} meant to be it?" if meant else ""
         return f"{place}: the key {missing[0]!r} is missing.{hint}"
     about = part.get("description", "")
-    return f"{place}: {_why(error)}{f' ({about})' if about else ''}.{_hint(error)}"
+    return f"{place}: {_why(error)}{f' ({about})' if about else ''}.{_hint(instance)}"
 
 
 _TYPES = {
@@ -156,6 +155,12 @@ _TYPES = {
     "object": "a set of keys",
     "null": "null",
 }
+_BOUNDS = {
+    "minimum": "at least",
+    "exclusiveMinimum": "more than",
+    "maximum": "at most",
+    "exclusiveMaximum": "less than",
+}
 
 
 def _why(error: ValidationError) -> str:
@@ -163,39 +168,30 @@ def _why(error: ValidationError) -> str:
     rule: Any = error.validator_value
     part: Any = error.schema
     found = repr(error.instance)
-    if error.validator in ("type", "pattern"):
-        types = [part["type"]] if isinstance(part["type"], str) else part["type"]
-        word = part.get("pattern", "").strip("^$")  # of ^inner$
-        if types == ["string"] and error.validator == "pattern":
-            return (
-                f"{found} is no name: use letters, digits and . _ + -, a letter or digit first, "
-                "at most 100 in all"
-            )
-        allowed = _TYPES | ({"string": word} if word else {})
-        *others, last = [allowed[name] for name in types]
-        return f"{found} is not {', '.join(others)}{' or ' if others else ''}{last}"
-    bounds = {
-        "minimum": "at least",
-        "exclusiveMinimum": "more than",
-        "maximum": "at most",
-        "exclusiveMaximum": "less than",
-    }
-    if error.validator in bounds:
-        return f"{found} is not {bounds[error.validator]} {rule:g}"
+    if error.validator in _BOUNDS:
+        return f"{found} is not {_BOUNDS[error.validator]} {rule:g}"
     if error.validator in ("minItems", "minLength", "minProperties"):
         return f"{found} is empty"
-    return error.message
+    if error.validator not in ("type", "pattern"):
+        return error.message
+    types = [part["type"]] if isinstance(part["type"], str) else part["type"]
+    if types == ["string"] and error.validator == "pattern":
+        return (
+            f"{found} is no name: use letters, digits and . _ + -, a letter or digit first, "
+            "at most 100 in all"
+        )
+    word = part.get("pattern", "").strip("^$")  # of ^inner$
+    *others, last = [word if word and name == "string" else _TYPES[name] for name in types]
+    return f"{found} is not {', '.join(others)}{' or ' if others else ''}{last}"
 
 
-def _hint(error: ValidationError) -> str:
-    """Return what to say to a number that YAML takes for text, as 1e-9."""
-    if error.validator not in ("type", "pattern") or not isinstance(error.instance, str):
+def _hint(found: object) -> str:
+    """Return what to say of a number that YAML takes for text, as 1e-9."""
+    number = re.fullmatch(r"([-+]?[0-9]+)[eE]([-+]?)([0-9]+)", str(found))
+    if number is None or not isinstance(found, str):
         return ""
-    if re.fullmatch(r"[-+]?[0-9]+[eE][-+]?[0-9]+", error.instance) is None:
-        return ""
-    mantissa, exponent = error.instance.lower().split("e")
-    signed = exponent if exponent[0] in "+-" else f"+{exponent}"
-    return f" To YAML this is text; the number is {mantissa}.0e{signed}."
+    mantissa, sign, exponent = number.groups()
+    return f" To YAML this is text; the number is {mantissa}.0e{sign or '+'}{exponent}."
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
