@@ -55,10 +55,8 @@ def families():
 
 def made(name, folder, families, threads=1):
     competitor = COMPETITORS[name](SCHEME, "protein")
-    try:
-        competitor.version()
-    except UnavailableError as reason:
-        pytest.skip(str(reason))
+    if (version := version_or_reason(name)).startswith("not available"):
+        pytest.skip(version)
     folder.mkdir(exist_ok=True)
     competitor.load()
     competitor.fit(families[0], folder, threads)
@@ -75,7 +73,7 @@ def test_families_are_learned_whatever_the_threads_and_the_batch(name, tmp_path,
     one = made(name, tmp_path / "one", families)
     found = one.predict(queries)
     assert np.mean([a == b for a, b in zip(found, labels, strict=True)]) >= 0.9
-    assert one.model_bytes() > 0
+    assert one.model_bytes > 0
     two = made(name, tmp_path / "two", families, threads=2)
     assert two.predict(queries) == found
     assert two.predict(queries[:3]) == found[:3]
@@ -90,7 +88,7 @@ def test_what_is_like_nothing_else_has_no_class(name, tmp_path, families):
 def test_the_nearest_neighbour_has_the_highest_score_of_parasail(tmp_path, families):
     train, queries, _ = families
     competitor = made("smith_waterman", tmp_path, families)
-    assert competitor.alignments_per_query() == len(train.sequences)
+    assert competitor.alignments_per_query == len(train.sequences)
     for query, label in zip(queries[:5], competitor.predict(queries[:5]), strict=True):
         scores = [
             parasail.sw_striped_32(query.decode(), other.decode(), 11, 1, parasail.blosum62).score
@@ -130,7 +128,7 @@ def test_profiles_are_the_same_each_time(tmp_path):
             families.append((str(seed), "".join(kept).encode()))
     labels, sequences = zip(*families, strict=True)
     files = set()
-    for run in range(40):
+    for run in range(20):
         folder = tmp_path / str(run)
         folder.mkdir()
         competitor = COMPETITORS["profile_hmm"](SCHEME, "protein")
@@ -180,13 +178,13 @@ def test_the_highest_bit_score_is_the_best_hit(fake_blast, tmp_path, monkeypatch
     ]
     monkeypatch.setenv("FAKE_HITS", "".join("\t".join(hit) + "\n" for hit in hits))
     blast = Blast(SCHEME, "protein")
-    assert blast.version() == "BLAST+ 9.9.9+"
+    assert version_or_reason("blast") == "BLAST+ 9.9.9+"
     database = tmp_path / "database"
     database.mkdir()
     blast.fit(LabelledSequences([b"AAA", b"CCC", b"DDD"], ["a", "c", "d"]), database, 1)
     assert (database / "train.fasta").read_text() == ">s0\nAAA\n>s1\nCCC\n>s2\nDDD\n"
     assert blast.predict([b"A", b"C", b"D", b"E"]) == ["c", None, "a", "c"]
-    assert blast.model_bytes() == 5
+    assert blast.model_bytes == 5
 
 
 @pytest.mark.parametrize("line", ["s0\ts1\tnone\t3\n", "s0\ts9\t1\t3\n", "s0 s1 1 3\n"])
@@ -214,23 +212,16 @@ def test_a_missing_or_failing_program_is_told(tmp_path, monkeypatch):
 class Constant(Competitor):
     """Says the same of all but the shortest query, of which it says nothing."""
 
-    name = "blast"
+    name = "smith_waterman"
     proteins_only = True
 
-    def version(self):
-        return "1"
-
     def fit(self, train, folder, threads):
-        self.label = train.labels[0]
-        self.train = train
+        self.label, self.train, self.model_bytes = train.labels[0], train, 7
 
     def predict(self, queries):
         self.queries = queries
         shortest = min(map(len, queries))
         return [None if len(query) == shortest else self.label for query in queries]
-
-    def model_bytes(self):
-        return 7
 
 
 @pytest.fixture(scope="module")
@@ -256,10 +247,11 @@ def test_unassigned_is_wrong_and_no_class():
     assert found["macro_f1"] == pytest.approx((0.5 + 2 / 3) / 2)
 
 
-def test_a_fold_learns_from_its_training_part_alone(fold, tmp_path):
+def test_a_fold_learns_from_its_training_part_alone(fold, tmp_path, monkeypatch):
     competitor, dataset, partition = Constant(SCHEME, "protein"), fold(1).dataset, fold(1).partition
     ticks = iter([10.0, 12.0, 15.0])
-    figures, predictions = run_competitor(competitor, fold(1), tmp_path, 1, lambda: next(ticks))
+    monkeypatch.setattr("kreinflow.compare.competitor.perf_counter", lambda: next(ticks))
+    figures, predictions = run_competitor(competitor, fold(1), tmp_path, 1)
     tested = {dataset.sequences[row] for row in dataset.rows[partition.testing("r0f1")]}
     assert set(competitor.queries) == tested
     assert tested.isdisjoint(competitor.train.sequences)
@@ -275,8 +267,7 @@ def test_a_fold_learns_from_its_training_part_alone(fold, tmp_path):
 
 
 class Missing(Constant):
-    def version(self):
-        raise UnavailableError("it is not on PATH")
+    name = "blast"
 
 
 class Broken(Constant):
@@ -287,12 +278,15 @@ class Broken(Constant):
 @pytest.mark.parametrize(
     ("kind", "molecule", "reason"),
     [
-        (Missing, "protein", "it is not on PATH"),
+        (Missing, "protein", "makeblastdb is not on PATH"),
         (Broken, "protein", "it ended with code 1: no"),
         (Constant, "nucleotide", "for proteins only"),
     ],
 )
-def test_what_cannot_run_is_a_row_with_its_reason(fold, tmp_path, kind, molecule, reason):
+def test_what_cannot_run_is_a_row_with_its_reason(
+    fold, tmp_path, kind, molecule, reason, monkeypatch
+):
+    monkeypatch.setenv("PATH", str(tmp_path))
     figures, predictions = run_competitor(kind(SCHEME, molecule), fold(0), tmp_path, 1)
     assert figures["reason"] == reason
     assert np.isnan(figures["accuracy"])
@@ -303,7 +297,7 @@ def test_a_fold_that_tests_nothing_is_a_row_with_that_reason(fold, tmp_path):
     # `count_folds` knows how many folds are wanted, not which clusters there are.
     competitor = run_competitor(Constant(SCHEME, "protein"), fold(2), tmp_path, 1)
     ours = run_ours(Ours(None), fold(2), TrainedFold({}, {}, 0, 1.0), tmp_path, 1)
-    for method, (figures, predictions) in {"blast": competitor, OURS: ours}.items():
+    for method, (figures, predictions) in {Constant.name: competitor, OURS: ours}.items():
         assert list(figures) == list(FOLD_COLUMNS)
         assert (figures["method"], figures["fold"], figures["records"]) == (method, 2, 0)
         assert figures["reason"] == TESTS_NOTHING

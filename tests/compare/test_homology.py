@@ -41,11 +41,6 @@ def test_a_data_set_has_a_twin_for_each_kind_that_it_lacks():
     assert kind_of_folds(own["folds"] | {"method": "table"}) == "own table"
 
 
-def test_a_name_that_a_twin_has_is_refused():
-    with pytest.raises(InputError, match=r"'a\+homology-aware' is the name that the comparison"):
-        twins_of({"a": PART, "a+homology-aware": PART})
-
-
 def clustered(clusters_of):
     """Classes of so many clusters, of three sequences each."""
     names = [f"{name}{i}" for name, clusters in clusters_of.items() for i in range(clusters)]

@@ -21,7 +21,7 @@ def test_a_model_that_looks_at_vectors_gets_those_of_its_queries(tmp_path):
     table = classify_file(model, tmp_path / "x.fasta", Options(vectors=tmp_path / "v.tsv"))
     assert found == table["label"][order].tolist()
     assert len(set(found)) == 3
-    assert ours.alignments_per_query() == len(model.landmark_ids) + 1
+    assert ours.alignments_per_query == len(model.landmark_ids) + 1
 
 
 def test_the_alignments_are_those_of_the_queries(tmp_path):
@@ -33,6 +33,6 @@ def test_the_alignments_are_those_of_the_queries(tmp_path):
     found = ours.predict([residues.encode() for *_, residues in new])
     table = classify_file(model, write_fasta(tmp_path / "new.fasta", new))
     assert found == table["label"].tolist()
-    assert ours.alignments_per_query() == np.mean(table["alignments"].tolist())
+    assert ours.alignments_per_query == np.mean(table["alignments"].tolist())
     assert len(set(table["stage"])) > 1
-    assert ours.model_bytes() == (tmp_path / "model.safetensors").stat().st_size
+    assert ours.model_bytes == (tmp_path / "model.safetensors").stat().st_size

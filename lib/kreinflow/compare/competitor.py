@@ -1,7 +1,7 @@
 """What a competitor is, and what it predicts and costs on one fold."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import f1_score
 
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.base.numerics import IntArray
@@ -65,20 +66,18 @@ class Competitor(ABC):
     """One way to classify sequences, with fixed settings: nothing is tuned on a test part.
 
     Methods raise :class:`~kreinflow.compare.methods.UnavailableError` if a tool fails or is not
-    installed.
+    installed. :meth:`fit` sets ``model_bytes``, the bytes that have to be kept to predict.
     """
 
     name: ClassVar[str]
     """A key of :data:`kreinflow.compare.methods.METHODS`."""
     proteins_only: ClassVar[bool] = False
+    model_bytes: int
+    alignments_per_query: float = float("nan")
+    """With how many sequences or profiles a query is aligned; NaN if filters decide."""
 
     def __init__(self, scheme: ScoringScheme, molecule: str) -> None:
-        self.scheme = scheme
-        self.molecule = molecule
-
-    def version(self) -> str:
-        """Return the version of what it runs."""
-        return version_of(self.name)
+        self.scheme, self.molecule = scheme, molecule
 
     def load(self) -> None:  # noqa: B027, most have nothing to load
         """Load what is slow to load: no second of it belongs to training or predicting."""
@@ -94,14 +93,6 @@ class Competitor(ABC):
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
         """Return the class of each query; None where there is no hit."""
 
-    @abstractmethod
-    def model_bytes(self) -> int:
-        """Return how many bytes have to be kept to predict."""
-
-    def alignments_per_query(self) -> float:
-        """Return with how many sequences or profiles a query is aligned; NaN if filters decide."""
-        return float("nan")
-
 
 def write_fasta(path: Path, sequences: Sequence[bytes]) -> None:
     """Write sequences, named by their numbers: no tool has to understand the user's ids."""
@@ -112,24 +103,16 @@ def write_fasta(path: Path, sequences: Sequence[bytes]) -> None:
 
 def quality(true: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
     """Return accuracy, macro F1 (of classes that occur or are predicted), share of unassigned."""
-    truth, found = (np.array(labels, dtype=object) for labels in (true, predicted))
-    f1 = [
-        2 * np.sum((truth == c) & (found == c)) / (np.sum(truth == c) + np.sum(found == c))
-        for c in sorted({*true, *predicted} - {UNASSIGNED})
-    ]
+    classes = sorted({*true, *predicted} - {UNASSIGNED})
     return {
-        "accuracy": float((truth == found).mean()),
-        "macro_f1": float(np.mean(f1)),
-        "unassigned": float((found == UNASSIGNED).mean()),
+        "accuracy": float(np.mean([a == b for a, b in zip(true, predicted, strict=True)])),
+        "macro_f1": float(f1_score(list(true), list(predicted), labels=classes, average="macro")),
+        "unassigned": float(np.mean([label == UNASSIGNED for label in predicted])),
     }
 
 
 def run_competitor(
-    competitor: Competitor,
-    fold: ComparedFold,
-    folder: Path,
-    threads: int,
-    clock: Callable[[], float] = perf_counter,
+    competitor: Competitor, fold: ComparedFold, folder: Path, threads: int
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Train and test a competitor on a fold; the folder is empty, for its files.
 
@@ -146,14 +129,14 @@ def run_competitor(
             raise UnavailableError(TESTS_NOTHING)
         if competitor.proteins_only and competitor.molecule != "protein":
             raise UnavailableError("for proteins only")
-        figures["version"] = competitor.version()
+        figures["version"] = version_of(competitor.name)
         competitor.load()
         training = fold.training()
-        start = clock()
+        start = perf_counter()
         competitor.fit(training, folder, threads)
-        trained = clock()
+        trained = perf_counter()
         found = competitor.predict([dataset.sequences[row] for row in rows])
-        done = clock()
+        done = perf_counter()
     except UnavailableError as reason:
         return figures | {"reason": str(reason)}, pd.DataFrame(columns=list(PREDICTION_COLUMNS))
     ids = [dataset.ids[record] for record in tested]
@@ -163,6 +146,6 @@ def run_competitor(
         **quality(true, predicted),
         "train_seconds": trained - start,
         "query_seconds": 1000 * (done - trained) / len(rows),
-        "alignments_per_query": competitor.alignments_per_query(),
-        "model_bytes": competitor.model_bytes(),
+        "alignments_per_query": competitor.alignments_per_query,
+        "model_bytes": competitor.model_bytes,
     }, pd.DataFrame(zip(ids, true, predicted, strict=True), columns=list(PREDICTION_COLUMNS))

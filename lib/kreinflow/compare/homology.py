@@ -5,11 +5,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.base.random_streams import hash_keys
-from kreinflow.compare.kinds import COVERAGE, IDENTITY
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import inner_folds
 from kreinflow.sequences.identity import identity_clusters
 from kreinflow.sequences.partition import NEVER_TESTED
+
+IDENTITY, COVERAGE = 0.4, 0.8  # of alike sequences
 
 
 def homology_folds(dataset: Dataset, k: int, repeats: int, seed: int) -> pd.DataFrame:

@@ -19,6 +19,7 @@ class KmerSvm(Competitor):
     """
 
     name = "kmer_svm"
+    alignments_per_query = 0.0
 
     def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
         k = 3 if self.molecule == "protein" else 6
@@ -28,6 +29,8 @@ class KmerSvm(Competitor):
         counts = self._words.fit_transform([s.decode() for s in train.sequences])
         machine = LinearSVC(C=1.0, random_state=0)
         self._classifier = machine.fit(normalize(counts), list(train.labels))
+        words = sum(len(word) for word in self._words.vocabulary_)
+        self.model_bytes = machine.coef_.nbytes + machine.intercept_.nbytes + words
 
     def decisions(self, queries: Sequence[bytes]) -> FloatArray:
         """Return the decision value of each class; of two classes one, that of the second."""
@@ -38,10 +41,3 @@ class KmerSvm(Competitor):
         values = self.decisions(queries)
         best = values.argmax(axis=1) if values.ndim == 2 else (values > 0).astype(np.intp)
         return [str(label) for label in self._classifier.classes_[best]]
-
-    def model_bytes(self) -> int:
-        words = sum(len(word) for word in self._words.vocabulary_)
-        return int(self._classifier.coef_.nbytes + self._classifier.intercept_.nbytes) + words
-
-    def alignments_per_query(self) -> float:
-        return 0.0

@@ -29,6 +29,8 @@ class SmithWaterman(Competitor):
 
     def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
         self._train, self._threads = train, threads
+        self.model_bytes = sum(map(len, train.sequences))
+        self.alignments_per_query = float(len(train.sequences))
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
         align = checked(backend_named("auto"), share=0.02)
@@ -43,9 +45,3 @@ class SmithWaterman(Competitor):
             scores = align(packed, np.arange(len(some)), columns, scheme, self._threads)
             found += [self._train.labels[place] for place in scores.argmax(axis=1)]
         return found
-
-    def model_bytes(self) -> int:
-        return sum(len(sequence) for sequence in self._train.sequences)
-
-    def alignments_per_query(self) -> float:
-        return float(len(self._train.sequences))

@@ -32,14 +32,13 @@ class Ours(Competitor):
     name = OURS
 
     def __init__(self, model: Model, vectors: Mapping[bytes, FloatArray] | None = None) -> None:
-        self.model = model
-        self.alignments = float("nan")
-        self.vectors = vectors or {}
+        self.model, self.vectors = model, vectors or {}
 
     def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
         self._folder, self._threads = folder, threads
         self._path = folder / "model.safetensors"
         self.model.save(self._path)
+        self.model_bytes = self._path.stat().st_size
         self.predict(train.sequences[:1])
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
@@ -48,23 +47,16 @@ class Ours(Competitor):
         vectors = self._write_vectors(queries) if self.model.classifier.looks_at_vectors else None
         options = Options(self._threads, vectors=vectors)
         table = classify_file(Model.load(self._path), path, options)
-        self.alignments = float(table["alignments"].astype(float).mean())
+        self.alignments_per_query = float(table["alignments"].astype(float).mean())
         return [str(label) for label in table["label"]]
 
     def _write_vectors(self, queries: Sequence[bytes]) -> Path:
         """Write the vectors of the queries, by the ids of :func:`write_fasta`."""
         path = self._folder / "query.tsv"
-        vectors = [self.vectors[query].tolist() for query in queries]
-        lines = [["id", *(f"x{i}" for i in range(len(vectors[0])))]]
-        lines += [[f"s{i}", *map(repr, vector)] for i, vector in enumerate(vectors)]
-        path.write_text("".join("\t".join(line) + "\n" for line in lines))
+        table = pd.DataFrame([self.vectors[query] for query in queries])
+        table.insert(0, "id", [f"s{i}" for i in range(len(queries))])
+        table.to_csv(path, sep="\t", index=False)
         return path
-
-    def model_bytes(self) -> int:
-        return self._path.stat().st_size
-
-    def alignments_per_query(self) -> float:
-        return self.alignments
 
 
 @dataclass(frozen=True)
@@ -117,7 +109,7 @@ def run_ours(
         )
     landmarks = len(ours.model.landmark_ids)
     pairs = training_alignments(fold, trained.selector, landmarks, trained.cascade_pairs)
-    per_pair = figures["query_seconds"] / 1000 / max(ours.alignments, 1)
+    per_pair = figures["query_seconds"] / 1000 / max(ours.alignments_per_query, 1)
     return figures | {
         "train_seconds": trained.seconds + per_pair * pairs,
         "version": f"recipe {ours.model.classifier.about['recipe']['name']}",

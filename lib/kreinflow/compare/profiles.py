@@ -28,9 +28,9 @@ class ProfileHmm(Competitor):
         background = self._plan7.Background(self._alphabet)
         self._profiles: list[Any] = []
         self._classes = sorted(set(train.labels))
-        self._path = folder / "profiles.hmm"
+        path = folder / "profiles.hmm"
         pairs = list(zip(train.sequences, train.labels, strict=True))
-        with self._path.open("wb") as file:
+        with path.open("wb") as file:
             for number, label in enumerate(self._classes):
                 rows = [sequence for sequence, other in pairs if other == label]
                 if len(rows) > 1:
@@ -43,6 +43,8 @@ class ProfileHmm(Competitor):
                 profile, _, _ = self._plan7.Builder(self._alphabet).build_msa(digital, background)
                 profile.write(file)
                 self._profiles.append(profile)
+        self.model_bytes = path.stat().st_size
+        self.alignments_per_query = float(len(self._profiles))
 
     def _texts(self, sequences: Sequence[bytes]) -> list[Any]:
         return [
@@ -62,9 +64,3 @@ class ProfileHmm(Competitor):
                 if known is None or (-hit.score, number) < known:
                     best[query] = (-hit.score, number)
         return [None if hit is None else self._classes[hit[1]] for hit in best]
-
-    def model_bytes(self) -> int:
-        return self._path.stat().st_size
-
-    def alignments_per_query(self) -> float:
-        return float(len(self._profiles))

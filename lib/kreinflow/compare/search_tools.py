@@ -25,15 +25,14 @@ class BestHit(Competitor):
         self._folder, self._threads = folder, str(threads)
         write_fasta(folder / "train.fasta", train.sequences)
         run_program(folder, *self.commands()[0])
+        made = (path for path in folder.glob("db*") if path.is_file())
+        self.model_bytes = sum(path.stat().st_size for path in made)
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
         write_fasta(self._folder / "query.fasta", queries)
         run_program(self._folder, *self.commands()[1])
         hits = best_hits(self._folder / "hits.tsv", len(queries), len(self._labels))
         return [None if hit is None else self._labels[hit] for hit in hits]
-
-    def model_bytes(self) -> int:
-        return sum(path.stat().st_size for path in self._folder.glob("db*") if path.is_file())
 
     @abstractmethod
     def commands(self) -> tuple[list[str], list[str]]:

@@ -30,6 +30,7 @@ class WordsAlone(Competitor):
     """
 
     name = WORDS
+    alignments_per_query = 0.0
 
     def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
         classes, codes = np.unique(train.labels, return_inverse=True)
@@ -44,6 +45,8 @@ class WordsAlone(Competitor):
         learning = training(landmarks, part, settings, source)
         kernel = landmark_kernel(landmarks, part, make_transform("raw"))
         self._classifier = learning.train(recipe, LEARNER, None, kernel).classifier
+        arrays = self._classifier.to_parts()[1].values()
+        self.model_bytes = sum(array.nbytes for array in arrays)
 
     def probabilities(self, queries: Sequence[bytes]) -> FloatArray:
         """Return the probability of each class, in the order of their names."""
@@ -54,9 +57,3 @@ class WordsAlone(Competitor):
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
         most = self.probabilities(queries).argmax(axis=1)
         return [self._classifier.classes[code] for code in most.tolist()]
-
-    def model_bytes(self) -> int:
-        return sum(array.nbytes for array in self._classifier.to_parts()[1].values())
-
-    def alignments_per_query(self) -> float:
-        return 0.0
