@@ -68,7 +68,7 @@ def run(tmp_path):
     for name in (*PAGES, CONFIG, WORKFLOW):
         (results / name).write_text("home of somebody" if name == CONFIG else name)
     made = SimpleNamespace(data=data, results=results, datasets=datasets, config=config)
-    made.render = lambda **more: render_crate(results, datasets, VERSIONS, **{"written": {}} | more)
+    made.render = lambda versions=VERSIONS: render_crate(results, datasets, versions)
     return made
 
 
@@ -114,12 +114,10 @@ def test_files_of_the_user_are_named_by_their_content_and_not_by_their_place(run
     text = run.render()
     known = graph(text)
     given = {known[id]["name"]: known[id] for id in ids(known["#run"], "object")}
-    names = {"mine.fasta", "mine.tsv", "folds.tsv", "new.fasta", "sprot.dat"}
+    names = {"mine.fasta", "mine.tsv", "sprot.dat"}
     assert set(given) == {CONFIG, *names}
     for name in names:
-        path = run.data / name
-        assert given[name]["@id"] == of_content(path)
-        assert given[name]["contentSize"] == str(path.stat().st_size)
+        assert given[name]["@id"] == of_content(run.data / name)
     assert given["sprot.dat"]["url"] == "https://example.org/sprot.dat"
     assert given["sprot.dat"]["version"] == "2025_01"
     assert "somebody" not in text  # config.yaml alone says what the user wrote
@@ -127,40 +125,19 @@ def test_files_of_the_user_are_named_by_their_content_and_not_by_their_place(run
 
 def test_the_checksum_of_the_data_is_that_of_when_they_were_read(run):
     before = of_content(run.data / "mine.fasta")
-    (run.data / "mine.fasta").unlink()
-    (run.data / "new.fasta").unlink()  # nobody kept its checksum
-    known = graph(run.render())
-    assert "contentSize" not in known[before]
-    names = [known[id]["name"] for id in ids(known["#run"], "object")]
-    assert "mine.fasta" in names
-    assert "new.fasta" not in names
-
-
-def test_data_changed_since_have_no_size(run):
-    before = of_content(run.data / "mine.fasta")
     (run.data / "mine.fasta").write_text("other")
-    assert "contentSize" not in graph(run.render())[before]
+    assert graph(run.render())[before]["name"] == "mine.fasta"
 
 
 def test_made_again_it_says_what_the_run_noted_alone(run):
     for data in run.datasets:
         data.times["kreinflow"] = "0.9"
     run.datasets[1].times.loc[2, "kreinflow"] = ""
-    known = graph(run.render(again=True))
-    names = {known[id]["name"] for id in ids(known["#run"], "object")}
-    assert names == {CONFIG, "mine.fasta", "mine.tsv", "sprot.dat"}
+    known = graph(run.render(versions={}))
     assert known["#run"]["name"] == "kreinflow 0.9"
-    assert known[WORKFLOW]["version"] == known["#dataset"]["version"] == "0.9"
+    assert known[WORKFLOW]["version"] == known["#dataset@0.9"]["version"] == "0.9"
     assert "version" not in known["#evaluation@unknown"]
-    assert (
-        "softwareRequirements" not in known[WORKFLOW] or not known[WORKFLOW]["softwareRequirements"]
-    )
-    assert graph(run.render())["#dataset@0.9"]["version"] == "0.9", "a run of two versions"
-
-
-def test_files_that_will_be_written_are_named_as_they_will_be(run):
-    page = graph(run.render(written={"report.html": b"new"}))["report.html"]
-    assert (page["contentSize"], page["sha256"]) == ("3", sha256(b"new").hexdigest())
+    assert not known[WORKFLOW].get("softwareRequirements")
 
 
 def test_what_came_to_a_folder_later_was_not_read(run):
@@ -169,11 +146,12 @@ def test_what_came_to_a_folder_later_was_not_read(run):
     run.datasets[0].plan = DatasetPlan(settings, "mine")
     known = graph(run.render())
     names = [known[id]["name"] for id in ids(known["#run"], "object")]
-    assert names == ["config.yaml", "mine.fasta", "mine.tsv", "folds.tsv", "new.fasta", "sprot.dat"]
+    assert names == ["config.yaml", "mine.fasta", "mine.tsv", "sprot.dat"]
 
 
 def test_files_of_the_same_content_are_one(run):
-    (run.data / "new.fasta").write_bytes((run.data / "mine.fasta").read_bytes())
+    files = run.datasets[0].statistics["files"]
+    files["mine.tsv"] = files["mine.fasta"]
     known = graph(run.render())
     assert ids(known["#run"], "object").count(of_content(run.data / "mine.fasta")) == 1
 
@@ -183,14 +161,14 @@ def test_each_job_has_its_times_and_what_it_made(run):
     job = known["#mine/dataset"]
     assert (job["startTime"], job["endTime"]) == ("2026-01-02T03:04:03+00:00", ENDED)
     assert ids(job, "result") == [f"mine/{name}" for name in PRODUCTS["dataset"]]
-    assert ids(job, "instrument") == ["#dataset"]
+    assert ids(job, "instrument") == ["#dataset@1.0"]
     silent = known["#mine/classify.later"]
     assert "endTime" not in silent
-    assert silent["result"] == {"@id": "mine/classified/later.tsv"}
+    assert ids(silent, "result") == ["mine/classified/later.tsv"]
     assert known["#run"]["startTime"] == "2026-01-02T03:03:56+00:00"  # of the longest job
     assert ids(known["./"], "mentions")[0] == "#run"
     assert len(ids(known["./"], "mentions")) == 7
-    assert ids(known[WORKFLOW], "hasPart") == ["#dataset", "#classify", "#evaluation"]
+    assert ids(known[WORKFLOW], "hasPart") == ["#dataset@1.0", "#classify@1.0", "#evaluation@1.0"]
 
 
 def test_versions_are_those_of_packages_that_are_there(run):

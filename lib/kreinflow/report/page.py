@@ -9,7 +9,7 @@ import yaml
 
 from kreinflow.base.references import REFERENCES
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.files.atomic import write_bytes
+from kreinflow.files.atomic import write_text
 from kreinflow.files.provenance import package_versions
 from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
 from kreinflow.report import recipes, sections, words
@@ -43,21 +43,21 @@ from kreinflow.report.warnings import broken_promises, warnings_of
 def write_report(folder: Path, config: Mapping[str, Any], again: bool = False) -> None:
     """Write the page, its text, the config and the RO-Crate, from the results of a run.
 
-    Nothing is written before all of it is made. ``again`` tells that the run is over, and may be of
-    another version: its Snakefile stays. A file that is damaged or missing raises an InputError.
+    ``again`` tells that the run is over, and may be of another version: its Snakefile stays. A file
+    that is damaged or missing raises an InputError.
     """
     datasets = [DatasetResults(folder, name, config) for name in config["datasets"]]
     versions = package_versions()
     written = {
-        PAGE: render_report(datasets, config, versions).encode(),
-        TEXT: render_text(datasets).encode(),
-        CONFIG: yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True).encode(),
+        PAGE: render_report(datasets, config, versions),
+        TEXT: render_text(datasets),
+        CONFIG: yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True),
     }
     if not (again and (folder / WORKFLOW).exists()):
-        written[WORKFLOW] = (WORKFLOW_FOLDER / "Snakefile").read_bytes()
-    crate = render_crate(folder, datasets, versions, written, again)
-    for name, content in {**written, CRATE: crate.encode()}.items():
-        write_bytes(folder / name, content)
+        written[WORKFLOW] = (WORKFLOW_FOLDER / "Snakefile").read_text(encoding="utf-8")
+    for name, text in written.items():
+        write_text(folder / name, text)
+    write_text(folder / CRATE, render_crate(folder, datasets, {} if again else versions))
 
 
 def render_report(
