@@ -72,8 +72,8 @@ def aligned(pairs: Labelled, molecule: str) -> tuple[Dataset, ScoringScheme]:
     dataset, scheme = distinct(pairs), scheme_of(molecule)
     n = len(dataset.ids)
     i, j = np.triu_indices(n)
-    packed = pack(dataset.sequences)
-    scores = align_pairs(packed, i.astype(np.int32), j.astype(np.int32), scheme, 2)
+    packed = pack(dataset.sequences, scheme, 2)
+    scores = align_pairs(packed, i.astype(np.int32), j.astype(np.int32))
     matrix = np.zeros((n, n))
     matrix[i, j] = matrix[j, i] = scores
     return replace(dataset, payload=Aligned(dataset.sequences, matrix)), scheme

@@ -176,7 +176,7 @@ def is_amd_with_avx512() -> bool:
 def compare(shape: Shape, repeats: int, threads: int, folder: Path) -> tuple[str, bool]:
     """Print the table of one shape; return its line in the last table, and whether bars are met."""
     sequences = shape.sequences()
-    packed = pack(sequences)
+    packed = pack(sequences, SCHEME)
     lengths = packed.lengths
     rows, columns = np.arange(shape.rows), np.arange(shape.rows, len(sequences))
     cells = int(lengths[rows].sum() * lengths[columns].sum())
@@ -184,7 +184,7 @@ def compare(shape: Shape, repeats: int, threads: int, folder: Path) -> tuple[str
 
     def by_backend(name: str) -> Peer:
         align = backend_named(name)
-        return lambda threads: align(packed, rows, columns, SCHEME, threads)
+        return lambda threads: align(replace(packed, threads=threads), rows, columns)
 
     ours = {"kreinflow, auto": by_backend("auto"), "kreinflow, parasail": by_backend("parasail")}
     counts = sorted({1, threads})
@@ -259,7 +259,7 @@ ASKED_OF_STORE = 0.9
 
 def ways_of_parasail(shape: Shape) -> dict[str, Run]:
     """Return the engine over parasail with one thread, as it is and otherwise."""
-    packed = pack(shape.sequences())
+    packed = pack(shape.sequences(), SCHEME)
     rows, columns = shape.rows, shape.columns
     left = np.repeat(np.arange(rows, rows + columns, dtype=np.int32), rows)
     right = np.tile(np.arange(rows, dtype=np.int32), columns)
@@ -278,7 +278,7 @@ def ways_of_parasail(shape: Shape) -> dict[str, Run]:
                 for name, value in changed.items():
                     owner = loops if hasattr(loops, name) else engine
                     changes.enter_context(patch.object(owner, name, value))
-                found = align_pairs(packed, a, b, SCHEME, 1)
+                found = align_pairs(packed, a, b)
             scores = np.empty_like(found)
             scores[chosen] = found
             return scores.reshape(columns, rows).T
@@ -313,7 +313,7 @@ def ways_of_parasail(shape: Shape) -> dict[str, Run]:
 def ways_of_auto(shape: Shape) -> dict[str, Run]:
     """Return the backend "auto" with one thread: as it is, other lanes, through the score store."""
     sequences = shape.sequences()
-    packed = pack(sequences)
+    packed = pack(sequences, SCHEME)
     rows, columns = np.arange(shape.rows), np.arange(shape.rows, len(sequences))
     digests = [digest(sequence) for sequence in sequences]
     align = backend_named("auto")
@@ -321,7 +321,7 @@ def ways_of_auto(shape: Shape) -> dict[str, Run]:
     owner = importlib.import_module(module) if importlib.util.find_spec(module) else None
 
     def alone() -> Scores:
-        return align(packed, rows, columns, SCHEME, 1)
+        return align(packed, rows, columns)
 
     def with_lanes(lanes: int) -> Scores:
         with patch.object(owner, name, lambda: lanes):
@@ -402,7 +402,7 @@ def check(count: int, threads: int) -> bool:
     pairs += [log_uniform_pair(random, 12_000, 35_000) for _ in range(6)]
     giant = random.choice(AMINO_ACIDS, 35_000).tobytes()
     pairs += [(giant, giant), (giant[:12_000], giant[:12_000])]
-    packed = pack([sequence for pair in pairs for sequence in pair])
+    packed = pack([sequence for pair in pairs for sequence in pair], SCHEME, threads)
     expected = np.array(
         [
             parasail.sw_striped_32(a.decode(), b.decode(), 11, 1, parasail.blosum62).score
@@ -415,7 +415,7 @@ def check(count: int, threads: int) -> bool:
 
     def counted(*given: Any) -> Scores:
         nonlocal left
-        mask = given[5] if len(given) > 5 else None
+        mask = given[3] if len(given) > 3 else None
         left += given[1].size * given[2].size if mask is None else int(np.count_nonzero(mask))
         return by_parasail(*given)
 
@@ -424,13 +424,13 @@ def check(count: int, threads: int) -> bool:
     for start, stop in zip(starts, [*starts[1:], len(pairs)], strict=True):
         rows = np.arange(2 * start, 2 * stop, 2)
         diagonal = np.eye(rows.size, dtype=bool)
-        found = align(packed, rows, rows + 1, SCHEME, threads, diagonal)
+        found = align(packed, rows, rows + 1, diagonal)
         if (found[~diagonal] != NOT_ALIGNED).any():
             print(f"pairs {start} to {stop}: a pair that was not wanted has a score")
             return False
         masked[start:stop] = np.diagonal(found)
         with patch.object(engine, "align_rectangle", counted):
-            whole[start:stop] = np.diagonal(align(packed, rows, rows + 1, SCHEME, threads))
+            whole[start:stop] = np.diagonal(align(packed, rows, rows + 1))
         of_rectangles += rows.size**2
     different = [int(np.count_nonzero(found != expected)) for found in (masked, whole)]
     print(

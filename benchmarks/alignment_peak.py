@@ -141,10 +141,11 @@ def peak(quick: bool, repeats: int) -> bool:
     for length, (n, m) in SIZES.items():
         rows, columns = (n // 16, max(m // 16, 1)) if quick else (n, m)
         random = np.random.default_rng(3)
-        packed = pack([random.choice(AMINO_ACIDS, length).tobytes() for _ in range(rows + columns)])
+        drawn = [random.choice(AMINO_ACIDS, length).tobytes() for _ in range(rows + columns)]
+        packed = pack(drawn, SCHEME)
         sides = np.arange(rows), np.arange(rows, rows + columns)
-        align(packed, *sides, SCHEME, 1)  # compiles what is to be compiled
-        runs[length] = partial(align, packed, *sides, SCHEME, 1)
+        align(packed, *sides)  # compiles what is to be compiled
+        runs[length] = partial(align, packed, *sides)
         cells[length] = rows * columns * length * length
     with tempfile.TemporaryDirectory() as folder:
         library = compile_bare_loop(Path(folder))

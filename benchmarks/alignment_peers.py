@@ -117,7 +117,7 @@ def peers(sequences: list[bytes], rows: int, library: ctypes.CDLL) -> dict[str, 
     swapped = len(larger) < len(smaller)
     if swapped:
         larger, smaller = smaller, larger
-    packed = pack([*larger, *smaller])
+    packed = pack([*larger, *smaller], SCHEME)
     by_opal = opal(larger, smaller)
 
     def turned(align: Peer) -> Peer:

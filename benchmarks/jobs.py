@@ -126,10 +126,10 @@ def make_model(
         payload=Sequences(residues),
     )
     scheme = ScoringScheme(load_substitution_matrix("blosum62"), gap_open=11, gap_extend=1)
-    packed = pack(residues)
+    packed = pack(residues, scheme, 2)
     chosen = Landmarks(
-        backend_named("auto")(packed, every, rows, scheme, 2),
-        self_scores(packed, every, scheme, 2).astype(np.float64),
+        backend_named("auto")(packed, every, rows),
+        self_scores(packed, every).astype(np.float64),
         dataset.lengths.astype(np.float64),
         rows,
         codes[rows],
@@ -141,7 +141,7 @@ def make_model(
     fits = InnerFits(inner_partition(part, 3, 1, "r0f0"))
 
     def ask(rows: IntArray, others: IntArray) -> NDArray[np.integer]:
-        return align_pair_lists(packed, rows, others, scheme, 2, backend_named("auto"))
+        return align_pair_lists(packed, rows, others, backend_named("auto"))
 
     keys = hash_keys(1, "inducing points", dataset.digests)
     training = Training(

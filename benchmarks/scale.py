@@ -360,9 +360,9 @@ def stage_bare(folder: Path, rows: int, threads: int, repeats: int) -> dict[str,
     others = np.setdiff1d(np.arange(len(dataset.digests)), landmarks)[:rows]
     sequences = [dataset.sequences[i] for i in (*others, *landmarks)]
     digests = [dataset.digests[i] for i in (*others, *landmarks)]
-    packed = pack(sequences)
-    cells = int(packed.lengths[:rows].sum() * packed.lengths[rows:].sum())
     scheme = ScoringScheme(load_substitution_matrix("blosum62"), gap_open=11, gap_extend=1)
+    packed = pack(sequences, scheme)
+    cells = int(packed.lengths[:rows].sum() * packed.lengths[rows:].sum())
     speeds: dict[str, list[float]] = {"bare": [], "store": []}
     with tempfile.TemporaryDirectory() as name:
         library = bench.compile_bare_loop(Path(name))
@@ -394,20 +394,20 @@ def stage_full(folder: Path, rows: int, count: int, threads: int, full: bool) ->
 
     dataset = read_dataset(folder / "dataset")
     scheme = ScoringScheme(load_substitution_matrix("blosum62"), gap_open=11, gap_extend=1)
-    packed, align = pack(list(dataset.sequences)), backend_named("auto")
-    align(packed, np.arange(64), np.arange(64), scheme, 1)  # what it loads and compiles
+    packed, align = pack(list(dataset.sequences), scheme, threads), backend_named("auto")
+    align(packed, np.arange(64), np.arange(64))  # what it loads and compiles
     n, m = rows, count
     every = np.arange(n)
     landmarks = every if full else np.sort(np.random.default_rng(5).permutation(every)[:m])
     begin = time.perf_counter()
     if full:  # each pair once
-        half = align(packed, every, every, scheme, threads, np.tri(n, dtype=bool))
+        half = align(packed, every, every, np.tri(n, dtype=bool))
         scores = np.maximum(half, half.T)
     else:
-        scores = align(packed, every, landmarks, scheme, threads)
+        scores = align(packed, every, landmarks)
     aligned = time.perf_counter() - begin
     np.save(folder / "scores.npy", np.ascontiguousarray(scores))
-    np.save(folder / "own.npy", self_scores(packed, every, scheme, threads))
+    np.save(folder / "own.npy", self_scores(packed, every))
     labels = np.empty(n, dtype=np.int64)
     labels[dataset.rows] = dataset.labels
     np.save(folder / "labels.npy", labels)

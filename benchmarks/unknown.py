@@ -37,7 +37,6 @@ from aligned_folds import Fold, configuration, distinct, scheme_of
 from kinds import KINDS, Labelled
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import PackedSequences, pack, self_scores
-from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.base.numerics import FloatArray, IntArray, limited
@@ -65,19 +64,18 @@ class Asked(Scores):
     """Scores that are aligned when they are asked for."""
 
     sequences: PackedSequences
-    scheme: ScoringScheme
     dtype = np.dtype(np.int32)
 
     def into(self, out: Any, rows: IntArray, columns: IntArray) -> None:
         """Write the scores of rows x columns into ``out``."""
         for start in range(0, len(rows), 512):
             part = slice(start, start + 512)
-            out[part] = backend_named("auto")(self.sequences, rows[part], columns, self.scheme, 1)
+            out[part] = backend_named("auto")(self.sequences, rows[part], columns)
 
     def self_scores(self) -> FloatArray:
         """Return the score of each with itself."""
         numbers = np.arange(len(self.sequences.lengths))
-        return self_scores(self.sequences, numbers, self.scheme, 1).astype(np.float64)
+        return self_scores(self.sequences, numbers).astype(np.float64)
 
 
 class Drawn(Fold):
@@ -86,7 +84,7 @@ class Drawn(Fold):
     @cached_property
     def scores(self) -> Scores:  # type: ignore[override]
         """Of all of them."""
-        return Asked(pack(self.dataset.sequences), self.scheme)
+        return Asked(pack(self.dataset.sequences, self.scheme))
 
     def asked(self) -> ScoreCache:
         """Return what a cascade asks, of which nothing is known so far."""
@@ -167,7 +165,7 @@ class Model:
         scheme, n = self.fold.scheme, len(others.ids)
         rows = self.table["row"].to_numpy(np.int64)
         sequences = [*others.sequences, *self.run.dataset.sequences]
-        scores = Asked(pack(sequences), scheme)
+        scores = Asked(pack(sequences, scheme))
         order = np.argsort(rows)
         records = pd.DataFrame(
             {
@@ -175,7 +173,7 @@ class Model:
                 "label": [others.classes[code] for code in others.labels],
                 "row": np.arange(n),
                 "length": [len(sequence) for sequence in others.sequences],
-                "self_score": self_scores(scores.sequences, np.arange(n), scheme, 1),
+                "self_score": self_scores(scores.sequences, np.arange(n)),
             }
         )
         held = UnknownRecords(

@@ -113,10 +113,10 @@ def trained(dataset: Dataset, rows: Any, config: dict[str, Any], threads: int) -
     recipe, learner = config["recipes"][0], config["learners"]["it"]
     scheme = read_scheme(dataset, config["datasets"]["mine"]["scoring"], Path())
     assert scheme is not None
-    packed, everyone = pack(dataset.sequences), np.arange(len(dataset.ids))
+    packed, everyone = pack(dataset.sequences, scheme, threads), np.arange(len(dataset.ids))
     start = time.monotonic()
-    scores = backend_named("auto")(packed, everyone, rows, scheme, threads).astype(np.int16)
-    own = self_scores(packed, everyone, scheme, threads).astype(np.float64)
+    scores = backend_named("auto")(packed, everyone, rows).astype(np.int16)
+    own = self_scores(packed, everyone).astype(np.float64)
     aligned = time.monotonic() - start
     partition = Partition(dataset.rows, np.full((1, len(everyone)), NEVER_TESTED))
     run = Run(dataset, partition, scores, rows, own)

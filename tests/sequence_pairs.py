@@ -52,7 +52,7 @@ def all_pairs(rows, columns):
 
 def rectangle(sequences, rows, columns, scheme, align=align_rectangle, mask=None):
     """Return the scores of rows x columns."""
-    return align(pack(sequences), np.asarray(rows), np.asarray(columns), scheme, 2, mask)
+    return align(pack(sequences, scheme, 2), np.asarray(rows), np.asarray(columns), mask)
 
 
 def parasail_scores(sequences, left, right, scheme, kind="_striped_32"):
@@ -72,9 +72,9 @@ def parasail_scores(sequences, left, right, scheme, kind="_striped_32"):
     return np.array([align(texts[i], texts[j], *gaps, table).score for i, j in pairs])
 
 
-def too_large(packed, rows, columns, scheme, threads, mask=None):
+def too_large(packed, rows, columns, mask=None):
     """Stand in for a backend whose scores are all wrong."""
-    scores = align_rectangle(packed, rows, columns, scheme, threads, mask)
+    scores = align_rectangle(packed, rows, columns, mask)
     return np.where(scores == NOT_ALIGNED, scores, scores + 1).astype(np.int32)
 
 
@@ -95,19 +95,18 @@ class Counting:
                 if self.calls == 0:
                     raise RuntimeError("killed")
                 self.calls -= 1
-            bounds = zip(packed.offsets[:-1], packed.offsets[1:], strict=True)
-            texts = [packed.letters[a:b].tobytes() for a, b in bounds]
+            texts = [packed[number].tobytes() for number in range(packed.lengths.size)]
             pairs = zip(left.tolist(), right.tolist(), strict=True)
             self.pairs.update(tuple(sorted((texts[i], texts[j]))) for i, j in pairs)
 
-    def __call__(self, packed, rows, columns, scheme, threads, mask=None):
+    def __call__(self, packed, rows, columns, mask=None):
         r, c = np.nonzero(np.ones((rows.size, columns.size)) if mask is None else mask)
         self._log(packed, rows[r], columns[c])
-        return backend_named("auto")(packed, rows, columns, scheme, threads, mask)
+        return backend_named("auto")(packed, rows, columns, mask)
 
-    def self_scores(self, packed, numbers, scheme, threads):
+    def self_scores(self, packed, numbers):
         self._log(packed, numbers, numbers)
-        return engine.self_scores(packed, numbers, scheme, threads)
+        return engine.self_scores(packed, numbers)
 
     @property
     def others(self):

@@ -49,14 +49,14 @@ def test_scores_of_all_modes_are_those_of_parasail(name, mode):
 def test_no_pairs(name, height, width):
     rows, columns = np.zeros(height, dtype=np.int64), np.zeros(width, dtype=np.int64)
     for align in (backend_named(name), checked(backend_named(name)), checked(Erring())):
-        assert align(pack([b"A"]), rows, columns, SCHEME, 2).shape == (height, width)
+        assert align(pack([b"A"], SCHEME, 2), rows, columns).shape == (height, width)
 
 
 @each_backend
 def test_unknown_letter_is_named(name):
     one = np.zeros(1, dtype=np.int64)
     with pytest.raises(InputError, match=r"sequence 2: the letter 'U' at position 3 .* blosum62"):
-        backend_named(name)(pack([b"ACD", b"ACU"]), one, one, SCHEME, 1)
+        backend_named(name)(pack([b"ACD", b"ACU"], SCHEME), one, one)
 
 
 def digests_of(sequences):
@@ -127,8 +127,8 @@ class Erring:
     def __init__(self, pair=(), by=1):
         self.pair, self.by = set(pair), by
 
-    def __call__(self, packed, rows, columns, scheme, threads, mask=None):
-        scores = align_rectangle(packed, rows, columns, scheme, threads, mask)
+    def __call__(self, packed, rows, columns, mask=None):
+        scores = align_rectangle(packed, rows, columns, mask)
         for i, j in itertools.permutations(self.pair, 2):
             here = np.ix_(rows == i, columns == j)
             there = scores[here]
@@ -151,7 +151,7 @@ def shown(number):
 
 @pytest.mark.parametrize("by", [1, -1, 256, None], ids=str)
 def test_one_wrong_score_of_up_to_1000_is_found_for_certain_and_named(by):
-    packed, rng = pack(SEQUENCES), np.random.default_rng(45)
+    packed, rng = pack(SEQUENCES, SCHEME, 2), np.random.default_rng(45)
     rows, columns = np.split(rng.permutation(120)[:70], [20])
     for _ in range(20):
         i, j = rng.choice(rows), rng.choice(columns)
@@ -159,21 +159,21 @@ def test_one_wrong_score_of_up_to_1000_is_found_for_certain_and_named(by):
         wrong = NOT_ALIGNED if by is None else score + by
         message = f"sequences {shown(i)} and {shown(j)} score {wrong}, by parasail {score}. This is"
         with pytest.raises(KreinflowError, match=re.escape(message)):
-            checked(Erring((i, j), by))(packed, rows, columns, SCHEME, 2)
+            checked(Erring((i, j), by))(packed, rows, columns)
 
 
 def test_a_wrong_score_of_many_is_found_as_often_as_it_is_drawn():
-    packed, found = pack(SEQUENCES), 0
+    packed, found = pack(SEQUENCES, SCHEME), 0
     rows, columns = np.arange(20), np.arange(20, 60)
     mask = np.random.default_rng(46).random((20, 40)) < 0.5
     for i, j in np.argwhere(mask):
         try:
-            checked(Erring((i, j + 20)), 100 / mask.sum())(packed, rows, columns, SCHEME, 1, mask)
+            checked(Erring((i, j + 20)), 100 / mask.sum())(packed, rows, columns, mask)
         except KreinflowError:
             found += 1
     assert found == 100  # of all that are wanted, one after the other
     for i, j in np.argwhere(~mask)[:5]:  # outside of the mask nothing is looked at
-        checked(Erring((i, j + 20)))(packed, rows, columns, SCHEME, 1, mask)
+        checked(Erring((i, j + 20)))(packed, rows, columns, mask)
 
 
 # The sample of a fill of the store.

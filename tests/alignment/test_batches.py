@@ -21,9 +21,9 @@ def left_over(monkeypatch):
     noted = []
     real = engine.align_rectangle
 
-    def align(sequences, rows, columns, scheme, threads, mask=None):
+    def align(sequences, rows, columns, mask=None):
         noted.append(np.argwhere(mask))
-        return real(sequences, rows, columns, scheme, threads, mask)
+        return real(sequences, rows, columns, mask)
 
     monkeypatch.setattr(engine, "align_rectangle", align)
 
@@ -51,16 +51,14 @@ def handed_out(monkeypatch):
     noted = Batches()
     real = loops.align_batches
 
-    def align(*arguments):
-        kernel, members, ranges, landmarks, landmark_ranges = (
-            arguments[k] for k in (0, 5, 7, 8, 10)
-        )
-        for batch in range(*arguments[11:13]):
-            own = members[slice(*ranges[batch])]
-            noted.append((int(kernel[2]), own, landmarks[slice(*landmark_ranges[batch])]))
+    def align(scheme, sequences, members, landmarks, part, out):
+        kernel, (numbers, _, ranges), (others, _, other_ranges) = scheme[0], members, landmarks
+        for batch in range(*part):
+            own = numbers[slice(*ranges[batch])]
+            noted.append((int(kernel[2]), own, others[slice(*other_ranges[batch])]))
             if kernel[3] == 16:
                 noted.wide.append(noted[-1][1:])
-        return real(*arguments)
+        return real(scheme, sequences, members, landmarks, part, out)
 
     monkeypatch.setattr(loops, "align_batches", align)
     return noted
@@ -72,9 +70,9 @@ def numbers(start, stop):
 
 def test_all_pairs_of_a_large_rectangle_lie_in_lanes_once(left_over, handed_out):
     rng = np.random.default_rng(50)
-    packed = pack(drawn(rng, AMINO_ACIDS, 500, 60, 90))
+    packed = pack(drawn(rng, AMINO_ACIDS, 500, 60, 90), scheme_of())
     for rows, columns in (((0, 400), (400, 500)), ((400, 500), (0, 400))):
-        batches.align_in_batches(packed, numbers(*rows), numbers(*columns), scheme_of(), 3)
+        batches.align_in_batches(packed, numbers(*rows), numbers(*columns))
         assert left_over() == set()
         pairs = [
             pair for _, own, landmarks in handed_out for pair in itertools.product(own, landmarks)
@@ -90,40 +88,42 @@ def test_all_pairs_of_a_large_rectangle_lie_in_lanes_once(left_over, handed_out)
 
 def test_what_is_not_wanted_is_not_given(left_over):
     rng = np.random.default_rng(51)
-    packed = pack([sequence for _ in range(90) for sequence in related_pair(rng, 200)])
+    packed = pack(
+        [sequence for _ in range(90) for sequence in related_pair(rng, 200)], scheme_of(), 2
+    )
     rows, columns = numbers(0, 100), numbers(80, 180)
-    whole = engine.align_rectangle(packed, rows, columns, scheme_of(), 1, np.ones((100, 100), bool))
+    whole = engine.align_rectangle(packed, rows, columns, np.ones((100, 100), bool))
     for density in (0.0, 0.02, 0.5, 0.8, 1.0):
         mask = rng.random((100, 100)) < density
-        found = batches.align_in_batches(packed, rows, columns, scheme_of(), 2, mask)
+        found = batches.align_in_batches(packed, rows, columns, mask)
         assert np.array_equal(found, np.where(mask, whole, NOT_ALIGNED))
 
 
 def test_few_sequences_are_left_to_parasail(left_over, handed_out):
     rng = np.random.default_rng(52)
-    packed = pack(drawn(rng, AMINO_ACIDS, 130, 140, 160))
-    batches.align_in_batches(packed, numbers(0, 3), numbers(3, 5), scheme_of(), 1)
+    packed = pack(drawn(rng, AMINO_ACIDS, 130, 140, 160), scheme_of())
+    batches.align_in_batches(packed, numbers(0, 3), numbers(3, 5))
     assert len(left_over()) == 6
     assert not handed_out
-    batches.align_in_batches(packed, numbers(0, 1), numbers(1, 130), scheme_of(), 1)
+    batches.align_in_batches(packed, numbers(0, 1), numbers(1, 130))
     assert len(left_over()) < 10  # the other side lies in the lanes
     assert all(landmarks.tolist() == [0] for _, _, landmarks in handed_out)
     handed_out.clear()
     few = lanes_here() // 2
-    batches.align_in_batches(packed, numbers(0, few), numbers(few, 2 * few), scheme_of(), 1)
+    batches.align_in_batches(packed, numbers(0, few), numbers(few, 2 * few))
     assert {width for width, _, _ in handed_out} == {few}  # narrower vectors, sooner done
 
 
 def test_a_long_sequence_does_not_fill_a_batch_of_its_own(left_over, handed_out, monkeypatch):
     rng = np.random.default_rng(53)
     short = drawn(rng, AMINO_ACIDS, 200, 50, 60)
-    packed = pack([rng.choice(AMINO_ACIDS, 3_000).tobytes(), *short])
-    batches.align_in_batches(packed, numbers(0, 150), numbers(150, 201), scheme_of(), 1)
+    packed = pack([rng.choice(AMINO_ACIDS, 3_000).tobytes(), *short], scheme_of())
+    batches.align_in_batches(packed, numbers(0, 150), numbers(150, 201))
     for _, own, _ in handed_out:
         assert packed.lengths[own].max() < 2 * packed.lengths[own].min()
     monkeypatch.setattr(batches, "_LONGEST", 2_999)
     handed_out.clear()
-    batches.align_in_batches(packed, numbers(150, 201), numbers(0, 150), scheme_of(), 1)
+    batches.align_in_batches(packed, numbers(150, 201), numbers(0, 150))
     assert left_over() == {(row, 0) for row in range(51)}
     assert all(0 not in own and 0 not in landmarks for _, own, landmarks in handed_out)
 
@@ -135,8 +135,8 @@ def test_pairs_beyond_8_bits_get_batches_of_16(left_over, handed_out):
         np.where(rng.random(300) < 0.2, rng.choice(AMINO_ACIDS, 300), parent).tobytes()
         for _ in range(80)
     ]
-    packed = pack([*relatives, *drawn(rng, AMINO_ACIDS, 300, 280, 300)])
-    found = batches.align_in_batches(packed, numbers(0, 380), numbers(0, 20), scheme_of(), 2)
+    packed = pack([*relatives, *drawn(rng, AMINO_ACIDS, 300, 280, 300)], scheme_of(), 2)
+    found = batches.align_in_batches(packed, numbers(0, 380), numbers(0, 20))
     assert left_over() == set()
     wide = handed_out.wide
     again = {pair for own, landmarks in wide for pair in itertools.product(own, landmarks)}
@@ -152,15 +152,15 @@ def test_relatives_are_foreseen_where_a_mask_asks_for_them(left_over, handed_out
         np.where(rng.random(300) < 0.2, rng.choice(AMINO_ACIDS, 300), parents[of]).tobytes()
         for of in family
     ]
-    packed, rows, columns = pack(sequences), numbers(0, 200), numbers(200, 400)
-    whole = engine.align_rectangle(packed, rows, columns, scheme_of(), 1, np.ones((200, 200), bool))
+    packed, rows, columns = pack(sequences, scheme_of(), 2), numbers(0, 200), numbers(200, 400)
+    whole = engine.align_rectangle(packed, rows, columns, np.ones((200, 200), bool))
     left_over()
     same = family[:200, None] == family[200:]
     for among, most in ((same, 1.3), (~same, 1.02)):  # times that a pair is aligned
         handed_out.clear()
         handed_out.wide.clear()
         mask = among & (rng.random(same.shape) < 0.5)
-        found = batches.align_in_batches(packed, rows, columns, scheme_of(), 2, mask)
+        found = batches.align_in_batches(packed, rows, columns, mask)
         assert np.array_equal(found, np.where(mask, whole, NOT_ALIGNED))
         assert len(left_over()) <= 0.1 * np.count_nonzero(mask)
         tried = sum(own.size * landmarks.size for _, own, landmarks in handed_out)
@@ -173,13 +173,13 @@ def test_a_batch_that_fills_half_of_the_lanes_takes_half(left_over, handed_out):
     if (width := lanes_here()) == 16:
         pytest.skip("there are no fewer lanes")
     rng = np.random.default_rng(61)
-    packed = pack(drawn(rng, AMINO_ACIDS, 400, 190, 200))
+    packed = pack(drawn(rng, AMINO_ACIDS, 400, 190, 200), scheme_of())
     # A whole batch for each, and one that half of the lanes hold.
     mask = (numbers(0, 200)[:, None] - numbers(0, 200)) % 200 < width + width // 2 - 4
     rows, columns = numbers(0, 200), numbers(200, 400)
     for sides, wanted in (((rows, columns), mask), ((columns, rows), mask.T)):
         handed_out.clear()
-        batches.align_in_batches(packed, *sides, scheme_of(), 1, wanted)
+        batches.align_in_batches(packed, *sides, wanted)
         for lanes_of, own, _ in handed_out:
             assert lanes_of == (width if own.size > width // 2 else width // 2)
         assert {lanes_of for lanes_of, _, _ in handed_out} == {width, width // 2}
@@ -187,42 +187,43 @@ def test_a_batch_that_fills_half_of_the_lanes_takes_half(left_over, handed_out):
 
 def test_the_side_that_fills_its_batches_lies_in_lanes(left_over, handed_out):
     rng, width = np.random.default_rng(62), lanes_here()
-    packed = pack(drawn(rng, AMINO_ACIDS, 100 + 3 * width, 190, 200))
+    packed = pack(drawn(rng, AMINO_ACIDS, 100 + 3 * width, 190, 200), scheme_of())
     rows, columns = numbers(0, 100), numbers(100, 100 + 3 * width)
     mask = np.zeros((100, 3 * width), dtype=bool)
     for row in range(100):
         mask[row, rng.permutation(3 * width)[:width]] = True
     for sides, wanted in (((rows, columns), mask), ((columns, rows), mask.T)):
         handed_out.clear()
-        batches.align_in_batches(packed, *sides, scheme_of(), 1, wanted)
+        batches.align_in_batches(packed, *sides, wanted)
         assert {own.size for _, own, _ in handed_out} == {width}
         assert {int(k) for _, _, landmarks in handed_out for k in landmarks} == set(range(100))
 
 
 def test_schemes_that_the_kernel_cannot_take_are_parasails(monkeypatch):
     rng = np.random.default_rng(55)
-    packed = pack(drawn(rng, AMINO_ACIDS, 100, 100, 200))
+    some = drawn(rng, AMINO_ACIDS, 100, 100, 200)
     monkeypatch.setattr(loops, "align_batches", lambda *arguments: 1 / 0)
     rows, columns = numbers(0, 60), numbers(60, 100)
     letters = bytes(range(40, 73))
-    many = pack([*drawn(rng, letters, 99, 100, 200), letters])
+    many = [*drawn(rng, letters, 99, 100, 200), letters]
     wide = SubstitutionMatrix("wide", letters.decode(), 3 * np.eye(33, dtype=np.int32) - 1)
     for sequences, scheme in (
-        (packed, scheme_of(mode="global")),
-        (packed, scheme_of(mode="semiglobal")),
+        (some, scheme_of(mode="global")),
+        (some, scheme_of(mode="semiglobal")),
         (many, ScoringScheme(wide, 2, 1)),
     ):
-        found = batches.align_in_batches(sequences, rows, columns, scheme, 1)
-        assert np.array_equal(found, engine.align_rectangle(sequences, rows, columns, scheme, 1))
+        packed = pack(sequences, scheme)
+        found = batches.align_in_batches(packed, rows, columns)
+        assert np.array_equal(found, engine.align_rectangle(packed, rows, columns))
     with pytest.raises(ZeroDivisionError):
-        batches.align_in_batches(packed, rows, columns, scheme_of(), 1)
+        batches.align_in_batches(pack(some, scheme_of()), rows, columns)
 
 
 def test_the_longest_members_are_cut_off_where_that_is_cheaper():
     rng = np.random.default_rng(56)
     lengths = np.concatenate([-np.sort(-rng.lognormal(5, 1.0, 60)) for _ in range(12)])
     lengths = lengths.astype(int) + 1
-    packed = pack([b"A" * length for length in (*lengths, *rng.integers(20, 800, 50))])
+    packed = pack([b"A" * length for length in (*lengths, *rng.integers(20, 800, 50))], scheme_of())
     scores = np.zeros((720, 50), dtype=np.int32)
     rectangle = batches._Rectangle(
         packed, numbers(0, 720), numbers(720, 770), scores, scores.ravel(), np.array([50, 1]), True
@@ -254,12 +255,14 @@ def test_working_memory_is_that_of_the_longest_sequence():
 
 def test_the_loop_is_compiled_once(left_over):
     rng = np.random.default_rng(58)
-    packed = pack([sequence for _ in range(100) for sequence in related_pair(rng, 400)])
+    packed = pack(
+        [sequence for _ in range(100) for sequence in related_pair(rng, 400)], scheme_of(), 2
+    )
     for rows, columns in (((0, 150), (100, 200)), ((0, 20), (20, 200)), ((0, 200), (0, 30))):
         mask = rng.random((rows[1] - rows[0], columns[1] - columns[0])) < 0.6
         for wanted in (None, mask):
             sides = numbers(*rows), numbers(*columns)
-            batches.align_in_batches(packed, *sides, scheme_of(), 2, wanted)
+            batches.align_in_batches(packed, *sides, wanted)
     assert len(loops.align_batches.signatures) == 1
 
 
@@ -270,11 +273,11 @@ import numpy as np
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import pack
 from sequence_pairs import AMINO_ACIDS, drawn, scheme_of
-packed = pack(drawn(np.random.default_rng(59), AMINO_ACIDS, 300, 50, 400))
+packed = pack(drawn(np.random.default_rng(59), AMINO_ACIDS, 300, 50, 400), scheme_of())
 sides, start, found = (np.arange(200), np.arange(200, 300)), threading.Barrier(4), []
 def align():
     start.wait()
-    found.append(backend_named("auto")(packed, *sides, scheme_of(), 1))
+    found.append(backend_named("auto")(packed, *sides))
 threads = [threading.Thread(target=align) for _ in range(4)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()

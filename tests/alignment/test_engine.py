@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,12 +19,12 @@ from sequence_pairs import (
 
 def test_threads_pieces_and_sides_do_not_matter(monkeypatch):
     rng = np.random.default_rng(15)
-    packed = pack(drawn(rng, AMINO_ACIDS, 40, 1, 200))
+    packed = pack(drawn(rng, AMINO_ACIDS, 40, 1, 200), scheme_of())
     left, right = all_pairs(np.arange(40), np.arange(40))
-    expected = align_pairs(packed, left, right, scheme_of(), 1)
+    expected = align_pairs(packed, left, right)
     monkeypatch.setattr(engine, "_LEAST_CELLS", 20_000)
-    assert np.array_equal(align_pairs(packed, left, right, scheme_of(), 3), expected)
-    assert np.array_equal(align_pairs(packed, right, left, scheme_of(), 2), expected)
+    assert np.array_equal(align_pairs(replace(packed, threads=3), left, right), expected)
+    assert np.array_equal(align_pairs(replace(packed, threads=2), right, left), expected)
 
 
 def test_the_longer_sequence_gets_the_profile_where_that_pays():
@@ -51,16 +53,18 @@ def test_pieces_shrink_so_that_threads_end_together(monkeypatch):
     piece = loops.align_piece
 
     def counted(*arguments):
-        left, right, start, stop = arguments[6:10]
+        (left, right), (start, stop) = arguments[2:4]
         sizes.append(int((lengths[left[start:stop]] * lengths[right[start:stop]]).sum()))
         return piece(*arguments)
 
     monkeypatch.setattr(loops, "align_piece", counted)
     monkeypatch.setattr(engine, "_LEAST_CELLS", 100_000)
-    packed = pack([b"A" * size for size in range(1, 201)])  # sorted, which is the worst case
+    packed = pack(
+        [b"A" * size for size in range(1, 201)], scheme_of()
+    )  # sorted, which is the worst case
     lengths = packed.lengths
     left, right = all_pairs(np.arange(200), np.arange(20))
-    align_pairs(packed, left, right, scheme_of(), 1)
+    align_pairs(packed, left, right)
     total = int(lengths.sum() * lengths[:20].sum())
     assert sum(sizes) == total
     assert len(sizes) > 20
@@ -72,14 +76,14 @@ def test_pieces_shrink_so_that_threads_end_together(monkeypatch):
 def alone(sequences, scheme, kind=None):
     """Return the sums, the scores and those of parasail, of sequences with themselves."""
     numbers = np.arange(len(sequences), dtype=np.int32)
-    packed = pack(sequences)
-    sums = diagonal_sums(packed, numbers, scheme.matrix)
-    ours = self_scores(packed, numbers[::-1], scheme, 2)[::-1]
+    packed = pack(sequences, scheme, 2)
+    sums = diagonal_sums(packed, numbers)
+    ours = self_scores(packed, numbers[::-1])[::-1]
     assert ours.dtype == np.int32
     if kind is not None:
         theirs = parasail_scores(sequences, numbers, numbers, scheme, kind)
         assert np.array_equal(ours, theirs)
-        assert np.array_equal(align_pairs(packed, numbers, numbers, scheme, 1), theirs)
+        assert np.array_equal(align_pairs(packed, numbers, numbers), theirs)
     return sums, ours
 
 
@@ -127,40 +131,40 @@ def test_a_chromosome_is_not_aligned_with_itself(monkeypatch):
 
 def test_a_sum_beyond_32_bits_is_left_to_the_alignment():
     matrix = SubstitutionMatrix("large", "A", np.array([[10_000]], dtype=np.int32))
-    sums = diagonal_sums(pack([b"A" * 300_000, b"A"]), np.arange(2, dtype=np.int32), matrix)
+    sums = diagonal_sums(pack([b"A" * 300_000, b"A"], ScoringScheme(matrix)), np.arange(2))
     assert sums.tolist() == [-1, 10_000]
 
 
 def test_self_scores_of_some_sequences_and_of_none():
-    packed = pack([b"ACD", b"XX", b"WW", b"X"])
-    assert self_scores(packed, np.array([2, 1, 2]), scheme_of(), 1).tolist() == [22, 0, 22]
-    assert self_scores(packed, np.empty(0, dtype=np.int64), scheme_of(), 1).size == 0
+    packed = pack([b"ACD", b"XX", b"WW", b"X"], scheme_of())
+    assert self_scores(packed, np.array([2, 1, 2])).tolist() == [22, 0, 22]
+    assert self_scores(packed, np.empty(0, dtype=np.int64)).size == 0
 
 
 def test_empty_sequence_is_refused():
     with pytest.raises(InputError, match="sequence 2 is empty"):
-        pack([b"A", b""])
+        pack([b"A", b""], scheme_of())
 
 
 def test_saturation_of_32_bits_is_an_error_not_a_number(monkeypatch):
     monkeypatch.setattr(loops, "align_piece", lambda *arguments: 3)
     one = np.zeros(1, dtype=np.int32)
     with pytest.raises(KreinflowError, match="3 scores exceed 32 bits"):
-        align_pairs(pack([b"ACD", b"ACD"]), one, one + np.int32(1), scheme_of(), 1)
+        align_pairs(pack([b"ACD", b"ACD"], scheme_of()), one, one + np.int32(1))
 
 
 @pytest.mark.parametrize("mode", ["local", "global"])
 def test_few_pairs_score_what_the_compiled_loop_says(mode, monkeypatch):
     rng = np.random.default_rng(8)
     letters = list("ARNDCQEGHILKMFPSTWYVX")
-    packed = pack(["".join(rng.choice(letters, n)).encode() for n in (1, 300, 40, 41, 7)])
     left, right = (np.array(side, np.int32) for side in zip(*np.ndindex(5, 5), strict=True))
-    scheme = scheme_of(mode=mode)
+    texts = ["".join(rng.choice(letters, n)).encode() for n in (1, 300, 40, 41, 7)]
+    packed = pack(texts, scheme_of(mode=mode), 2)
     numbers, scores, sums = np.arange(5), [], []
     for compiled in (True, False):
         monkeypatch.setattr(engine, "worth_compiling", lambda _, compiled=compiled: compiled)
-        scores.append(engine.align_pairs(packed, left, right, scheme, 2))
-        sums.append(engine.diagonal_sums(packed, numbers, scheme.matrix))
+        scores.append(engine.align_pairs(packed, left, right))
+        sums.append(engine.diagonal_sums(packed, numbers))
     np.testing.assert_array_equal(*scores)
     np.testing.assert_array_equal(*sums)
     assert scores[0].dtype == scores[1].dtype

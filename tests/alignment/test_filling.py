@@ -53,15 +53,15 @@ class Tiles(Counting):
         super().__init__()
         self.tiles, self.clock, self.seconds = [], clock, seconds
 
-    def __call__(self, packed, rows, columns, scheme, threads, mask=None):
+    def __call__(self, packed, rows, columns, mask=None):
         self.tiles.append((rows, columns, mask))
         if self.clock:
             self.clock[0] += self.seconds
-        return super().__call__(packed, rows, columns, scheme, threads, mask)
+        return super().__call__(packed, rows, columns, mask)
 
 
-def filling_of(packed, backend, segments, threads=1, progress=None, total=0):
-    return Filling(packed, SCHEME, backend, threads, segments, progress, total)
+def filling_of(packed, backend, segments, progress=None, total=0):
+    return Filling(packed, backend, segments, progress, total)
 
 
 SEQUENCES = drawn(np.random.default_rng(72), AMINO_ACIDS, 200, 1, 60)
@@ -76,13 +76,13 @@ def test_tiles_hold_what_is_wanted_once_rows_of_one_length_together(
     monkeypatch.setattr(filling, "_CELLS_PER_CALL", cells)
     monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
     monkeypatch.setattr(filling, "_ROWS_PER_CALL", height)
-    rng, packed = np.random.default_rng(73), pack(SEQUENCES)
+    rng, packed = np.random.default_rng(73), pack(SEQUENCES, SCHEME, threads)
     lengths = packed.lengths
     rows, columns = rng.permutation(200)[:90], rng.permutation(200)[:15]
     mask = (rng.random((90, 15)) < 0.4) & (rows[:, None] != columns)
     mask[lengths[rows] == lengths[rows].max()] = False  # a tile of one row with nothing to do
     tiles, segments = Tiles(), Segments(due)
-    fill = filling_of(packed, tiles, segments, threads)
+    fill = filling_of(packed, tiles, segments)
     fill.align_panel(rows, columns, mask)
 
     seen = np.zeros((200, 200), dtype=int)
@@ -115,7 +115,7 @@ def test_tiles_hold_what_is_wanted_once_rows_of_one_length_together(
 def test_self_scores_are_cut_and_written_too(monkeypatch):
     monkeypatch.setattr(filling, "_CELLS_PER_CALL", 5_000)
     monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
-    packed, segments, counting = pack(SEQUENCES), Segments(due=True), Counting()
+    packed, segments, counting = pack(SEQUENCES, SCHEME), Segments(due=True), Counting()
     monkeypatch.setattr(filling, "self_scores", counting.self_scores)
     rows = np.random.default_rng(74).permutation(200)[:80]
     fill = filling_of(packed, None, segments)
@@ -135,7 +135,7 @@ def test_progress_is_told_each_second_and_at_the_end(monkeypatch):
     monkeypatch.setattr(filling.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(filling, "_CELLS_PER_CALL", 2_000)
     monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
-    packed, heard = pack(SEQUENCES), []
+    packed, heard = pack(SEQUENCES, SCHEME), []
     rows, columns = np.arange(40), np.arange(40, 50)
     mask = np.ones((40, 10), dtype=bool)
     total = int(packed.lengths[rows].sum() * packed.lengths[columns].sum())
@@ -159,14 +159,14 @@ def test_progress_is_told_each_second_and_at_the_end(monkeypatch):
 def test_the_memory_is_that_of_the_panel():
     """Of a panel of 3,000 x 400 pairs: its mask is given, its scores are made."""
     sequences = drawn(np.random.default_rng(75), AMINO_ACIDS, 3_400, 4, 9)
-    packed, rows, columns = pack(sequences), np.arange(3_000), np.arange(3_000, 3_400)
+    packed, rows, columns = pack(sequences, SCHEME), np.arange(3_000), np.arange(3_000, 3_400)
     mask = np.random.default_rng(76).random((3_000, 400)) < 0.5
 
     class Last(Segments):
         def add_panel(self, rows, columns, panel):
             self.panel = panel
 
-    def instant(packed, rows, columns, scheme, threads, mask=None):
+    def instant(packed, rows, columns, mask=None):
         return np.where(mask, np.int32(1), np.int32(NOT_ALIGNED))
 
     tracemalloc.start()
@@ -187,12 +187,12 @@ def test_calls_grow_to_half_a_second_and_no_more(monkeypatch):
     clock, calls = [0.0], []
     monkeypatch.setattr(filling.time, "monotonic", lambda: clock[0])
 
-    def steady(sequences, rows, columns, scheme, threads, mask=None):
+    def steady(sequences, rows, columns, mask=None):
         calls.append(int(sequences.lengths[rows].sum() * sequences.lengths[columns].sum()))
         clock[0] += calls[-1] / 20e6  # seconds
         return np.ones((rows.size, columns.size), dtype=np.int32)
 
-    packed = pack(drawn(np.random.default_rng(73), AMINO_ACIDS, 600, 190, 210))
+    packed = pack(drawn(np.random.default_rng(73), AMINO_ACIDS, 600, 190, 210), SCHEME)
     it = filling_of(packed, steady, Segments())
     it.align_panel(np.arange(500), np.arange(500, 600), np.ones((500, 100), dtype=bool))
     assert calls[0] < 2_000_000

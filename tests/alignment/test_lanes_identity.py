@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -50,20 +51,21 @@ def assert_same(ours, theirs, mask=None):
     assert not wrong.size, f"{len(wrong)} of {ours.size}, first {wrong[0]}: {ours[tuple(wrong[0])]}"
 
 
-def assert_aligned(packed, rows, columns, scheme, theirs, mask=None, threads=2):
+def assert_aligned(packed, rows, columns, theirs, mask=None, threads=2):
     """The backend gives these scores, as it chooses to align and in lanes of all numbers."""
-    assert_same(ALIGN(packed, rows, columns, scheme, threads, mask), theirs, mask)
+    packed = replace(packed, threads=threads)
+    assert_same(ALIGN(packed, rows, columns, mask), theirs, mask)
     for lanes in LANES:
         with all_in(lanes):
-            assert_same(ALIGN(packed, rows, columns, scheme, threads, mask), theirs, mask)
+            assert_same(ALIGN(packed, rows, columns, mask), theirs, mask)
 
 
 def assert_identical(sequences, rows, columns, scheme):
     """Align rows with columns and columns with rows; return the scores."""
-    rows, columns, packed = np.asarray(rows), np.asarray(columns), pack(sequences)
+    rows, columns, packed = np.asarray(rows), np.asarray(columns), pack(sequences, scheme)
     theirs = oracle(sequences, rows, columns, scheme)
-    assert_aligned(packed, rows, columns, scheme, theirs)
-    assert_same(ALIGN(packed, columns, rows, scheme, 2), theirs.T)
+    assert_aligned(packed, rows, columns, theirs)
+    assert_same(ALIGN(packed, columns, rows), theirs.T)
     return theirs
 
 
@@ -122,7 +124,7 @@ def test_gaps_and_entries_of_all_sizes(gap_open, gap_extend, factor):
     sequences = relatives(rng, 70, 150)
     rows, columns = np.arange(30), np.arange(30, 70)
     scores = assert_identical(sequences, rows, columns, scheme)
-    assert_same(backend_named("parasail")(pack(sequences), rows, columns, scheme, 2), scores)
+    assert_same(backend_named("parasail")(pack(sequences, scheme, 2), rows, columns), scores)
     assert np.count_nonzero(scores > 255) > 3
 
 
@@ -188,7 +190,7 @@ def test_characters_that_are_no_letters():
     everyone = np.arange(80)
     translated = [s.translate(bytes.maketrans(b"*+7A", b"ACGT")) for s in sequences]
     theirs = oracle(translated, everyone, everyone, plain)
-    assert_aligned(pack(sequences), everyone, everyone, odd, theirs)
+    assert_aligned(pack(sequences, odd), everyone, everyone, theirs)
 
 
 # Scores where a width ends.
@@ -281,7 +283,7 @@ def family():
     rng = np.random.default_rng(60)
     sequences = relatives(rng, 160, 150)
     everyone = np.arange(160)
-    return pack(sequences), oracle(sequences, everyone, everyone, scheme_of())
+    return pack(sequences, scheme_of()), oracle(sequences, everyone, everyone, scheme_of())
 
 
 SHAPES = [(1, 1), (1, 7), (1, 130), (2, 130), (3, 20), (15, 16), (16, 17), (31, 33), (32, 32)]
@@ -300,7 +302,7 @@ def test_rectangles_of_all_sizes_in_any_order_of_lengths(family, height, width):
         if order == "descending":
             rows, columns = rows[::-1], columns[::-1]
         for a, b in ((rows, columns), (columns, rows)):
-            assert_aligned(packed, a, b, scheme_of(), theirs[np.ix_(a, b)], threads=1)
+            assert_aligned(packed, a, b, theirs[np.ix_(a, b)], threads=1)
 
 
 def test_rows_and_columns_that_overlap_and_repeat(family):
@@ -310,10 +312,10 @@ def test_rows_and_columns_that_overlap_and_repeat(family):
         rows, columns = rng.integers(0, 30, height), rng.integers(20, 60, width)
         mask = rng.random((height, width)) < 0.6
         expected = theirs[np.ix_(rows, columns)]
-        assert_aligned(packed, rows, columns, scheme_of(), expected)
-        assert_aligned(packed, rows, columns, scheme_of(), expected, mask)
+        assert_aligned(packed, rows, columns, expected)
+        assert_aligned(packed, rows, columns, expected, mask)
     same = np.full(70, 11)
-    assert_aligned(packed, same, same, scheme_of(), theirs[np.ix_(same, same)])
+    assert_aligned(packed, same, same, theirs[np.ix_(same, same)])
 
 
 def masks_of(rng, height, width):
@@ -338,10 +340,10 @@ def test_masks_of_all_densities(family, height, width):
         rows, columns = rng.permutation(160)[:height], rng.permutation(160)[:width]
         before = mask.copy()
         expected, threads = theirs[np.ix_(rows, columns)], 1 + number % 3
-        assert_aligned(packed, rows, columns, scheme_of(), expected, mask, threads)
+        assert_aligned(packed, rows, columns, expected, mask, threads)
         assert np.array_equal(mask, before)
         # Columns first, which is not C's order.
-        assert_aligned(packed, columns, rows, scheme_of(), expected.T, mask.T, threads)
+        assert_aligned(packed, columns, rows, expected.T, mask.T, threads)
 
 
 def test_sequences_of_one_letter():
@@ -392,7 +394,7 @@ def test_whatever_is_drawn(seed):
     kind = "_striped_32" if scheme.gap_open > scheme.gap_extend else ""
     pairs = np.nonzero(mask)
     theirs[pairs] = parasail_scores(sequences, rows[pairs[0]], columns[pairs[1]], scheme, kind)
-    assert_aligned(pack(sequences), rows, columns, scheme, theirs, mask, int(rng.integers(1, 4)))
+    assert_aligned(pack(sequences, scheme), rows, columns, theirs, mask, int(rng.integers(1, 4)))
 
 
 # Processors, and places that cannot be written.
@@ -405,11 +407,12 @@ def digest_of_some_scores(*target):
         scheme = scheme_of(name, 11 * factor, factor, factor=factor)
         rng = np.random.default_rng([69, number])
         sequences = relatives(rng, 150, 260, letters_of(scheme.matrix))
+        packed = pack(sequences, scheme, 2)
         for height, width in ((130, 20), (3, 100), (70, 1)):
             rows, columns = rng.permutation(150)[:height], rng.permutation(150)[:width]
             for lanes in LANES:
                 with all_in(lanes, *target):
-                    digest.update(ALIGN(pack(sequences), rows, columns, scheme, 2).tobytes())
+                    digest.update(ALIGN(packed, rows, columns).tobytes())
     return digest.hexdigest()
 
 
@@ -440,10 +443,9 @@ def test_the_digest_is_of_parasails_scores(monkeypatch):
     ours = digest_of_some_scores()
     seen = []
 
-    def by_parasail(packed, rows, columns, scheme, threads):
-        bounds = zip(packed.offsets[:-1], packed.offsets[1:], strict=True)
-        sequences = [packed.letters[a:b].tobytes() for a, b in bounds]
-        seen.append(oracle(sequences, rows, columns, scheme).astype(np.int32))
+    def by_parasail(packed, rows, columns):
+        sequences = [packed[number].tobytes() for number in range(packed.lengths.size)]
+        seen.append(oracle(sequences, rows, columns, packed.scheme).astype(np.int32))
         return seen[-1]
 
     monkeypatch.setattr(sys.modules[__name__], "ALIGN", by_parasail)

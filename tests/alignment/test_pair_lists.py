@@ -40,14 +40,14 @@ class Noting:
     def __init__(self, backend=BACKENDS["auto"]):
         self.pairs, self.cells, self.backend = Counter(), [], backend
 
-    def __call__(self, packed, rows, columns, scheme, threads, mask=None):
+    def __call__(self, packed, rows, columns, mask=None):
         assert np.unique(rows).size == rows.size
         assert np.unique(columns).size == columns.size
         r, c = np.nonzero(np.ones((rows.size, columns.size)) if mask is None else mask)
         low, high = np.minimum(rows[r], columns[c]), np.maximum(rows[r], columns[c])
         self.pairs.update(zip(low.tolist(), high.tolist(), strict=True))
         self.cells.append((rows.size, columns.size))
-        return self.backend(packed, rows, columns, scheme, threads, mask)
+        return self.backend(packed, rows, columns, mask)
 
 
 def asked_pairs(rows, asked):
@@ -71,16 +71,16 @@ def test_scores_are_those_of_parasail_pair_by_pair(name, threads, changed, monke
     sequences, _ = families(rng, 120, 180, changed)
     rows = rng.permutation(120)[:70]
     asked = drawn_lists(rng, 120, rows, 30)
-    theirs, packed = expected(sequences, rows, asked), pack(sequences)
+    theirs, packed = expected(sequences, rows, asked), pack(sequences, SCHEME, threads)
     assert (np.count_nonzero(theirs > 255) > 100) == (changed < 0.5)
     for most_cells in (2**21, 300):
         monkeypatch.setattr(backends, "_MOST_CELLS", most_cells)
-        ours = align_pair_lists(packed, rows, asked, SCHEME, threads, backend_named(name))
+        ours = align_pair_lists(packed, rows, asked, backend_named(name))
         assert ours.dtype == np.int32
         assert np.array_equal(ours, theirs)
     monkeypatch.setattr(backends, "_FEWEST_STEPS", 0)
     monkeypatch.setattr(batches, "COLUMN_STEPS", 1e9)  # leave nothing to parasail
-    ours = align_pair_lists(packed, rows, asked, SCHEME, threads, backend_named(name))
+    ours = align_pair_lists(packed, rows, asked, backend_named(name))
     assert np.array_equal(ours, theirs)
 
 
@@ -93,7 +93,7 @@ def test_each_distinct_pair_is_aligned_once_and_no_other(seed, monkeypatch):
     rows = rng.integers(0, 60, rng.integers(1, 50))  # some ask twice, and ask each other
     asked = drawn_lists(rng, 60, rows, int(rng.integers(1, 30)), rng.random())
     noting = Noting()
-    ours = align_pair_lists(pack(sequences), rows, asked, SCHEME, 1, noting)
+    ours = align_pair_lists(pack(sequences, SCHEME), rows, asked, noting)
     assert np.array_equal(ours, expected(sequences, rows, asked))
     assert set(noting.pairs) == asked_pairs(rows, asked)
     assert set(noting.pairs.values()) <= {1}
@@ -103,7 +103,7 @@ def test_each_distinct_pair_is_aligned_once_and_no_other(seed, monkeypatch):
 def test_nothing_asked_is_nothing_aligned(shape):
     noting = Noting()
     rows, asked = np.arange(shape[0]), np.full(shape, -1)
-    scores = align_pair_lists(pack([b"A"] * 3), rows, asked, SCHEME, 2, noting)
+    scores = align_pair_lists(pack([b"A"] * 3, SCHEME, 2), rows, asked, noting)
     assert scores.dtype == np.int32
     assert scores.shape == shape
     assert (scores == NOT_ALIGNED).all()
@@ -118,7 +118,7 @@ def test_rectangles_are_bounded_and_hold_those_that_ask_alike():
     rows = rng.permutation(30_000)[:20_000]
     asked = np.stack([rng.choice(members[family[row]], 20) for row in rows])
     noting = Noting(lambda packed, rows, columns, *_: np.zeros((rows.size, columns.size), np.int32))
-    scores = align_pair_lists(pack(sequences), rows, asked, SCHEME, 1, noting)
+    scores = align_pair_lists(pack(sequences, SCHEME), rows, asked, noting)
     assert (scores == 0).all()
     sizes = np.prod(noting.cells, axis=1)
     assert sizes.max() <= backends._MOST_CELLS
@@ -130,6 +130,6 @@ def test_rectangles_are_bounded_and_hold_those_that_ask_alike():
 def test_errors_are_those_of_the_backend():
     one, asked = np.array([0]), np.array([[1]])
     with pytest.raises(InputError, match=r"sequence 2: the letter 'U' at position 3"):
-        align_pair_lists(pack([b"ACD", b"ACU"]), one, asked, SCHEME, 1, backend_named("auto"))
+        align_pair_lists(pack([b"ACD", b"ACU"], SCHEME), one, asked, backend_named("auto"))
     with pytest.raises(KreinflowError, match="by parasail"):
-        align_pair_lists(pack([b"ACD", b"ACA"]), one, asked, SCHEME, 1, checked(too_large))
+        align_pair_lists(pack([b"ACD", b"ACA"], SCHEME), one, asked, checked(too_large))

@@ -175,12 +175,12 @@ def test_an_interrupt_loses_no_more_than_ten_seconds(tmp_path, monkeypatch):
     monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
 
     class Slow(Counting):
-        def __call__(self, packed, rows, columns, scheme, threads, mask=None):
+        def __call__(self, packed, rows, columns, mask=None):
             if len(sizes) == 23:
                 raise KeyboardInterrupt
             sizes.append(np.count_nonzero(mask))
             clock[0] += 3.0
-            return super().__call__(packed, rows, columns, scheme, threads, mask)
+            return super().__call__(packed, rows, columns, mask)
 
     with pytest.raises(KeyboardInterrupt):
         open_store(tmp_path, backend=Slow()).fill(COLUMNS)

@@ -52,7 +52,7 @@ def test_the_columns_add_up_to_the_score_of_the_engine(scheme):
     for number in range(150):
         a, b = gapped_pair(rng) if number % 2 else related_pair(rng, 120)
         one = np.zeros(1, dtype=np.int32)
-        (score,) = align_pairs(pack([a, b]), one, one + 1, scheme, 1)
+        (score,) = align_pairs(pack([a, b], scheme), one, one + 1)
         alignment = trace(a, b, scheme)
         assert alignment.score == score
         assert score_of_columns(alignment, scheme) == score

@@ -49,7 +49,7 @@ def made_up_cascade(
     n, m = len(sequences), classifier.n_landmarks
     everyone, place = np.arange(n), {s: i for i, s in enumerate(sequences)}
     scores = rectangle([*sequences, *model.landmarks], everyone, np.arange(n, n + m), scheme)
-    own = self_scores(pack(sequences), everyone, scheme, 1).astype(float)
+    own = self_scores(pack(sequences, scheme), everyone).astype(float)
     lengths = np.array([len(s) for s in sequences], dtype=float)
     landmark_rows = classifier.landmark_rows(Query(scores, own, lengths))
     codes = np.array([dataset.classes.index(label) for label in dataset.row_labels])

@@ -139,7 +139,7 @@ def test_an_answer_names_the_record_that_it_rests_on(asking):
     texts = [text.encode() for text in TEXTS]
     scheme = asking._make_kernel().scheme
     pairs = near.astype(np.int32), (asked + KNOWN.stop).astype(np.int32)
-    scores = align_pairs(pack(texts), *pairs, scheme, 1)
+    scores = align_pairs(pack(texts, scheme), *pairs)
     np.testing.assert_array_equal(answers.nearest_score[asked], scores)
 
 

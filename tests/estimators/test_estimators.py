@@ -416,7 +416,7 @@ def test_the_alignment_kernel_is_the_transformed_score():
     n = len(X)
     left, right = np.divmod(np.arange(n * n, dtype=np.int32), np.int32(n))
     scheme = ScoringScheme(load_substitution_matrix("blosum62"), 11, 1, "local")
-    s = align_pairs(pack(list(X)), left, right, scheme, 1).reshape(n, n)
+    s = align_pairs(pack(list(X), scheme), left, right).reshape(n, n)
     own = np.diagonal(s)
     np.testing.assert_allclose(
         kernel.columns(X, X[:2]), s[:, :2] / np.sqrt(np.outer(own, own[:2])), rtol=1e-14

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kreinflow.alignment.batches import align_in_batches
 from kreinflow.alignment.engine import (
     NOT_ALIGNED,
+    Mask,
     PackedSequences,
+    Scores,
     align_pairs,
     align_rectangle,
     pack,
@@ -43,10 +44,8 @@ class Backend(Protocol):
         sequences: PackedSequences,
         rows: IntArray,
         columns: IntArray,
-        scheme: ScoringScheme,
-        threads: int,
-        mask: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.int32]:
+        mask: Mask | None = None,
+    ) -> Scores:
         """Return the scores of rows with columns, numbers of sequences, as int32.
 
         ``mask`` has the pairs that are wanted, all if it is left out; others are
@@ -56,17 +55,12 @@ class Backend(Protocol):
 
 
 def align_fast(
-    sequences: PackedSequences,
-    rows: IntArray,
-    columns: IntArray,
-    scheme: ScoringScheme,
-    threads: int,
-    mask: NDArray[np.bool_] | None = None,
-) -> NDArray[np.int32]:
+    sequences: PackedSequences, rows: IntArray, columns: IntArray, mask: Mask | None = None
+) -> Scores:
     """Return the scores of rows with columns: the backend ``auto``."""
     few = parasail_steps(sequences.lengths, rows, columns, mask) <= _FEWEST_STEPS
     align = align_rectangle if few else align_in_batches
-    return align(sequences, rows, columns, scheme, threads, mask)
+    return align(sequences, rows, columns, mask)
 
 
 BACKENDS: Mapping[str, Backend] = {"auto": align_fast, "parasail": align_rectangle}
@@ -78,7 +72,7 @@ def backend_named(name: str) -> Backend:
     return BACKENDS[name]
 
 
-def drawn_pairs(mask: NDArray[np.bool_], size: int, seed: int = 0) -> tuple[IntArray, IntArray]:
+def drawn_pairs(mask: Mask, size: int, seed: int = 0) -> tuple[IntArray, IntArray]:
     """Return rows and columns of pairs of a mask, ``size`` of them or all."""
     places = np.flatnonzero(mask)
     if size < places.size:
@@ -91,14 +85,12 @@ def drawn_pairs(mask: NDArray[np.bool_], size: int, seed: int = 0) -> tuple[IntA
 def compare_with_parasail(
     sequences: PackedSequences,
     pairs: tuple[IntArray, IntArray],
-    scores: NDArray[np.int32],
-    scheme: ScoringScheme,
-    threads: int,
+    scores: Scores,
     advice: str = "",
 ) -> None:
     """Raise a KreinflowError, which ends with ``advice``, if scores are not those of parasail."""
     rows, columns = (side.astype(np.int32) for side in pairs)
-    expected = align_pairs(sequences, columns, rows, scheme, threads)  # columns are fewer: profiles
+    expected = align_pairs(sequences, columns, rows)  # columns are fewer: profiles
     wrong = np.flatnonzero(scores != expected)
     if wrong.size:
         first = wrong[0]
@@ -111,9 +103,9 @@ def compare_with_parasail(
 
 
 def _shown(sequences: PackedSequences, number: int) -> str:
-    start, stop = sequences.offsets[number : number + 2]
-    first = sequences.letters[start : min(stop, start + _SHOWN)].tobytes().decode("ascii")
-    return first if stop - start <= _SHOWN else f"{first}... ({stop - start} residues)"
+    residues = sequences[number].tobytes().decode("ascii")
+    size = len(residues)
+    return residues if size <= _SHOWN else f"{residues[:_SHOWN]}... ({size} residues)"
 
 
 class CheckedBackend:
@@ -140,12 +132,10 @@ class CheckedBackend:
         sequences: PackedSequences,
         rows: IntArray,
         columns: IntArray,
-        scheme: ScoringScheme,
-        threads: int,
-        mask: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.int32]:
+        mask: Mask | None = None,
+    ) -> Scores:
         """See :class:`Backend`."""
-        scores = self._backend(sequences, rows, columns, scheme, threads, mask)
+        scores = self._backend(sequences, rows, columns, mask)
         wanted = np.ones(scores.shape, dtype=bool) if mask is None else mask
         count = int(np.count_nonzero(wanted))
         size = min(SAMPLE, math.ceil(self._share * count))
@@ -157,7 +147,7 @@ class CheckedBackend:
             self._aligned += count
         r, c = drawn_pairs(wanted, size, seed)
         pairs = rows[r], columns[c]
-        compare_with_parasail(sequences, pairs, scores[r, c], scheme, threads, self._advice)
+        compare_with_parasail(sequences, pairs, scores[r, c], self._advice)
         self.agreed += r.size
         return scores
 
@@ -175,26 +165,21 @@ def align_with_others(
     scheme: ScoringScheme,
     threads: int,
     backend: Backend,
-) -> NDArray[np.int32]:
+) -> Scores:
     """Return the scores of some sequences, by their places, with the partners of each of others.
 
     As :func:`align_pair_lists`, with the places of the partners among the others.
     """
     wanted = np.unique(partners[partners >= 0])
-    packed = pack([others[i] for i in wanted] + [sequences[i] for i in places])
+    packed = pack([others[i] for i in wanted] + [sequences[i] for i in places], scheme, threads)
     asked = np.where(partners >= 0, np.searchsorted(wanted, partners), -1)
     rows = len(wanted) + np.arange(len(places))
-    return align_pair_lists(packed, rows, asked, scheme, threads, backend)
+    return align_pair_lists(packed, rows, asked, backend)
 
 
 def align_pair_lists(
-    sequences: PackedSequences,
-    rows: IntArray,
-    partners: IntArray,
-    scheme: ScoringScheme,
-    threads: int,
-    backend: Backend,
-) -> NDArray[np.int32]:
+    sequences: PackedSequences, rows: IntArray, partners: IntArray, backend: Backend
+) -> Scores:
     """Return the scores of sequences with the partners of each, of shape (n, q), int32.
 
     Both are numbers of sequences; a partner -1 is none, and scores
@@ -210,7 +195,7 @@ def align_pair_lists(
         right, j = np.unique(second[pairs], return_inverse=True)
         mask = np.zeros((left.size, right.size), dtype=bool)
         mask[i, j] = True
-        found[pairs] = backend(sequences, left, right, scheme, threads, mask)[i, j]
+        found[pairs] = backend(sequences, left, right, mask)[i, j]
     scores[r, c] = found[place]
     return scores
 

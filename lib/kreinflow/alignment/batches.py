@@ -18,12 +18,12 @@ from kreinflow.alignment.engine import (
     COLUMN_STEPS,
     NOT_ALIGNED,
     RESIDUE_STEPS,
+    Mask,
     PackedSequences,
+    Scores,
     in_threads,
-    letter_codes,
     piece_ends,
 )
-from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.vector_code import (
     COLUMNS,
     FEWEST_LANES,
@@ -82,8 +82,8 @@ class _Rectangle:
     sequences: PackedSequences
     members: IntArray
     landmarks: IntArray
-    scores: NDArray[np.int32]
-    flat: NDArray[np.int32]
+    scores: Scores
+    flat: Scores
     steps: IntArray
     whole: bool
 
@@ -95,7 +95,7 @@ class _Rectangle:
         return by_length[lengths[by_length] <= _LONGEST]
 
     @cached_property
-    def possible(self) -> NDArray[np.bool_]:
+    def possible(self) -> Mask:
         """Which landmarks can be aligned with a batch."""
         return np.asarray(self.sequences.lengths[self.landmarks] <= _LONGEST)
 
@@ -109,15 +109,14 @@ class _Batches:
     landmarks: IntArray
     landmark_ranges: IntArray
 
-    def some(self, which: NDArray[np.bool_]) -> "_Batches":
+    def some(self, which: Mask) -> "_Batches":
         sizes = np.diff(self.member_ranges).ravel()
         members = self.members[np.repeat(which, sizes)]
         ranges = self.landmark_ranges[which]
         return _Batches(members, _ranges(sizes[which]), self.landmarks, ranges)
 
 
-_Mask = NDArray[np.bool_]
-_LayOut = Callable[[_Rectangle, int, int, _Mask], _Batches]
+_LayOut = Callable[[_Rectangle, int, int, Mask], _Batches]
 
 
 def working_bytes(lengths: IntArray) -> int:
@@ -128,11 +127,9 @@ def working_bytes(lengths: IntArray) -> int:
     return min(int(lengths.max(initial=0)), _LONGEST) * ((LETTERS + 3) * _VECTOR_BYTES + 4)
 
 
-def _lane_schemes(
-    sequences: PackedSequences, scheme: ScoringScheme, lanes: int
-) -> list[_LaneScheme]:
+def _lane_schemes(sequences: PackedSequences, lanes: int) -> list[_LaneScheme]:
     """Return the scheme in 8 bits and in 16, as far as these are exact up to some score."""
-    codes = letter_codes(sequences, scheme.matrix)
+    scheme, codes = sequences.scheme, sequences.codes
     letters = np.flatnonzero(sequences.present)
     if scheme.mode != "local" or letters.size > LETTERS:
         return []
@@ -158,13 +155,8 @@ def _lane_schemes(
 
 
 def align_in_batches(
-    sequences: PackedSequences,
-    rows: IntArray,
-    columns: IntArray,
-    scheme: ScoringScheme,
-    threads: int,
-    mask: NDArray[np.bool_] | None = None,
-) -> NDArray[np.int32]:
+    sequences: PackedSequences, rows: IntArray, columns: IntArray, mask: Mask | None = None
+) -> Scores:
     """Return the scores of rows with columns: the backend ``auto`` of many.
 
     8 bits are tried first, then 16 for pairs that overflow, then parasail. Alignments that are not
@@ -181,9 +173,9 @@ def align_in_batches(
     lanes = lanes_here()
     if max(rows.size, columns.size) <= lanes // 2 and lanes > FEWEST_LANES:
         lanes //= 2
-    schemes = _lane_schemes(sequences, scheme, lanes)
+    schemes = _lane_schemes(sequences, lanes)
     if not schemes:
-        return engine.align_rectangle(sequences, rows, columns, scheme, threads, mask)
+        return engine.align_rectangle(sequences, rows, columns, mask)
     if mask is None or mask.all():
         mask = None
         scores = np.full((rows.size, columns.size), _PENDING, dtype=np.int32)
@@ -196,7 +188,7 @@ def align_in_batches(
     everyone = rectangle.possible
     sample = everyone & (np.arange(everyone.size) * _GOLDEN % 1 < _SAMPLED)
 
-    def align(state: int, number: int, lay_out: _LayOut, among: _Mask) -> None:
+    def align(state: int, number: int, lay_out: _LayOut, among: Mask) -> None:
         if not left[state]:  # to look for them takes time on one thread
             return
         width = schemes[number].code.lanes
@@ -205,8 +197,8 @@ def align_in_batches(
         few = (sizes <= width // 2) & (lanes > FEWEST_LANES)
         for half, part in ((False, ~few), (True, few)):
             if part.any():
-                own = (_lane_schemes(sequences, scheme, lanes // 2) if half else schemes)[number]
-                scored, overflowed = _align(own, rectangle, batches.some(part), threads)
+                own = (_lane_schemes(sequences, lanes // 2) if half else schemes)[number]
+                scored, overflowed = _align(own, rectangle, batches.some(part))
                 left[state] -= scored + overflowed
                 left[_OVERFLOWED] += overflowed
 
@@ -221,12 +213,12 @@ def align_in_batches(
         align(_OVERFLOWED, number, _batches_anew, everyone)
     if any(left.values()):
         rest = (scores == _PENDING) | (scores == _OVERFLOWED)
-        found = engine.align_rectangle(sequences, rows, columns, scheme, threads, rest)
+        found = engine.align_rectangle(sequences, rows, columns, rest)
         scores[rest] = found[rest]
     return scores
 
 
-def _foresee(rectangle: _Rectangle, sample: NDArray[np.bool_]) -> int:
+def _foresee(rectangle: _Rectangle, sample: Mask) -> int:
     """Mark pairs as overflowed whose member did so with most of a sample of landmarks; count them.
 
     A pair is aligned in 8 bits for nothing, or in 16, which takes twice the time: half is where
@@ -244,7 +236,7 @@ def _cheaper_side(
     sequences: PackedSequences,
     rows: IntArray,
     columns: IntArray,
-    scores: NDArray[np.int32],
+    scores: Scores,
     whole: bool,
     code: VectorCode,
 ) -> _Rectangle:
@@ -281,7 +273,7 @@ def _cost_anew(rectangle: _Rectangle, lanes: int) -> float:
     return float(passes @ (lengths[rectangle.landmarks] + _PROFILE_STEPS) * of_members)
 
 
-def _shared_batches(rectangle: _Rectangle, state: int, lanes: int, among: _Mask) -> _Batches:
+def _shared_batches(rectangle: _Rectangle, state: int, lanes: int, among: Mask) -> _Batches:
     """Return batches for many landmarks at once, of those whose scores with most are wanted.
 
     A landmark for which a share w of the members is wanted costs its length here. Batches of its
@@ -303,7 +295,7 @@ def _shared_batches(rectangle: _Rectangle, state: int, lanes: int, among: _Mask)
     return _Batches(order, np.stack([starts, ends], axis=1), landmarks, _ranges(shared.sum(axis=1)))
 
 
-def _batches_anew(rectangle: _Rectangle, state: int, lanes: int, among: _Mask) -> _Batches:
+def _batches_anew(rectangle: _Rectangle, state: int, lanes: int, among: Mask) -> _Batches:
     """Return batches for each landmark, of the members whose scores are in this state."""
     order = rectangle.order
     wanted = (rectangle.scores == state) & among
@@ -360,15 +352,14 @@ def _sums(values: FloatArray, ranges: IntArray) -> FloatArray:
     return np.asarray(until[ranges[:, 1]] - until[ranges[:, 0]])
 
 
-def _align(
-    scheme: _LaneScheme, rectangle: _Rectangle, batches: _Batches, threads: int
-) -> tuple[int, int]:
+def _align(scheme: _LaneScheme, rectangle: _Rectangle, batches: _Batches) -> tuple[int, int]:
     """Align batches; return how many pairs got a score, and how many overflowed.
 
     A batch with many landmarks is cut into several pieces for threads.
     """
     from kreinflow.alignment import loops  # numba, which loads slowly
 
+    sequences, threads = rectangle.sequences, rectangle.sequences.threads
     starts, costs = _cut(rectangle, batches, scheme.code)
     kept = starts < batches.member_ranges[:, 1]
     if not kept.any():
@@ -385,19 +376,13 @@ def _align(
     members = np.stack([starts[kept], batches.member_ranges[kept, 1]], axis=1)
     ends = piece_ends(np.repeat(costs // parts, parts), threads, _LEAST_STEPS)
 
-    of_batches = (
-        *(rectangle.members[batches.members], batches.members, np.repeat(members, parts, axis=0)),
-        *(rectangle.landmarks[batches.landmarks], batches.landmarks, landmark_ranges),
-    )
+    own = rectangle.members[batches.members], batches.members, np.repeat(members, parts, axis=0)
+    others = rectangle.landmarks[batches.landmarks], batches.landmarks, landmark_ranges
 
     def work(part: tuple[int, int]) -> tuple[int, int]:
-        counts: tuple[int, int] = loops.align_batches(
-            *(scheme.numbers, scheme.matrix, scheme.codes),
-            *(rectangle.sequences.letters, rectangle.sequences.offsets),
-            *of_batches,
-            *part,
-            *(rectangle.flat, rectangle.steps),
-        )
+        with_what = scheme.numbers, scheme.matrix, scheme.codes
+        packed, out = (sequences.letters, sequences.offsets), (rectangle.flat, rectangle.steps)
+        counts: tuple[int, int] = loops.align_batches(with_what, packed, own, others, part, out)
         return counts
 
     counts = in_threads(work, list(itertools.pairwise([0, *ends])), threads)

@@ -17,12 +17,14 @@ import numpy as np
 import parasail
 from numpy.typing import DTypeLike, NDArray
 
-from kreinflow.alignment.scoring import MODES, ScoringScheme, SubstitutionMatrix
+from kreinflow.alignment.scoring import MODES, ScoringScheme
 from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.base.numerics import IntArray, worth_compiling
 
 P = TypeVar("P")
 R = TypeVar("R")
+Mask = NDArray[np.bool_]
+Scores = NDArray[np.int32]
 
 _LEAST_CELLS = 10_000_000  # of a piece, 1 or 2 ms: short against any run, long against its cost
 
@@ -44,13 +46,18 @@ NOT_ALIGNED = not_aligned(np.int32)
 
 @dataclass(frozen=True, eq=False)
 class PackedSequences:
-    """Sequences one after the other in one array.
+    """Sequences one after the other in one array, and how they are aligned.
 
-    Sequence i is ``letters[offsets[i]:offsets[i + 1]]``.
+    Sequence i is ``letters[offsets[i]:offsets[i + 1]]``. Scores do not depend on ``threads``.
     """
 
     letters: NDArray[np.uint8]
     offsets: NDArray[np.int64]
+    scheme: ScoringScheme
+    threads: int
+
+    def __getitem__(self, number: int) -> NDArray[np.uint8]:
+        return self.letters[self.offsets[number] : self.offsets[number + 1]]
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -58,37 +65,39 @@ class PackedSequences:
         return np.diff(self.offsets)
 
     @cached_property
-    def present(self) -> NDArray[np.bool_]:
+    def present(self) -> Mask:
         """Which of the 256 characters occur."""
         found = np.zeros(256, dtype=bool)
         found[self.letters] = True  # np.bincount would copy all letters as 64-bit integers
         return found
 
+    @cached_property
+    def codes(self) -> NDArray[np.intc]:
+        """The row of the matrix that each of the 256 characters has, -1 for none.
 
-def pack(sequences: Sequence[bytes]) -> PackedSequences:
+        An InputError names a letter of a sequence that the matrix does not know.
+        """
+        matrix = self.scheme.matrix
+        codes = matrix.by_character(np.arange(len(matrix.alphabet)), -1).astype(np.intc)
+        if (codes[self.present] < 0).any():
+            where = int(np.flatnonzero(codes[self.letters] < 0)[0])
+            number = int(np.searchsorted(self.offsets, where, side="right"))
+            raise InputError(
+                f"sequence {number}: the letter {chr(self.letters[where])!r} at position "
+                f"{where - int(self.offsets[number - 1]) + 1} is not in the substitution matrix "
+                f"{matrix.name}. Replace it or choose another matrix."
+            )
+        return codes
+
+
+def pack(sequences: Sequence[bytes], scheme: ScoringScheme, threads: int = 1) -> PackedSequences:
     """Put sequences into one array; an InputError if one is empty."""
     lengths = np.array([len(sequence) for sequence in sequences], dtype=np.int64)
     if lengths.size and lengths.min() == 0:
         raise InputError(f"sequence {int(lengths.argmin()) + 1} is empty. Leave it out.")
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return PackedSequences(np.frombuffer(b"".join(sequences), dtype=np.uint8), offsets)
-
-
-def letter_codes(sequences: PackedSequences, matrix: SubstitutionMatrix) -> NDArray[np.intc]:
-    """Return the row of the matrix that each of the 256 characters has, -1 for none.
-
-    An InputError names a letter of a sequence that the matrix does not know.
-    """
-    codes = matrix.by_character(np.arange(len(matrix.alphabet)), -1).astype(np.intc)
-    if (codes[sequences.present] < 0).any():
-        where = int(np.flatnonzero(codes[sequences.letters] < 0)[0])
-        number = int(np.searchsorted(sequences.offsets, where, side="right"))
-        raise InputError(
-            f"sequence {number}: the letter {chr(sequences.letters[where])!r} at position "
-            f"{where - int(sequences.offsets[number - 1]) + 1} is not in the substitution matrix "
-            f"{matrix.name}. Replace it or choose another matrix."
-        )
-    return codes
+    letters = np.frombuffer(b"".join(sequences), dtype=np.uint8)
+    return PackedSequences(letters, offsets, scheme, threads)
 
 
 class _MatrixStruct(ctypes.Structure):
@@ -112,10 +121,11 @@ class _MatrixStruct(ctypes.Structure):
 class NativeMatrix:
     """A substitution matrix as the C functions read it; it must outlive their use of it."""
 
-    def __init__(self, matrix: SubstitutionMatrix, codes: NDArray[np.intc]) -> None:
+    def __init__(self, sequences: PackedSequences) -> None:
+        matrix = sequences.scheme.matrix
         size = len(matrix.alphabet)
         self._scores = np.ascontiguousarray(matrix.scores, dtype=np.intc)
-        self._codes = codes
+        self._codes = sequences.codes
         self._struct = _MatrixStruct(
             name=b"kreinflow",
             matrix=self._scores.ctypes.data,
@@ -166,67 +176,47 @@ def _addresses(scheme: ScoringScheme) -> NDArray[np.int64]:
     return np.array(found, dtype=np.int64)
 
 
-def align_pairs(
-    sequences: PackedSequences,
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    scheme: ScoringScheme,
-    threads: int,
-) -> NDArray[np.int32]:
-    """Return the score of each pair, int32, given by numbers of sequences, int32.
+def align_pairs(sequences: PackedSequences, left: Scores, right: Scores) -> Scores:
+    """Return the score of each pair, given by numbers of sequences, all int32.
 
-    Scores are those of ``parasail.sw_striped_32`` (``nw_``, ``sg_``) for any number of threads.
-    8 bits are tried first, then 16, then 32; a KreinflowError tells of a score that exceeds even
-    these, an InputError of a letter that the matrix does not know. A query profile is made for each
-    sequence of ``left``, and for those of ``right`` that are the longer one in enough pairs: put
-    the side that repeats more often on the left.
+    Scores are those of ``parasail.sw_striped_32`` (``nw_``, ``sg_``). 8 bits are tried first, then
+    16, then 32; a KreinflowError tells of a score that exceeds even these, an InputError of a
+    letter that the matrix does not know. A query profile is made for each sequence of ``left``,
+    and for those of ``right`` that are the longer one in enough pairs: put the side that repeats
+    more often on the left.
 
     J. Daily, "Parasail: SIMD C library for global, semi-global, and local pairwise sequence
     alignments", BMC Bioinformatics 17:81 (2016); M. Farrar, "Striped Smith-Waterman speeds database
     searches six times over other SIMD implementations", Bioinformatics 23:156 (2007).
     """
-    codes = letter_codes(sequences, scheme.matrix)
+    native, scheme, lengths = NativeMatrix(sequences), sequences.scheme, sequences.lengths
     if not left.size:
         return np.empty(0, dtype=np.int32)
-    native = NativeMatrix(scheme.matrix, codes)
-    cells = sequences.lengths[left] * sequences.lengths[right]
-    if not worth_compiling(20 * left.size + float(cells.sum()) / 1000):
-        return _align_few(sequences, left, right, scheme, native)
+    if not worth_compiling(20 * left.size + float(lengths[left] @ lengths[right]) / 1000):
+        return _align_few(sequences, left, right, native)
     from kreinflow.alignment import loops  # numba, which loads slowly
 
-    left, right, places = longer_first(sequences.lengths, left, right, _PROFILE_COST)
+    left, right, places = longer_first(lengths, left, right, _PROFILE_COST)
     ordered = np.empty(left.size, dtype=np.int32)
-    functions = _addresses(scheme)
-    cells = sequences.lengths[left] * sequences.lengths[right]
+    gaps = np.int32(scheme.gap_open), np.int32(scheme.gap_extend)
+    with_what = _addresses(scheme), native.address, *gaps
     # By cells: pieces of equal numbers of pairs, sorted by length, would hold very unequal work.
-    ends = piece_ends(cells, threads, _LEAST_CELLS)
+    ends = piece_ends(lengths[left] * lengths[right], sequences.threads, _LEAST_CELLS)
 
     def work(piece: tuple[int, int]) -> int:
-        return int(
-            loops.align_piece(
-                functions,
-                native.address,
-                np.int32(scheme.gap_open),
-                np.int32(scheme.gap_extend),
-                sequences.letters,
-                sequences.offsets,
-                left,
-                right,
-                *piece,
-                ordered,
-            )
-        )
+        packed = sequences.letters, sequences.offsets
+        return int(loops.align_piece(with_what, packed, (left, right), piece, ordered))
 
-    saturated = sum(in_threads(work, list(itertools.pairwise([0, *ends])), threads))
-    _refuse_saturated(saturated)
+    pieces = list(itertools.pairwise([0, *ends]))
+    _refuse_saturated(sum(in_threads(work, pieces, sequences.threads)))
     scores = np.empty_like(ordered)
     scores[places] = ordered
     return scores
 
 
 def longer_first(
-    lengths: NDArray[np.int64], left: NDArray[np.int32], right: NDArray[np.int32], cost: float
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
+    lengths: NDArray[np.int64], left: Scores, right: Scores, cost: float
+) -> tuple[Scores, Scores, NDArray[np.intp]]:
     """Give the profile to the longer sequence of a pair, where that pays for the profile.
 
     A sequence of ``right`` gets one if the columns that it saves, over all pairs in which it is the
@@ -252,19 +242,12 @@ def piece_ends(costs: IntArray, threads: int, least: int) -> list[int]:
 
 
 def _align_few(
-    sequences: PackedSequences,
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    scheme: ScoringScheme,
-    native: NativeMatrix,
-) -> NDArray[np.int32]:
+    sequences: PackedSequences, left: Scores, right: Scores, native: NativeMatrix
+) -> Scores:
     """Return what :func:`align_pairs` does by parasail's Python functions, without numba."""
+    scheme = sequences.scheme
     align = getattr(parasail, f"{MODES[scheme.mode]}_{'_'.join(_variant(scheme))}")
-    bounds = sequences.offsets
-    texts = {
-        k: sequences.letters[bounds[k] : bounds[k + 1]].tobytes().decode()
-        for k in np.union1d(left, right).tolist()
-    }
+    texts = {k: sequences[k].tobytes().decode() for k in np.union1d(left, right).tolist()}
     gaps, matrix = (scheme.gap_open, scheme.gap_extend), native.of_parasail()
     results = [
         align(texts[a], texts[b], *gaps, matrix)
@@ -282,13 +265,8 @@ def _refuse_saturated(saturated: int) -> None:
 
 
 def align_rectangle(
-    sequences: PackedSequences,
-    rows: IntArray,
-    columns: IntArray,
-    scheme: ScoringScheme,
-    threads: int,
-    mask: NDArray[np.bool_] | None = None,
-) -> NDArray[np.int32]:
+    sequences: PackedSequences, rows: IntArray, columns: IntArray, mask: Mask | None = None
+) -> Scores:
     """Return the scores of rows with columns: the :class:`Backend` named ``parasail``."""
     mask = np.ones((rows.size, columns.size), dtype=bool) if mask is None else mask
     scores = np.full(mask.shape, NOT_ALIGNED, dtype=np.int32)
@@ -299,12 +277,12 @@ def align_rectangle(
         to_row, to_column = np.nonzero(mask)
         left, right = rows[to_row], columns[to_column]
     pairs = left.astype(np.int32), right.astype(np.int32)
-    scores[to_row, to_column] = align_pairs(sequences, *pairs, scheme, threads)
+    scores[to_row, to_column] = align_pairs(sequences, *pairs)
     return scores
 
 
 def parasail_steps(
-    lengths: IntArray, rows: IntArray, columns: IntArray, mask: NDArray[np.bool_] | None
+    lengths: IntArray, rows: IntArray, columns: IntArray, mask: Mask | None
 ) -> float:
     """Return what parasail takes for a rectangle, in steps."""
     of_rows, of_columns = float(lengths[rows].sum()), float(lengths[columns].sum())
@@ -313,21 +291,16 @@ def parasail_steps(
     return wanted * (COLUMN_STEPS * fewest + RESIDUE_STEPS * of_rows * of_columns)
 
 
-def self_scores(
-    sequences: PackedSequences, numbers: IntArray, scheme: ScoringScheme, threads: int
-) -> NDArray[np.int32]:
+def self_scores(sequences: PackedSequences, numbers: IntArray) -> Scores:
     """Return the scores of some sequences, given by their numbers, with themselves, int32."""
-    letter_codes(sequences, scheme.matrix)
-    scores = diagonal_sums(sequences, numbers, scheme.matrix)
+    scores = diagonal_sums(sequences, numbers)
     unsure = np.flatnonzero(scores < 0)
     alone = np.asarray(numbers, dtype=np.int32)[unsure]
-    scores[unsure] = align_pairs(sequences, alone, alone, scheme, threads)
+    scores[unsure] = align_pairs(sequences, alone, alone)
     return scores.astype(np.int32)
 
 
-def diagonal_sums(
-    sequences: PackedSequences, numbers: IntArray, matrix: SubstitutionMatrix
-) -> NDArray[np.int64]:
+def diagonal_sums(sequences: PackedSequences, numbers: IntArray) -> NDArray[np.int64]:
     r"""Return the scores of sequences with themselves that need no alignment, -1 for the others.
 
     If :math:`M_{aa} \ge \max(0, \max_b M_{ab})` for all letters a of x, then
@@ -337,14 +310,14 @@ def diagonal_sums(
 
     A sum that exceeds 32 bits is -1, too.
     """
+    matrix = sequences.scheme.matrix
     diagonal = np.diagonal(matrix.scores)
     worth = matrix.by_character(diagonal)
-    sure = matrix.by_character(diagonal >= np.maximum(matrix.scores.max(axis=1), 0)).astype(bool)
+    unsure = matrix.by_character(diagonal < np.maximum(matrix.scores.max(axis=1), 0)).astype(bool)
     sums = np.empty(len(numbers), dtype=np.int64)
     for place, number in enumerate(np.asarray(numbers).tolist()):
-        letters = sequences.letters[sequences.offsets[number] : sequences.offsets[number + 1]]
-        counts = np.bincount(letters, minlength=256)
-        sums[place] = counts @ worth if not counts[~sure].any() else -1
+        counts = np.bincount(sequences[number], minlength=256)
+        sums[place] = -1 if counts[unsure].any() else counts @ worth
     sums[sums > np.iinfo(np.int32).max] = -1
     return sums
 

@@ -5,12 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kreinflow.alignment.backends import Backend
-from kreinflow.alignment.engine import NOT_ALIGNED, PackedSequences, self_scores
+from kreinflow.alignment.engine import NOT_ALIGNED, Mask, PackedSequences, self_scores
 from kreinflow.alignment.progress import Progress, tell_aligned
-from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.segments import DigestTable, SegmentWriter
 from kreinflow.base.numerics import IntArray
 
@@ -40,13 +38,13 @@ class FillReport:
 
 def own_pairs(
     digests: DigestTable, wanted: Sequence[Rectangle], number: int, rows: IntArray
-) -> NDArray[np.bool_]:
+) -> Mask:
     """Return which pairs of rectangle ``number``, one of all, are aligned for it and no other.
 
     ``rows`` are those of its rows that belong to the block.
     """
     columns = wanted[number][1]
-    mask: NDArray[np.bool_] = rows[:, None] != columns[None, :]
+    mask: Mask = rows[:, None] != columns[None, :]
     in_rows, in_columns = np.zeros((2, len(digests.table)), dtype=bool)
     for other, (other_rows, other_columns) in enumerate(wanted):
         in_rows[other_rows], in_columns[other_columns] = True, True
@@ -62,7 +60,7 @@ def own_pairs(
     return mask
 
 
-def cells_of(rows: IntArray, mask: NDArray[np.bool_], columns: IntArray) -> int:
+def cells_of(rows: IntArray, mask: Mask, columns: IntArray) -> int:
     """Return the sum of the products of lengths, of the pairs of the mask."""
     across, total = columns.astype(np.float64), 0.0  # of integers, exact below 2^53
     for start in range(0, len(mask), 64):  # so few that the mask as numbers is small
@@ -76,9 +74,7 @@ class Filling:
     """Aligns, counts, and hands the scores to the writer of segments; ``total`` are all cells."""
 
     sequences: PackedSequences
-    scheme: ScoringScheme
     backend: Backend
-    threads: int
     segments: SegmentWriter
     progress: Progress | None
     total: int
@@ -88,7 +84,7 @@ class Filling:
     _last_report: float = 0.0
 
     def __post_init__(self) -> None:
-        self._at_once = self._least = _CELLS_PER_CALL * self.threads
+        self._at_once = self._least = _CELLS_PER_CALL * self.sequences.threads
 
     def _done(self, cells: int) -> None:
         self.cells += cells
@@ -103,13 +99,13 @@ class Filling:
         """Align sequences with themselves."""
         lengths = self.sequences.lengths[rows]
         for part in _cut(lengths * lengths, self._at_once):
-            scores = self_scores(self.sequences, rows[part], self.scheme, self.threads)
+            scores = self_scores(self.sequences, rows[part])
             self.segments.add_self_scores(rows[part], scores)
             self._done(int((lengths[part] ** 2).sum()))
             if self.segments.due:
                 self.segments.flush()
 
-    def align_panel(self, rows: IntArray, columns: IntArray, mask: NDArray[np.bool_]) -> None:
+    def align_panel(self, rows: IntArray, columns: IntArray, mask: Mask) -> None:
         """Align the pairs of the mask, rows of about one length together."""
         lengths = self.sequences.lengths
         by_length = np.argsort(-lengths[rows], kind="stable")
@@ -122,10 +118,7 @@ class Filling:
                 if not wanted.any():
                     continue
                 begin = time.monotonic()
-                scores = self.backend(
-                    self.sequences, rows[r], columns[c], self.scheme, self.threads, wanted
-                )
-                panel[r, c] = scores
+                panel[r, c] = self.backend(self.sequences, rows[r], columns[c], wanted)
                 self.aligned += int(np.count_nonzero(wanted))
                 cells = cells_of(lengths[rows[r]], wanted, lengths[columns[c]])
                 in_time = cells / (time.monotonic() - begin + 1e-9) * _SECONDS_PER_CALL

@@ -26,22 +26,15 @@ def call(typing_context: Any, address: Any, arguments: Any) -> Any:
 
 
 @compiled
-def align_piece(
-    functions: Any,
-    matrix: Any,
-    gap_open: Any,
-    gap_extend: Any,
-    letters: Any,
-    offsets: Any,
-    left: Any,
-    right: Any,
-    start: Any,
-    stop: Any,
-    scores: Any,
-) -> int:
-    """Score the pairs ``start`` to ``stop``; return how many saturated."""
+def align_piece(with_what: Any, sequences: Any, pairs: Any, piece: Any, scores: Any) -> int:
+    """Score the pairs from one place to another; return how many saturated.
+
+    ``with_what`` are the addresses of parasail's functions and of the matrix, and the gap costs.
+    """
+    functions, matrix, gap_open, gap_extend = with_what
     create, align, free_profile = functions[0], functions[1], functions[2]
     get_score, is_saturated, free_result = functions[3], functions[4], functions[5]
+    (letters, offsets), (left, right), (start, stop) = sequences, pairs, piece
     base = letters.ctypes.data
     profile = np.int64(0)
     saturated = 0
@@ -65,29 +58,19 @@ def align_piece(
 
 @compiled
 def align_batches(
-    kernel: Any,
-    matrix: Any,
-    codes: Any,
-    residues: Any,
-    offsets: Any,
-    members: Any,
-    member_places: Any,
-    member_ranges: Any,
-    landmarks: Any,
-    landmark_places: Any,
-    landmark_ranges: Any,
-    start: Any,
-    stop: Any,
-    scores: Any,
-    steps: Any,
+    scheme: Any, sequences: Any, members: Any, landmarks: Any, batches: Any, scores: Any
 ) -> Any:
-    """Score the batches ``start`` to ``stop``, each with its range of the landmarks.
+    """Score the batches from one place to another, each with its range of the landmarks.
 
-    A batch is a range of ``members``, one for each lane at most, the longest first. Members and
-    landmarks are numbers of sequences. The score of a member and a landmark goes to ``scores`` at
-    the sum of their places, each times its step, if -1 or -2 is there; -2 if it exceeds the limit.
-    Returns how many were scored, and how many exceed the limit.
+    A batch is a range of the members, one for each lane at most, the longest first. Members and
+    landmarks are numbers of sequences, places, and a range for each batch. The score of a member
+    and a landmark goes to ``scores`` at the sum of their places, each times its step, if -1 or -2
+    is there; -2 if it exceeds the limit. Returns how many were scored, and how many exceed it.
     """
+    (kernel, matrix, codes), (residues, offsets) = scheme, sequences
+    members, member_places, member_ranges = members
+    landmarks, landmark_places, landmark_ranges = landmarks
+    (start, stop), (scores, steps) = batches, scores
     make_profile, align, lanes, bits, at_once, n_letters = kernel[:6]
     zero, gap_open, gap_extend, limit = kernel[6:10]
     size = lanes * bits // 8

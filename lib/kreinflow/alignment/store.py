@@ -7,7 +7,7 @@ on the disk is described in :mod:`kreinflow.alignment.segments`.
 import itertools
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ class ScoreStore:
         self.scheme = scheme
         self._backend = backend
         self._digests = digests
-        self._packed = pack(sequences)
+        self._packed = pack(sequences, scheme)
         self._known_digests = DigestTable(digests)
         self._panels: list[_Panel] = []
         self._self: IntArray = np.full(len(digests), NOT_ALIGNED, dtype=np.int64)
@@ -242,9 +242,8 @@ class ScoreStore:
                 aligner = CheckedBackend(aligner, total=pairs, seed=seed, advice=self._advice())
             table, at_most = self._known_digests.table, 2 * pairs_at_once
             segments = SegmentWriter(home, self.scheme.digest, table, at_most)
-            filling = Filling(
-                self._packed, self.scheme, aligner, threads, segments, progress, cells
-            )
+            packed = replace(self._packed, threads=threads)
+            filling = Filling(packed, aligner, segments, progress, cells)
             filling.align_self(alone)
             for rows, columns, mask in todo:
                 height = max(pairs_at_once // columns.size, min(rows.size, _ROWS_TOGETHER))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import parasail
 
-from kreinflow.alignment.engine import NativeMatrix, letter_codes, pack
+from kreinflow.alignment.engine import NativeMatrix, pack
 from kreinflow.alignment.scoring import MODES, ScoringScheme
 
 
@@ -62,12 +62,10 @@ def trace(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment:
 
     It is one of those with the best score. The memory grows with the product of the lengths.
     """
-    codes = letter_codes(pack([first, second]), scheme.matrix)
-    native = NativeMatrix(scheme.matrix, codes)
+    packed = pack([first, second], scheme)
     align = getattr(parasail, f"{MODES[scheme.mode]}_trace_scan_32")
-    result: Any = align(
-        first.decode(), second.decode(), scheme.gap_open, scheme.gap_extend, native.of_parasail()
-    )
+    texts, matrix = (first.decode(), second.decode()), NativeMatrix(packed).of_parasail()
+    result: Any = align(*texts, scheme.gap_open, scheme.gap_extend, matrix)
     rows = [result.traceback.query, result.traceback.ref]
     starts = [1, 1]
     if scheme.mode == "local":
@@ -81,7 +79,7 @@ def trace(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment:
 
     a, b = (np.frombuffer(row.encode(), dtype=np.uint8) for row in rows)
     gaps = (a == ord("-")) | (b == ord("-"))
-    positive = scheme.matrix.scores[codes[a], codes[b]] > 0
+    positive = scheme.matrix.scores[packed.codes[a], packed.codes[b]] > 0
     signs = np.select([gaps, a == b, positive], [ord(" "), ord("|"), ord("+")], ord(" "))
     marks = signs.astype(np.uint8).tobytes().decode()
     return Alignment(rows[0], rows[1], marks, starts[0], starts[1], int(result.score))

@@ -194,9 +194,10 @@ class _Aligner:
         sequences = [cleaned[place] for place in places.tolist()]
         if self.options.both_strands:
             sequences += reverse_complements(sequences, self.scheme.matrix.alphabet)
-        packed, rows = pack([*self.landmarks, *sequences]), m + np.arange(len(sequences))
-        scores = self.checked(packed, rows, np.arange(m), self.scheme, threads)
-        own = self_scores(packed, rows, self.scheme, threads).astype(np.float64)
+        packed = pack([*self.landmarks, *sequences], self.scheme, threads)
+        rows = m + np.arange(len(sequences))
+        scores = self.checked(packed, rows, np.arange(m))
+        own = self_scores(packed, rows).astype(np.float64)
         if self.options.both_strands:
             normalised = np.nan_to_num(normalised_scores(self.model, scores, own), nan=-np.inf)
             best = normalised.max(axis=1, initial=-np.inf)

@@ -25,7 +25,7 @@ class SmithWaterman(Competitor):
     def load(self) -> None:
         some = np.zeros(64, dtype=np.int64)  # fewer would not need all of it
         scheme = replace(self.scheme, mode="local")
-        backend_named("auto")(pack([b"A" * 200]), some, some, scheme, 1)
+        backend_named("auto")(pack([b"A" * 200], scheme), some, some)
 
     def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
         self._train, self._threads = train, threads
@@ -40,8 +40,8 @@ class SmithWaterman(Competitor):
         found: list[str | None] = []
         for start in range(0, len(queries), height):
             some = queries[start : start + height]
-            packed = pack([*some, *self._train.sequences])
+            packed = pack([*some, *self._train.sequences], scheme, self._threads)
             columns = np.arange(len(some), len(some) + n)
-            scores = align(packed, np.arange(len(some)), columns, scheme, self._threads)
+            scores = align(packed, np.arange(len(some)), columns)
             found += [self._train.labels[place] for place in scores.argmax(axis=1)]
         return found

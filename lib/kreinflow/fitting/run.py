@@ -156,7 +156,7 @@ class Run:
         """Return sequences without a relative, made of the records of a training part."""
         dataset, n = self.dataset, len(self.dataset.digests)
         sources, made = made_strange(dataset.sequences, dataset.digests, part.rows, seed)
-        own = self_scores(pack(made), np.arange(len(made)), scheme, 1)
+        own = self_scores(pack(made, scheme), np.arange(len(made)))
         lengths = np.array([len(sequence) for sequence in made], dtype=np.float64)
         return Strangers(sources, made, own.astype(np.float64), lengths, n)
 
@@ -195,19 +195,19 @@ def pair_scores(
     ``threads``: scores do not depend on it. Raises KreinflowError when it is asked, if a score is
     not that of parasail.
     """
-    packed, aligner = pack(sequences), backend_named(backend)
+    packed, aligner = pack(sequences, scheme, threads), backend_named(backend)
     left = 0 if backend == "parasail" else SAMPLE
 
     def ask(rows: IntArray, others: IntArray) -> NDArray[np.int32]:
         nonlocal left
-        scores = align_pair_lists(packed, rows, others, scheme, threads, aligner)
+        scores = align_pair_lists(packed, rows, others, aligner)
         count = int(np.count_nonzero(others >= 0))
         tell_aligned(count)
         if most := min(left, math.ceil(CHECKED * count)):
             advice = "Set the alignment backend parasail."
             r, c = drawn_pairs(others >= 0, most)
             pairs = rows[r], others[r, c]
-            compare_with_parasail(packed, pairs, scores[r, c], scheme, threads, advice)
+            compare_with_parasail(packed, pairs, scores[r, c], advice)
             left -= r.size
         return scores
 

@@ -112,7 +112,7 @@ def identity_clusters(
     for i, j in _candidates(sequences, kind, of_shorter).tolist():
         join_if_alike(i, j)
     if classes is not None and len(sequences):
-        packed, scheme = pack(sequences), _scoring_scheme(sequences, kind)
+        packed = pack(sequences, _scoring_scheme(sequences, kind))
         align = checked(backend_named("auto"), share=0.001)  # a pair of each call
         members: dict[str, list[int]] = {}
         for i, name in enumerate(classes):
@@ -122,7 +122,7 @@ def identity_clusters(
                 # One sequence with all that are not in its cluster yet, for their scores alone.
                 apart = [j for j in own[place + 1 :] if root(j) != root(i)]
                 right = np.array(apart, dtype=np.int64)
-                [scores] = align(packed, np.array([i]), right, scheme, 1)
+                [scores] = align(packed, np.array([i]), right)
                 least = _LEAST_SCORE * np.minimum(packed.lengths[i], packed.lengths[right])
                 for j in right[scores >= least].tolist():
                     join_if_alike(i, j)

@@ -122,16 +122,16 @@ class AlignedScores(Scores):
         backend: Backend,
         own: FloatArray | tuple[()] = (),
     ) -> None:
-        self._packed, self._scheme, self._threads = pack(sequences), scheme, threads
+        self._packed = pack(sequences, scheme, threads)
         self._align = backend
         rows = np.arange(len(own), len(sequences))
-        alone = self_scores(self._packed, rows, scheme, threads)
+        alone = self_scores(self._packed, rows)
         self._own: FloatArray = np.append(own, alone.astype(np.float64))
         self.aligned = len(rows)
 
     def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
         for part in tiles(len(rows)):
-            out[part] = self._align(self._packed, rows[part], columns, self._scheme, self._threads)
+            out[part] = self._align(self._packed, rows[part], columns)
         self.aligned += len(rows) * len(columns)
 
     def self_scores(self) -> FloatArray:
