@@ -281,14 +281,15 @@ class Problem:
         a = cascade.transform.constants["a"]
         for number, (c, d) in enumerate(machines.pairs.tolist()):
             own = [j for j in range(len(codes)) if codes[j] in (c, d)]
-            w, start = machines.member_weights[start : start + len(own)], start + len(own)
+            w, start = machines.pair_member_weights[start : start + len(own)], start + len(own)
             if c not in top or d not in top:
                 continue
             members |= set(own)
             shares = self.S[i, own] / np.sqrt(self.query.self_scores[i] * records.self_scores[own])
             g = np.log1p(a * shares) / np.log1p(a) @ w
             g += (
-                self.query.rows[i] @ machines.landmark_weights[number] + machines.intercepts[number]
+                self.query.rows[i] @ machines.pair_landmark_weights[number]
+                + machines.pair_intercepts[number]
             )
             votes[c] += np.tanh(g)
             votes[d] -= np.tanh(g)

@@ -87,12 +87,12 @@ def test_a_decision_is_the_sum_over_members_and_landmarks():
     for pair, codes in enumerate(made.pairs):
         own = [i for i, code in enumerate(classes) if code in codes]
         assert made.members(classes, pair).tolist() == own
-        w = made.member_weights[start : start + len(own)]
+        w = made.pair_member_weights[start : start + len(own)]
         start += len(own)
-        expected = S[:, own] @ w + U @ made.landmark_weights[pair] + made.intercepts[pair]
+        expected = S[:, own] @ w + U @ made.pair_landmark_weights[pair] + made.pair_intercepts[pair]
         found = made.decide(pair, ends, S[:, own], U)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert start == len(made.member_weights)
+    assert start == len(made.pair_member_weights)
 
 
 @pytest.mark.parametrize("n", [1, 30, 8193, 20_000])

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.parts import ModelPart, Subject, Told
+from kreinflow.answering.parts import TRANSFORM, ModelPart, Subject, Told
 from kreinflow.answering.query_and_answers import (
     FIRST,
     NEAREST,
@@ -54,9 +54,6 @@ FEATURES = {
 
 SMALLEST = 1e-12
 """Probability whose logarithm is taken."""
-
-TRANSFORM = Value(ScoreTransform.from_dict, ScoreTransform.to_dict)
-"""A score transform in a file."""
 
 
 def nearest_features(decisions: FloatArray, classes: IntArray, evidence: FloatArray) -> FloatArray:
@@ -104,9 +101,11 @@ class PairMachines(State):
     """
 
     pairs: IntArray  # (n_pairs, 2): codes of the classes, the lower one first; rows are sorted
-    member_weights: FloatArray  # of all machines in turn: for the records of both classes in order
-    landmark_weights: FloatArray  # (n_pairs, n_landmarks)
-    intercepts: FloatArray  # (n_pairs,)
+    pair_member_weights: (
+        FloatArray  # of all machines in turn: for the records of both classes in order
+    )
+    pair_landmark_weights: FloatArray  # (n_pairs, n_landmarks)
+    pair_intercepts: FloatArray  # (n_pairs,)
 
     def members(self, classes: IntArray, pair: int) -> IntArray:
         """Return the places of the records of both classes, whose codes are ``classes``."""
@@ -139,11 +138,13 @@ class PairMachines(State):
 
         ``members``, ``landmarks``: transformed scores, a row for each object.
         """
-        own = self.member_weights[ends[pair] : ends[pair + 1]]
+        own = self.pair_member_weights[ends[pair] : ends[pair + 1]]
         # Row by row: the sums of BLAS and of einsum depend on how many rows there are.
         decisions = (np.ascontiguousarray(members) * own).sum(axis=1)
-        decisions += (np.ascontiguousarray(landmarks) * self.landmark_weights[pair]).sum(axis=1)
-        return np.asarray(decisions + self.intercepts[pair])
+        decisions += (np.ascontiguousarray(landmarks) * self.pair_landmark_weights[pair]).sum(
+            axis=1
+        )
+        return np.asarray(decisions + self.pair_intercepts[pair])
 
     state: ClassVar = {
         "pairs": Array("i", "pairs 2"),
@@ -151,21 +152,6 @@ class PairMachines(State):
         "pair_landmark_weights": Array("f8", "pairs m"),
         "pair_intercepts": Array("f8", "pairs"),
     }
-
-    def stored(self) -> dict[str, Any]:
-        """See :meth:`~kreinflow.files.state.State.stored`."""
-        own = self.pairs, self.member_weights, self.landmark_weights, self.intercepts
-        return dict(zip(self.state, own, strict=True))
-
-    @classmethod
-    def restored(cls, **values: Any) -> "PairMachines":
-        """See :meth:`~kreinflow.files.state.State.restored`."""
-        pairs, *weights = (values[name] for name in cls.state)
-        pairs = pairs.astype(np.int64)
-        order = pairs[:, 0] * (pairs.max(initial=0) + 1) + pairs[:, 1]
-        if not len(pairs) or (np.diff(order) <= 0).any() or (pairs[:, 0] >= pairs[:, 1]).any():
-            raise ValueError("its pairs of classes are none, or not in order")
-        return cls(pairs, *weights)
 
 
 class LevelScores(RecordScores):
@@ -407,13 +393,6 @@ class Cascade(ModelPart):
     def restored(cls, **values: Any) -> "Cascade":
         """See :meth:`~kreinflow.files.state.State.restored`."""
         numbers, steps, machines = values.pop("level_weights"), values["steps"], values["machines"]
-        records: Records = values["records"]
-        if (np.diff(steps) <= 0).any() or max(steps, default=0) > len(records):
-            raise ValueError("its steps do not rise, or ask more records than there are")
-        if machines is not None:
-            classes = records.classes
-            if machines.ends(classes)[-1] != len(machines.member_weights):
-                raise ValueError("the weights of its machines do not fit its records")
         ends = np.cumsum([1, *([len(FEATURES[NEAREST])] * len(steps))])
         weights = np.split(numbers, ends if machines is not None else ends[:-1])
         return cls(**{**values, "steps": tuple(steps.tolist()), "weights": tuple(weights)})

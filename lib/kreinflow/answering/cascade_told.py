@@ -108,12 +108,15 @@ def _machines(
         if {low, high} != set(it.pair):
             continue
         sign = 1.0 if low == it.pair[0] else -1.0
-        weights = machines.member_weights[ends[pair] : ends[pair + 1]]
+        weights = machines.pair_member_weights[ends[pair] : ends[pair + 1]]
         table = _of_records(it, scores, places)
         table["transformed"] = similar[0]
         table["contribution"] = sign * weights * similar[0]
         table = table.sort_values("contribution", key=abs, ascending=False, kind="stable")
-        rest = it.query.rows[0] @ machines.landmark_weights[pair], machines.intercepts[pair]
+        rest = (
+            it.query.rows[0] @ machines.pair_landmark_weights[pair],
+            machines.pair_intercepts[pair],
+        )
         last = {
             "record": [LANDMARKS, INTERCEPT],
             "class": "",

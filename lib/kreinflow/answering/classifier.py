@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.cascade import TRANSFORM, Cascade
+from kreinflow.answering.cascade import Cascade
 from kreinflow.answering.fork_temperatures import ForkTemperatures
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
-from kreinflow.answering.parts import ModelPart
+from kreinflow.answering.parts import TRANSFORM, ModelPart
 from kreinflow.answering.query_and_answers import MOST_PAIRS, REASONS, Answers, Decided, Query
 from kreinflow.answering.record_scores import Records, ScoreCache
 from kreinflow.answering.relatives import Relatives
@@ -26,12 +26,6 @@ from kreinflow.learners.decisions import KINDS, Decision
 from kreinflow.views.lift import SCORES, Lift
 
 _LIFTED_ROWS = TILE // 4  # at once: the kernel of a lift may have forty times the columns
-
-
-def _names(given: object) -> tuple[str, ...]:
-    if not isinstance(given, list):
-        raise ValueError("its classes are no list")
-    return tuple(map(str, given))
 
 
 PARTS: Mapping[str, type[ModelPart]] = {
@@ -248,7 +242,7 @@ class LandmarkClassifier(State):
         return replace(answers, alignments=aligned)
 
     state: ClassVar = {
-        "classes": Value(_names, list),
+        "classes": Value(lambda given: tuple(map(str, given)), list),
         "kind": Value(str),
         "transform": TRANSFORM,
         "centred": Value(bool),
@@ -304,39 +298,16 @@ class LandmarkClassifier(State):
         """See :meth:`~kreinflow.files.state.State.from_parts`; the file has all dimensions."""
         known = cls.dimensions(header)
         columns = {"m": known.get("p", len(arrays["landmark_classes"])), "c": known["c"]}
-        decision = _kind(header).from_parts({}, arrays, columns)
+        decision = KINDS[header["kind"]].from_parts({}, arrays, columns)
         return super().from_parts(header, arrays, known, decision=decision)
 
     @classmethod
     def restored(cls, **values: Any) -> Self:
         """See :meth:`~kreinflow.files.state.State.restored`."""
         means, grand_mean = values.pop("centring_means"), values.pop("centring_grand_mean")
-        records, centred, classes = values.pop("records"), values.pop("centred"), values["classes"]
-        del values["kind"]
         found = {name: values.pop(name) for name in PARTS}
         parts: dict[str, Any] = {name: part for name, part in found.items() if part is not None}
-        if not len(values["landmark_classes"]) or len(set(classes)) != len(classes) >= 2:
-            raise ValueError("its classes and landmarks do not agree")
-        if any((values[name] is None) != (values["lift"] is None) for name in _OF_LIFT):
-            raise ValueError("its lift and inducing points do not agree")
-        if (records is None) != all(part.records is None for part in parts.values()):
-            raise ValueError("it has records, and nothing that asks them")
-        needed = parts["relatives"].needed if "relatives" in parts else None
-        n_levels = len(parts["levels"].thresholds) if "levels" in parts else 0
-        if needed is not None and len(needed) >= n_levels:
-            raise ValueError("its levels and what is unknown at them do not agree")
-        if "cascade" in parts and values["several"] is not None:
-            raise ValueError("it has a cascade and several labels")
-        if {means is not None, grand_mean is not None} != {centred}:
-            raise ValueError("what centres its dissimilarities is missing")
+        centred = values.pop("centred")
+        del values["kind"], values["records"]
         centring = LandmarkCentring(means, float(grand_mean[0])) if centred else None
         return cls(**values, centring=centring, parts=parts)
-
-
-_OF_LIFT = ("inducing_rows", "inducing_classes")
-
-
-def _kind(header: Mapping[str, Any]) -> type[Decision]:
-    if header["kind"] not in KINDS:
-        raise ValueError(f"its kind {header['kind']!r} is unknown")
-    return KINDS[header["kind"]]

@@ -77,7 +77,5 @@ class ForkTemperatures(State):
     @classmethod
     def restored(cls, **values: Any) -> "ForkTemperatures":
         """See :meth:`~kreinflow.files.state.State.restored`."""
-        forks, temperatures = Forks(values["above"], values["leaf"]), values["temperatures"]
-        if len(temperatures) != len(forks.branches):
-            raise ValueError("its forks and their temperatures do not agree")
-        return cls(forks, values["temperature"], temperatures)
+        forks = Forks(values["above"], values["leaf"])
+        return cls(forks, values["temperature"], values["temperatures"])

@@ -225,18 +225,6 @@ class Calibration(ModelPart):
         "wrong": Array("f", "wrong"),
     }
 
-    @classmethod
-    def restored(cls, **values: Any) -> "Calibration":
-        """See :meth:`~kreinflow.files.state.State.restored`."""
-        counts, scores, wrong = values["counts"], values["conformity"], values["wrong"]
-        n = len(scores)
-        if (counts > n).any() or counts.sum() != n or len(wrong) > n:
-            raise ValueError("the numbers of its calibrating records do not agree")
-        same = np.diff(np.repeat(np.arange(len(counts)), counts)) == 0
-        if (np.diff(scores) < 0)[same].any() or (np.diff(wrong) < 0).any():
-            raise ValueError("its calibrating records are out of order")
-        return cls(counts, scores, wrong)
-
 
 def outcomes(calibration: Calibration, probabilities: FloatArray, y: IntArray) -> pd.DataFrame:
     """Return what the sets and the p-values of objects came to, in columns :data:`SET_COLUMNS`.

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from kreinflow.answering.parts import ModelPart, Subject, Told
 from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
-from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import Tree
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Number, Value
@@ -51,13 +50,7 @@ class Levels(ModelPart):
 
     @classmethod
     def of(cls, classes: Sequence[str], separator: str, back_off: float) -> "Levels":
-        """Return the levels of classes, with one threshold for all.
-
-        Raises
-        ------
-        InputError
-            As :meth:`Tree.of <kreinflow.base.hierarchy.Tree.of>`.
-        """
+        """Return the levels of classes, with one threshold for all; may raise as ``Tree.of``."""
         tree = Tree.of(classes, separator)
         return cls(tree, separator, back_off, np.full(int(tree.depth.max()), back_off))
 
@@ -164,17 +157,9 @@ class Levels(ModelPart):
 
     @classmethod
     def restored(cls, **values: Any) -> "Levels":
-        """Return the levels of ``classes``, refusing what does not fit them."""
-        try:
-            levels = cls.of(values["classes"], values["separator"], values["back_off"])
-        except InputError as error:
-            raise ValueError(f"its levels: {error}") from error
-        thresholds = values["thresholds"]
-        if thresholds.shape != levels.thresholds.shape:
-            raise ValueError("its levels and classes do not agree")
-        if (np.diff(thresholds, prepend=levels.back_off) < 0).any():
-            raise ValueError("the thresholds of its levels are out of range")
-        return replace(levels, thresholds=thresholds)
+        """See :meth:`~kreinflow.files.state.State.restored`; it has the ``classes``."""
+        levels = cls.of(values["classes"], values["separator"], values["back_off"])
+        return replace(levels, thresholds=values["thresholds"])
 
 
 def lineages(tree: Tree) -> IntArray:

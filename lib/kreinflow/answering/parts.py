@@ -12,9 +12,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import pandas as pd
 
+from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.query_and_answers import Answers, Decided
 from kreinflow.answering.record_scores import Records
-from kreinflow.files.state import State
+from kreinflow.files.state import State, Value
+
+TRANSFORM = Value(ScoreTransform.from_dict, ScoreTransform.to_dict)
+"""A score transform in a file."""
 
 
 class Subject(NamedTuple):

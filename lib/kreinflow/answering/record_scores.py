@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.query_and_answers import NOBODY, Ask, Decided, Query
+from kreinflow.answering.query_and_answers import NOBODY, Ask, Decided
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, Part, State
 from kreinflow.views.lift import Lift
@@ -140,21 +140,6 @@ class Records(State):
         "landmarks": Array("i", "m"),
     }
 
-    def __post_init__(self) -> None:
-        """Refuse an index of other records."""
-        if not len(self.index) == len(self) >= 1:
-            raise ValueError("its records and classes do not agree")
-
-
-def cached(query: Query, records: Records) -> ScoreCache:
-    """Return the scores of a query with records, those with landmarks among them known."""
-    cache, known = query.ask, np.flatnonzero(records.landmarks >= 0)
-    if not isinstance(cache, ScoreCache):
-        assert cache is not None, "a query that cannot be aligned with records"
-        cache = ScoreCache(cache, len(records))
-    cache.know(np.arange(len(query)), records.landmarks[known], query.scores[:, known])
-    return cache
-
 
 class RecordScores:
     """Objects of a query with the training records: their scores, and what follows from these.
@@ -165,7 +150,10 @@ class RecordScores:
 
     def __init__(self, records: Records, query: Decided, evidence: ScoreTransform) -> None:
         self.records, self.query, self._evidence = records, query, evidence
-        self.scores = cached(query, records)  # as aligned
+        ask, known = query.ask, np.flatnonzero(records.landmarks >= 0)
+        assert ask is not None, "a query that cannot be aligned with records"
+        self.scores = ask if isinstance(ask, ScoreCache) else ScoreCache(ask, len(records))
+        self.scores.know(np.arange(len(query)), records.landmarks[known], query.scores[:, known])
         self._is_landmark = np.isin(np.arange(len(records)), records.landmarks)
         self._order = np.full((len(query), 0), NOBODY, dtype=np.int64)
 

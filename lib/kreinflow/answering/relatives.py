@@ -20,18 +20,18 @@ A prediction is not unsure, whatever its probability, if the best E of its class
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.parts import ModelPart, Subject, Told
+from kreinflow.answering.parts import TRANSFORM, ModelPart, Subject, Told
 from kreinflow.answering.query_and_answers import NOBODY, REASONS, Answers, Decided, unsure
 from kreinflow.answering.record_scores import Records, RecordScores
 from kreinflow.answering.unknown_pvalue import Strangeness, mean_of_largest, strange
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.files.state import Array, Number, Part, Value
+from kreinflow.files.state import Array, Number, Part
 
 NEAREST, MORE = 20, 100
 """Nearest records that are asked, and by those that seem to have no relative."""
@@ -45,8 +45,7 @@ def evidence_mean(gains: FloatArray) -> FloatArray:
     return mean_of_largest(gains, _BEST, -np.inf)
 
 
-@dataclass(frozen=True)
-class NoRelative:
+class NoRelative(NamedTuple):
     """The thresholds of T, over the landmarks and :data:`NEAREST` or :data:`MORE` records.
 
     What is not above them has no relative.
@@ -54,13 +53,6 @@ class NoRelative:
 
     near: float
     far: float
-
-
-def _evidence(content: Mapping[str, Any]) -> ScoreTransform:
-    evidence = ScoreTransform.from_dict(content)
-    if evidence.name != "evalue":
-        raise ValueError("its relatives are not weighed by E-values")
-    return evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,24 +171,17 @@ class Relatives(ModelPart):
         return {"unknown": told}
 
     state: ClassVar = {
-        "evidence": Value(_evidence, ScoreTransform.to_dict),
+        "evidence": TRANSFORM,
         "null": Number("f", "2", optional=True),
         "strangeness": Part(Strangeness),
         "sure_threshold": Number("f", optional=True),
         "needed": Array("f8", "needed", optional=True),
     }
 
-    def stored(self) -> dict[str, Any]:
-        """Return what is kept: all but the records."""
-        null = self.null and (self.null.near, self.null.far)
-        return {**super().stored(), "null": null}
-
     @classmethod
     def restored(cls, **values: Any) -> "Relatives":
         """See :meth:`~kreinflow.files.state.State.restored`."""
-        null, needed = values["null"], values["needed"]
-        if needed is not None and (values["strangeness"] is None or not len(needed)):
-            raise ValueError("it answers what is unknown, without p-values")
+        null = values["null"]
         return cls(**{**values, "null": None if null is None else NoRelative(*null.tolist())})
 
 

@@ -117,11 +117,6 @@ class Strangeness(State):
         "of_nearest": Array("f8", "calibrating 3"),
     }
 
-    def __post_init__(self) -> None:
-        """Refuse p-values without records."""
-        if not len(self):
-            raise ValueError("no records calibrate its p-values")
-
 
 def ranked(calibrating: FloatArray, objects: FloatArray) -> tuple[IntArray, IntArray]:
     """Return Q of each object, of shape (n,), and of the records in its bag, of shape (n, N).

@@ -25,9 +25,7 @@ from kreinflow.kernels.kernel import Objects
 from kreinflow.kernels.registry import known_kernel
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import read_fasta
-from kreinflow.sequences.matrix_files import MATRIX_KINDS
 from kreinflow.sequences.payload import Compared, Sequences, digest
-from kreinflow.sequences.text_files import has_control
 from kreinflow.views.objects import Viewed, residue_arrays, split_residues
 
 KIND = "kreinflow model 2"
@@ -36,12 +34,6 @@ _DIGEST = 16  # bytes of the digest of a record
 
 IDS = Value(lambda given: tuple(map(str, given)), list)
 """Names in a header."""
-
-
-def _kernel(content: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    if content is not None:
-        known_kernel(content)  # refuses others
-    return content
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +86,7 @@ class Model(State):
             lambda content: None if content is None else ScoringScheme.from_dict(content),
             lambda scheme: scheme and scheme.to_dict(),
         ),
-        "kernel": Value(_kernel, lambda kernel: dict(kernel) if kernel else None),
+        "kernel": Value(lambda kernel: kernel, lambda kernel: dict(kernel) if kernel else None),
         "matrix_kind": Value(lambda kind: kind),
         "molecule": Value(lambda molecule: molecule),
         "about": Value(dict),
@@ -132,46 +124,13 @@ class Model(State):
     @classmethod
     def restored(cls, **values: Any) -> Self:
         """See :meth:`~kreinflow.files.state.State.restored`."""
-        classifier: LandmarkClassifier = values["classifier"]
-        scheme, kernel, digests = values["scheme"], values["kernel"], values["record_digests"]
-        lift, records = classifier.lift, classifier.records
-        names, numbers = [*classifier.classes], {"landmark_ids": classifier.n_landmarks}
-        numbers["inducing_ids"] = 0 if lift is None else len(lift)
-        numbers["record_ids"] = 0 if records is None else len(records)
-        for name, number in numbers.items():
-            values[name] = values[name] or ()
-            _check(len(values[name]) == number, f"its {name} are not {number}")
-            names += values[name]
-        shown = not any(map(has_control, names))
-        _check(shown, "an id or a class has a control character, or one that is not shown")
-        _check(scheme is None or kernel is None, "it has two ways to compare objects")
-        _check(records is None or scheme is not None, "it does not say how records are aligned")
         objects = [values.pop(f"landmark_{name}") for name in ("residues", "ends", "vectors")]
-        values["landmarks"], values["record_digests"] = None, ()
-        if scheme is not None or kernel is not None:
-            values["landmarks"] = restored_objects(scheme, kernel, *objects)
-        else:
-            kind = values["matrix_kind"]
-            _check(kind in MATRIX_KINDS, f"its kind of matrix, {kind!r}, is unknown")
-        if scheme is not None:
-            ResidueAlphabet(scheme.matrix.alphabet, values["molecule"])  # refuses others
-            fits = list(map(len, values["landmarks"])) == classifier.landmark_lengths.tolist()
-            _check(fits, "its landmark sequences are damaged")
-        for some in (lift, None if records is None else records.index):
-            of_letters = "" if scheme is None else scheme.matrix.alphabet
-            fits = some is None or some.words is None or some.words.letters == of_letters
-            _check(fits, "the words of its lift are not of the letters of its sequences")
-        if lift is not None and lift.words is not None:
-            _check(lift.objects.sequences is not None, "its inducing points lack residues")
-        if records is not None and scheme is not None:
-            residues = records.index.objects.sequences
-            if residues is None:
-                _check(digests is not None, "the digests of its records are missing")
-                values["record_digests"] = tuple(row.tobytes().hex() for row in digests)
-            else:
-                fits = list(map(len, residues)) == records.lengths.tolist()
-                _check(fits, "the residues of its records are damaged")
-                _check_letters(residues, scheme)
+        values["landmarks"] = restored_objects(values["scheme"], *objects)
+        digests = values["record_digests"]
+        told = () if digests is None else (row.tobytes().hex() for row in digests)
+        values["record_digests"] = tuple(told)
+        for name in ("inducing_ids", "record_ids"):
+            values[name] = values[name] or ()
         return cls(**values)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -187,11 +146,8 @@ class Model(State):
         ``records`` are FASTA files that have the training records of a model whose records are
         apart. Others may be among them; ids do not matter. Without them the first stage answers.
 
-        Raises
-        ------
-        InputError
-            If it is damaged, of another kind, or its parts do not fit together; or if the records
-            are not those that it needs.
+        An InputError if it is damaged or of another kind, or if the records are not those that it
+        needs.
         """
         header, arrays = read_arrays(path, KIND, _ADVICE)
         with refusing_damage(path, _ADVICE):
@@ -241,18 +197,6 @@ def _with_residues(
     return classifier.with_records(replace(records, index=index))
 
 
-def _check(fits: bool, why: str) -> None:
-    if not fits:
-        raise ValueError(why)
-
-
-def _check_letters(sequences: Sequence[bytes], scheme: ScoringScheme) -> None:
-    """Refuse sequences of other letters than those of the substitution matrix."""
-    letters = scheme.matrix.alphabet.encode()
-    wrong = [s[:20].decode("latin-1") for s in sequences if s.translate(None, letters)]
-    _check(not wrong, f"residues that its substitution matrix lacks: {abridged(wrong)}")
-
-
 def stored_objects(objects: Sequence[bytes] | Objects | None) -> dict[str, Any]:
     """Return sequences, strings or vectors as arrays ``residues`` and ``ends``, or ``vectors``."""
     none = dict.fromkeys(("residues", "ends", "vectors"))
@@ -266,26 +210,15 @@ def stored_objects(objects: Sequence[bytes] | Objects | None) -> dict[str, Any]:
 
 def restored_objects(
     scheme: ScoringScheme | None,
-    kernel: Mapping[str, Any] | None,
     residues: NDArray[Any] | None,
     ends: NDArray[Any] | None,
     vectors: NDArray[Any] | None,
-) -> tuple[bytes, ...] | Objects:
-    """Return the objects of :func:`stored_objects`, refusing those that cannot be compared."""
-    compared = None if kernel is None else known_kernel(kernel)
-    if compared is not None and not compared.strings:
-        if vectors is None or vectors.shape[1] == 0:
-            raise ValueError("its vectors are none")
-        if (fault := compared.first_fault(vectors)) is not None:
-            raise ValueError(f"its vectors: {fault}")
-        return vectors
+) -> tuple[bytes, ...] | Objects | None:
+    """Return the objects of :func:`stored_objects`."""
     if residues is None or ends is None:
-        raise ValueError("residues are missing")
+        return vectors
     texts = split_residues(residues, ends)
-    if scheme is None:
-        return np.array([text.decode() for text in texts], dtype=object)
-    _check_letters(texts, scheme)
-    return texts
+    return texts if scheme else np.array([text.decode() for text in texts], dtype=object)
 
 
 def final_model(

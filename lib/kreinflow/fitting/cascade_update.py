@@ -41,17 +41,17 @@ def with_more_records(cascade: Cascade, records: Records, codes: IntArray, scale
 def _machines(machines: PairMachines, records: Records, n: int, codes: IntArray) -> PairMachines:
     """Return machines whose classes have members behind the first n records."""
     pairs = codes[machines.pairs]
-    more = len(records.landmarks) - machines.landmark_weights.shape[1]
+    more = len(records.landmarks) - machines.pair_landmark_weights.shape[1]
     weights, start = [], 0
     for pair in pairs:
         members = np.flatnonzero(np.isin(records.classes, pair))
         known = int((members < n).sum())
-        weights.append(machines.member_weights[start : start + known])
+        weights.append(machines.pair_member_weights[start : start + known])
         weights.append(np.zeros(len(members) - known))
         start += known
     return PairMachines(
         pairs,
         np.concatenate(weights),
-        np.pad(machines.landmark_weights, ((0, 0), (0, more))),
-        machines.intercepts,
+        np.pad(machines.pair_landmark_weights, ((0, 0), (0, more))),
+        machines.pair_intercepts,
     )
