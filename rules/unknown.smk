@@ -38,8 +38,12 @@ rule measure_unknown:
         union=f"{HERE}/columns/landmarks.tsv",
         predictions=f"{HERE}/evaluation/predictions.tsv.gz",
         models=f"{HERE}/evaluation/models.tsv",
-        fold_models=lambda wildcards: plan(wildcards).of_folds("models", "safetensors", *plan(wildcards).folds[:-1]),
-        landmarks=lambda wildcards: plan(wildcards).of_folds("landmarks", "tsv", *plan(wildcards).folds[:-1]),
+        fold_models=lambda wildcards: plan(wildcards).of_folds(
+            "models", "safetensors", *plan(wildcards).folds[:-1]
+        ),
+        landmarks=lambda wildcards: plan(wildcards).of_folds(
+            "landmarks", "tsv", *plan(wildcards).folds[:-1]
+        ),
     output:
         predictions=f"{HERE}/unknown/predictions.tsv.gz",
         folds=f"{HERE}/unknown/folds.tsv",

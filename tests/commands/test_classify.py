@@ -124,11 +124,8 @@ def test_standard_input(classified, refused, trained, tmp_path, name, monkeypatc
 
 def test_what_classify_needs(refused, trained):
     assert "name the FASTA file, matrix or vectors" in refused("classify", trained.path)
-    for option, value, message in (
-        ("--threads", 0, "--threads 0: give at least 1"),
-        ("--strand", "both", "the model is not one of nucleotides"),
-    ):
-        assert message in refused("classify", trained.path, trained.fasta, option, value)
+    said = refused("classify", trained.path, trained.fasta, "--strand", "both")
+    assert "the model is not one of nucleotides" in said
 
 
 def table_of(text):

@@ -1,7 +1,6 @@
 """``kreinflow explain``: what speaks for an answer, and what carried its decision."""
 
 import pandas as pd
-import pytest
 
 from answering.cascades import cascade_model
 
@@ -28,18 +27,6 @@ def test_the_evidence_its_alignments_and_the_first_landmarks(run, trained, tmp_p
     for landmark, score in pd.concat([of_b[:1], of_other[:1]])[["landmark", "score"]].values:
         assert out.count(f"b3 and {landmark}: score {score:.0f}, ") == 1
     assert out.count(" columns identical (") == 2
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--id", "b3", "--show", 0), "--show 0: give at least 1"),
-        (("--id", "b3", "--threads", 0), "--threads 0: give at least 1"),
-        (("--id", "b3", "-o", "."), "-o .: names no file"),
-    ],
-)
-def test_what_explain_needs(refused, trained, options, message):
-    assert message in refused("explain", trained.path, trained.fasta, *options)
 
 
 def test_a_lifted_decision_names_training_records(run, lifted, tmp_path):

@@ -21,6 +21,14 @@ def test_version(capsys):
     assert capsys.readouterr().out.startswith("kreinflow ")
 
 
+@pytest.mark.parametrize("option", ["--threads", "--show"])
+def test_a_number_of_things_begins_with_one(capsys, option):
+    with pytest.raises(SystemExit) as left:
+        main(["explain", "model", "new.fasta", "--id", "a", option, "0"])
+    assert left.value.code == 2
+    assert f"argument {option}: '0': give a whole number from 1" in capsys.readouterr().err
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.parametrize("command", ["schema", "inspect", "classify"])
 def test_a_screen_that_cannot_be_written(trained, command):

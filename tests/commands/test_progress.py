@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from kreinflow.commands.progress import Pace, ProgressLine
+from kreinflow.commands.progress import ProgressLine
 from kreinflow.commands.run import _PLUGINS
 
 
@@ -27,17 +27,16 @@ def clock():
 
 def test_on_a_terminal_one_line_is_rewritten_and_messages_stand_above(clock, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("COLUMNS", "52")
     line = ProgressLine(screen := Screen(), clock)
     clock.now = 1.0
     line.tick()
     assert screen.getvalue() == "\r\x1b[Kkreinflow 0:00:01  starting"
-    line.jobs, line.total, line.aligned, line.end = 2, 9, 1e6, 200.0
+    line.jobs, line.total, line.aligned = 2, 9, 1e6
     line.message("a message")
     line.tick()
     assert screen.getvalue().endswith(
-        "\r\x1b[Ka message\n\r\x1b[Kkreinflow 0:00:01  2 of 9 jobs, 1 million alignments, "
-        "about 3 min left"
+        "\r\x1b[Ka message\n\r\x1b[Kkreinflow 0:00:01  2 of 9 jobs, 1 million alignment"
     ), "no longer than the terminal"
     line.close()
     assert screen.getvalue().endswith("\r\x1b[K")
@@ -69,18 +68,3 @@ def test_the_plugin_hands_on_short_lines(capfd, monkeypatch):
     assert first == '\x1e{"event": "WorkflowError"}'
     assert second == '\x1e{"event": "WorkflowError", "level": 40, "text": "one"}'
     assert [2000 < len(line.encode()) < 4096 for line in long] == [True, True]
-
-
-def test_what_is_left_takes_what_jobs_of_the_rule_took():
-    pace = Pace()
-    assert pace.left({"align": 2}, 1.0) is None
-    for job, (rule, began, ended) in enumerate(
-        [("read", 0, 2), ("align", 2, 12), ("align", 2, 14), ("align", 12, 20)]
-    ):
-        pace.begin(job, rule, began)
-        assert pace.end(job, ended) == rule
-    # 32 seconds of jobs in 20 of the run: some ran side by side
-    assert pace.left({"align": 3}, 20.0) == pytest.approx(3 * 10 * 20 / 32)
-    assert pace.left({"align": 1, "page": 1}, 20.0) == pytest.approx((10 + 8) * 20 / 32)
-    assert pace.left({"align": 1, "train": 2}, 20.0) is None, "these may take any time"
-    assert pace.left({}, 20.0) == 0

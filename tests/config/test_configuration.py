@@ -208,7 +208,7 @@ MISTAKES = [
     (SOURCE, FASTA | {"labels": {}}, "exactly one of table, pattern"),
     (SOURCE, table("id"), "labels.label_column: 'id' is the column of the ids"),
     (SOURCE, table(["a", "b"]), "several columns are the levels of labels. Give .* 'levels'"),
-    (SOURCE, table(["a", "b"], multiple="all"), "levels of labels\. .* or name one"),
+    (SOURCE, table(["a", "b"], multiple="all"), r"levels of labels\. .* or name one"),
     ("datasets.demo.levels", {"back_off": 0.5}, "levels.back_off: 0.5 is not more than 0.5"),
     ("datasets.demo.levels", True, "levels: True is not a set of keys or null"),
     (SOURCE, FASTA | {"fasta": ["a", "b{1}"]}, r"demo\.source\.fasta\.1: 'b.1.' has"),

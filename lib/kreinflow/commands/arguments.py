@@ -4,9 +4,11 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from kreinflow.base.errors import InputError
 from kreinflow.classify.model_file import Model
+from kreinflow.classify.new_objects import Options
 
 
 def add_vectors_and_threads(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +20,7 @@ def add_vectors_and_threads(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--threads",
-        type=int,
+        type=at_least_one,
         default=os.cpu_count() or 1,
         help="threads to use (default: all); the result does not depend on them",
     )
@@ -43,12 +45,33 @@ def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def at_least_one(text: str) -> int:
+    """Return a whole number from 1, the type of an argument."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: give a whole number from 1")
+    return int(text)
+
+
 def vectors_of(options: argparse.Namespace) -> Path | None:
     """Return the table of vectors that the options name, if they name one."""
     return None if options.vectors is None else Path(options.vectors)
 
 
-def model_to_ask(options: argparse.Namespace) -> "Model":
+def inputs_of(options: argparse.Namespace) -> tuple[str, ...]:
+    """Return what is read; an InputError says that standard input cannot be read twice."""
+    inputs = options.model, options.input, options.vectors, *options.records
+    if inputs.count("-") > 1:
+        raise InputError("standard input (-) can be read once. Name a file for the other input.")
+    return inputs
+
+
+def asked(options: argparse.Namespace, **more: Any) -> Options:
+    """Return how new objects are scored, as the options say, and more."""
+    both = options.strand == "both"
+    return Options(options.threads, both, vectors=vectors_of(options), **more)
+
+
+def model_to_ask(options: argparse.Namespace) -> Model:
     """Read the model with the records that the options name, and say so if it lacks some."""
     model = Model.load(options.model, options.records)
     if model.lacks_records:
@@ -58,15 +81,3 @@ def model_to_ask(options: argparse.Namespace) -> "Model":
             file=sys.stderr,
         )
     return model
-
-
-def check_read_once(options: argparse.Namespace) -> None:
-    """Refuse by an InputError that several options read standard input."""
-    if [options.input, options.vectors, *options.records].count("-") > 1:
-        raise InputError("standard input (-) can be read once. Name a file for the other input.")
-
-
-def check_at_least_one(option: str, value: int) -> None:
-    """Refuse a number below 1 by an InputError."""
-    if value < 1:
-        raise InputError(f"{option} {value}: give at least 1.")

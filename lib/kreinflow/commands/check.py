@@ -80,20 +80,18 @@ class Checked:
         """Return what the data set has, in one line."""
         whole, dataset = self.whole, self.dataset
         drops = {reason: entry["count"] for reason, entry in dataset.statistics["dropped"].items()}
-        why = ", ".join(f"{count} {reason}" for reason, count in drops.items())
         held, unlabelled = len(whole.ids) - len(dataset.ids), len(dataset.unlabelled)
-        labels = ""
+        why = ", ".join(f"{count} {reason}" for reason, count in drops.items())
+        beside = [f"{sum(drops.values())} dropped{f': {why}' if why else ''}"]
+        beside += [f"{held} held out as unknown"] if held else []
+        beside += [f"{unlabelled} to be classified"] if unlabelled else []
+        parts = [f"{len(dataset.ids)} records ({', '.join(beside)})"]
+        parts += [f"{len(dataset.digests)} distinct", f"{len(dataset.classes)} classes"]
         if dataset.memberships is not None:
-            labels = f"{dataset.memberships.sum(axis=1).mean():.2f} labels a record, "
-        return (
-            f"{len(dataset.ids)} records ({sum(drops.values())} dropped"
-            f"{f': {why}' if why else ''}"
-            f"{f', {held} held out as unknown' if held else ''}"
-            f"{f', {unlabelled} to be classified' if unlabelled else ''}), "
-            f"{len(dataset.digests)} distinct, {len(dataset.classes)} classes, "
-            f"{labels}{plural(len(self.partition.names), 'fold')}, "
-            f"{plural(len(self.plan.settings['recipes']), 'recipe')}: ready to run"
-        )
+            parts.append(f"{dataset.memberships.sum(axis=1).mean():.2f} labels a record")
+        parts.append(plural(len(self.partition.names), "fold"))
+        parts.append(plural(len(self.plan.settings["recipes"]), "recipe"))
+        return f"{', '.join(parts)}: ready to run"
 
     def advice(self) -> list[str]:
         """Return what looks like a mistake, a sentence or two each."""
@@ -133,15 +131,15 @@ class Checked:
             f"{_size(run.memory_mb)} of memory for the largest job"
         ]
         if found := run.queries():
-            counts = _span(f"{each:,.0f}" for each in sorted(query.alignments for query in found))
+            counts = sorted(query.alignments for query in found)
             hours = min(query.hours for query in found), max(query.most_hours for query in found)
             which = f" ({found[0].recipe})" if len(found) == 1 else ", by the recipe"
             more = max(query.more for query in found)
             unsure = f", and up to {more:,.0f} more where it is unsure or may be unknown"
             said.append(
-                f"a new sequence takes about {counts} alignments{which}{unsure if more else ''}: "
-                f"{_span(map(in_short, hours))} core hours for a million of {run.length:.0f} "
-                "residues"
+                f"a new sequence takes about {_span(f'{n:,.0f}' for n in counts)} alignments"
+                f"{which}{unsure if more else ''}: {_span(map(in_short, hours))} core hours for a "
+                f"million of {run.length:.0f} residues"
             )
         return said
 

@@ -21,14 +21,7 @@ from kreinflow.classify.classification import (
 )
 from kreinflow.classify.evidence import Evidence
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import Options
-from kreinflow.commands.arguments import (
-    add_scoring_arguments,
-    check_at_least_one,
-    check_read_once,
-    model_to_ask,
-    vectors_of,
-)
+from kreinflow.commands.arguments import add_scoring_arguments, asked, inputs_of, model_to_ask
 from kreinflow.commands.outputs import output, refuse_one_file
 from kreinflow.files.tables import table_text
 
@@ -104,7 +97,7 @@ def _list_landmarks(options: argparse.Namespace) -> None:
 @contextmanager
 def _evidence(
     options: argparse.Namespace, *inputs: str | None
-) -> Iterator[Callable[["Evidence"], None] | None]:
+) -> Iterator[Callable[[Evidence], None] | None]:
     """Yield what writes and counts the evidence, if it is asked for; it says how much there was."""
     if options.evidence is None:
         yield None
@@ -113,7 +106,7 @@ def _evidence(
     pieces = rows = alignments = 0
     with output("--evidence", options.evidence, *inputs) as write:
 
-        def on_evidence(found: "Evidence") -> None:
+        def on_evidence(found: Evidence) -> None:
             nonlocal pieces, rows, alignments
             write(table_text(found.table, header=pieces == 0))
             pieces += 1
@@ -132,15 +125,13 @@ def _classify(options: argparse.Namespace) -> None:
         raise InputError(
             "classify: name the FASTA file, matrix or vectors to classify behind the model."
         )
-    check_at_least_one("--threads", options.threads)
-    check_read_once(options)
+    inputs = inputs_of(options)
 
     def progress(done: int) -> None:
         if sys.stderr.isatty():
             rate = done / max(time.monotonic() - start, 1e-9)
             print(f"{done} records, {rate:.0f} a second", end="\r", file=sys.stderr, flush=True)
 
-    inputs = options.model, options.input, options.vectors, *options.records
     with (
         output("-o", options.output, *inputs) as write,
         _evidence(options, *inputs) as on_evidence,
@@ -149,17 +140,15 @@ def _classify(options: argparse.Namespace) -> None:
         model = model_to_ask(options)
         start = time.monotonic()
         show = None if options.strict else first_faults(lambda line: print(line, file=sys.stderr))
-        asked = Options(
-            threads=options.threads,
-            both_strands=options.strand == "both",
+        how = asked(
+            options,
             backend=backend_named(options.backend),
-            vectors=vectors_of(options),
             confidence=options.confidence,
             errors=options.errors,
             on_fault=show,
             on_evidence=on_evidence,
         )
-        tables = classify_batches(model, Path(options.input), asked)
+        tables = classify_batches(model, Path(options.input), how)
         if options.errors is None:
             counts = write_tables(tables, write, progress)
         else:

@@ -6,13 +6,12 @@ from pathlib import Path
 
 from kreinflow.classify.explanation import explain
 from kreinflow.classify.explanation_text import alignments, explanation_text
-from kreinflow.classify.new_objects import Options
 from kreinflow.commands.arguments import (
     add_scoring_arguments,
-    check_at_least_one,
-    check_read_once,
+    asked,
+    at_least_one,
+    inputs_of,
     model_to_ask,
-    vectors_of,
 )
 from kreinflow.commands.outputs import is_standard_output, output
 from kreinflow.files.tables import table_text
@@ -25,7 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--id", required=True, help="the record to explain")
     parser.add_argument(
         "--show",
-        type=int,
+        type=at_least_one,
         default=10,
         metavar="N",
         help="members of each class to show, and rows of each further table (default: 10)",
@@ -47,14 +46,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the explanation, and write its table if asked to."""
-    check_at_least_one("--threads", options.threads)
-    check_at_least_one("--show", options.show)
-    check_read_once(options)
+    inputs = inputs_of(options)
     if options.output is None:
         _, text = _explained(options)
         print(text, end="")
         return
-    inputs = options.model, options.input, options.vectors, *options.records
     with output("-o", options.output, *inputs) as write:
         table, text = _explained(options)
         write(table)
@@ -65,8 +61,7 @@ def run(options: argparse.Namespace) -> None:
 def _explained(options: argparse.Namespace) -> tuple[str, str]:
     """Return the table of all landmarks or records, and the explanation."""
     model = model_to_ask(options)
-    asked = Options(options.threads, options.strand == "both", vectors=vectors_of(options))
-    found = explain(model, Path(options.input), options.id, options.show, asked)
+    found = explain(model, Path(options.input), options.id, options.show, asked(options))
     text = explanation_text(found, options.show)
     if options.alignment:
         for id, alignment in alignments(model, found, options.show):

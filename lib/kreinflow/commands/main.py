@@ -19,10 +19,7 @@ from kreinflow.base.errors import (
 
 COMMANDS = {
     "init": ("init", "look at your data and write a commented config for them"),
-    "demo": (
-        "demo",
-        "run the demonstration: 960 domains of 16 protein families",
-    ),
+    "demo": ("demo", "run the demonstration: 960 domains of 16 protein families"),
     "check": ("check", "check a configuration and its input, run nothing"),
     "run": ("run", "run the workflow: from a config to a report and a model"),
     "report": ("report", "make the page of finished results again"),
@@ -30,14 +27,8 @@ COMMANDS = {
     "classify": ("classify", "classify new objects with a model"),
     "inspect": ("inspect", "tell what a model is and how it was made"),
     "export": ("export", "write the landmarks of a model to a file"),
-    "explain": (
-        "explain",
-        "tell what speaks for one answer: the nearest members of two classes, the contributions",
-    ),
-    "update": (
-        "update",
-        "train a model again with more records, keeping the scores that it was learned from",
-    ),
+    "explain": ("explain", "tell what speaks for one answer: nearest members, contributions"),
+    "update": ("update", "train a model again with more records, keeping their scores"),
     "schema": ("schema", "print the JSON schema of the config: all keys, defaults"),
 }
 """The subcommands, as the help lists them: the module, and a line of help."""

@@ -24,26 +24,15 @@ STANDARD_OUTPUT = "-"
 def output(
     option: str, name: str | None, *inputs: str | None
 ) -> Iterator[Callable[[str | bytes], None]]:
-    """Yield a function that writes text or bytes to what an option names.
+    """Yield a function that writes text or bytes to what an ``option`` names.
 
     A file appears, or is replaced, when the block ends well; a link to it stays a link. Devices and
-    pipes are opened. If the name ends in ``.gz``, the output is packed.
+    pipes are opened. If the name ends in ``.gz``, the output is packed. None, ``-`` and
+    ``/dev/stdout`` are standard output. ``inputs`` are read, and so not written over; ``-`` is
+    standard input.
 
-    Parameters
-    ----------
-    option : str
-        For messages.
-    name : str or None
-        None, ``-`` and ``/dev/stdout`` are standard output.
-    inputs : str or None
-        What is read, ``-`` for standard input. It must not be written over.
-
-    Raises
-    ------
-    InputError
-        Before the block, if nothing can be written there.
-    KreinflowError
-        If it fails later, for example because the disk is full.
+    An InputError says before the block that nothing can be written there, a KreinflowError later
+    that it failed, for example because the disk is full.
     """
     shown = "standard output" if name is None else f"{option} {name}"
     name = STANDARD_OUTPUT if name is None else name
@@ -84,13 +73,7 @@ def output(
 
 
 def refuse_one_file(names: Iterable[str | None]) -> None:
-    """Refuse by an InputError that two outputs are the same file, or both standard output.
-
-    Parameters
-    ----------
-    names : iterable of str or None
-        As for :func:`output`.
-    """
+    """Refuse by an InputError that two outputs, as for :func:`output`, are the same file."""
     own = [STANDARD_OUTPUT if name is None else name for name in names]
     files = {STANDARD_OUTPUT if is_standard_output(n) else os.path.realpath(n) for n in own}
     if len(files) < len(own):

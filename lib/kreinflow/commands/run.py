@@ -9,7 +9,6 @@ import select
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from logging import WARNING
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 from kreinflow.alignment.progress import LISTENS, MARK
 from kreinflow.base.errors import InputError, exit_code_of
 from kreinflow.base.wording import plural
-from kreinflow.commands.progress import Pace, ProgressLine
+from kreinflow.commands.progress import ProgressLine
 from kreinflow.config.configuration import read_configuration
 from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
 from kreinflow.report.names import PAGE, TEXT, short
@@ -87,19 +86,9 @@ def run_workflow(
 ) -> None:
     """Run Snakemake, and leave with its exit code unless all went well.
 
-    Parameters
-    ----------
-    options : Namespace
-        As :func:`add_run_arguments` adds them, and ``more``: what goes to Snakemake.
-    values : sequence of str
-        ``KEY=VALUE``, which go before the config's.
-    page : str
-        The file of the results to name at the end.
-
-    Raises
-    ------
-    SystemExit
-        2 for the user's fault, 1 for ours, 128 and the number of the signal after an interrupt.
+    ``values`` are ``KEY=VALUE``, which go before the config's; ``page`` is the file of the results
+    to name at the end. The exit code is 2 for the user's fault, 1 for ours, and 128 and the number
+    of the signal after an interrupt.
     """
     dry = any(map(_DRY.match, options.more))
     run = _Run(ProgressLine(sys.stderr), options.verbose)
@@ -153,8 +142,7 @@ class _Run:
         self.line, self.verbose = line, verbose
         self.told: dict[str, Any] = {}
         self.nothing_to_do = False
-        self._pace = Pace()
-        self._all, self._left = Counter[str](), Counter[str]()
+        self._all: dict[str, int] = {}
         self._signal = 0
 
     def follow(self, command: list[str]) -> int:
@@ -197,21 +185,15 @@ class _Run:
 
     @contextlib.contextmanager
     def _passing_on(self, group: int) -> Iterator[None]:
-        """Let signals that end or stop this process reach Snakemake and its jobs."""
+        """Let signals that end this process reach Snakemake and its jobs."""
 
         def end(number: int, frame: FrameType | None) -> None:
             self._signal = number
             _signal(group, signal.SIGINT)  # which Snakemake and the jobs take for Ctrl-C
 
-        def stop(number: int, frame: FrameType | None) -> None:
-            _signal(group, signal.SIGSTOP)
-            os.kill(os.getpid(), signal.SIGSTOP)
-            _signal(group, signal.SIGCONT)
-
-        handlers = {signal.SIGINT: end, signal.SIGTERM: end, signal.SIGHUP: end}
         before = {
-            number: signal.signal(number, handler)
-            for number, handler in {**handlers, signal.SIGTSTP: stop}.items()
+            number: signal.signal(number, end)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
             if signal.getsignal(number) is not signal.SIG_IGN  # as nohup has it
         }
         try:
@@ -244,16 +226,9 @@ class _Run:
         self.line.aligned += told.get("aligned", 0)
         self.told |= told.get("kreinflow", {})
         if "stats" in told:
-            self._all = Counter({k: n for k, n in told["stats"].items() if k != "total"})
-            self._left, self.line.total = self._all.copy(), self._all.total()
-        now = self.line.now()
-        if event == "job_info":
-            self._pace.begin(told["jobid"], told["rule_name"], now)
-        elif event == "job_finished":
-            self._left[self._pace.end(told["job_id"], now)] -= 1
-            left = self._pace.left(+self._left, now - self.line.start)
-            self.line.end = None if left is None else now + left
-        elif event == "progress":
+            self._all = {rule: n for rule, n in told["stats"].items() if rule != "total"}
+            self.line.total = sum(self._all.values())
+        if event == "progress":
             self.line.jobs, self.line.total = told["done"], told["total"]
 
     def show_jobs(self) -> None:
@@ -261,7 +236,7 @@ class _Run:
         if self.nothing_to_do:
             print("kreinflow: nothing to do, all that was asked for is there.")
         elif not self.verbose:
-            print(f"kreinflow: {plural(self._all.total(), 'job')} would run; --verbose has each.")
+            print(f"kreinflow: {plural(self.line.total, 'job')} would run; --verbose has each.")
             for rule, number in self._all.items():
                 print(f"{number:5}  {rule}")
 

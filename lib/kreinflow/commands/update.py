@@ -14,11 +14,7 @@ from kreinflow.classify.learned_file import Learned, learned_path
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_records import read_new
 from kreinflow.classify.update import update, update_text
-from kreinflow.commands.arguments import (
-    add_vectors_and_threads,
-    check_at_least_one,
-    vectors_of,
-)
+from kreinflow.commands.arguments import add_vectors_and_threads, vectors_of
 from kreinflow.commands.outputs import output, refuse_one_file
 from kreinflow.files.tables import table_text
 
@@ -61,7 +57,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the new model and what it was learned from, and say what changed."""
-    check_at_least_one("--threads", options.threads)
     if not options.output.endswith(".safetensors"):
         raise InputError(f"-o {options.output}: give a name that ends in .safetensors.")
     known = options.learned or str(learned_path(options.model))
@@ -71,7 +66,6 @@ def run(options: argparse.Namespace) -> None:
     with ExitStack() as stack:
         write_model = stack.enter_context(output("-o", options.output, *inputs))
         write_learned = stack.enter_context(output("-o", beside, *inputs))
-        write_changes = None
         if options.changes is not None:
             write_changes = stack.enter_context(output("--changes", options.changes, *inputs))
         stack.enter_context(limited(options.threads))
@@ -83,14 +77,14 @@ def run(options: argparse.Namespace) -> None:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("default", UserWarning)
             updated = update(model, learned, new, options.threads)
-        if write_changes is not None:
+        if options.changes is not None:
             write_changes(table_text(updated.changes))
         with tempfile.TemporaryDirectory(prefix="kreinflow-") as folder:
             files = Path(folder, "model"), Path(folder, "learned")
             updated.model.save(files[0])
             updated.learned.save(files[1], files[0])
-            _copy(files[0], write_model)
-            _copy(files[1], write_learned)
+            for file, write in zip(files, (write_model, write_learned), strict=True):
+                _copy(file, write)
     for line in [*(f"warning: {one.message}" for one in told), *update_text(updated).splitlines()]:
         print(f"kreinflow: {line}", file=sys.stderr)
 

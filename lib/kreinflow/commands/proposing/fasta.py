@@ -32,12 +32,7 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
     """Look at FASTA files, or a folder of them, and their labels.
 
     Without a table ``labels`` they are in the headers, or each of several files is a class.
-
-    Raises
-    ------
-    InputError
-        As :func:`~kreinflow.sequences.fasta.read_fasta`, or if most records have letters that
-        are no residues, or gaps.
+    Refused by an InputError are files of which most records have letters that are no residues.
     """
     named = inputs[0] if len(inputs) == 1 else list(inputs)
     reader = FastaSource({"fasta": named, "labels": {}}, Path())
@@ -84,10 +79,9 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
         "too_long": (long, f"more residues than max_length, {longest}"),
     }
     for key, (ids, why) in faults.items():
-        if ids:
-            note = f"{plural(len(ids), 'record')} with {why}"
-            source.settings[key] = Noted("drop", note)
-            source.advice.append(f"{note}, dropped: {abridged(ids)}.")
+        note = f"{plural(len(ids), 'record')} with {why}"
+        source.settings |= {key: Noted("drop", note)} if ids else {}
+        source.advice += [f"{note}, dropped: {abridged(ids)}."] if ids else []
     return source
 
 
@@ -97,12 +91,11 @@ def _molecule(records: Sequence[FastaRecord]) -> tuple[str, ResidueAlphabet]:
     for record in records:
         letters += np.bincount(np.frombuffer(record.residues.upper(), np.uint8), minlength=256)
     every = letters[ord("A") : ord("Z") + 1].sum()
-    if letters[list(_BASES)].sum() < _OF_BASES * max(every, 1):
-        matrix, kind, molecule = "BLOSUM62", "protein", "protein"
-    else:
-        rna = letters[ord("U")] > letters[ord("T")]
-        matrix, kind, molecule = "nuc44", "nucleotide", "RNA" if rna else "DNA"
-    return molecule, ResidueAlphabet(load_substitution_matrix(matrix, Path()).alphabet, kind)
+    protein = letters[list(_BASES)].sum() < _OF_BASES * max(every, 1)
+    matrix, kind = ("BLOSUM62", "protein") if protein else ("nuc44", "nucleotide")
+    base = "RNA" if letters[ord("U")] > letters[ord("T")] else "DNA"
+    alphabet = ResidueAlphabet(load_substitution_matrix(matrix, Path()).alphabet, kind)
+    return kind if protein else base, alphabet
 
 
 def _labels_of_table(

@@ -55,25 +55,25 @@ def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
     number.
     """
     whole = load(2)
-    ways, alike = {"stratified": _apart(whole)}, None
+    ways, alike = {"stratified": (_apart, _apart(whole))}, None
     if isinstance(whole.payload, Sequences):
-        groups = _near_identical(whole)
-        of_distinct = groups[np.unique(whole.rows, return_index=True)[1]]
+        own = _near_identical(whole)
+        of_distinct = own[np.unique(whole.rows, return_index=True)[1]]
         _, counts = np.unique(of_distinct, return_counts=True)
         if alike := int(counts[counts > 1].sum()):
-            ways = {"grouped": groups, **ways}
+            ways = {"grouped": (_near_identical, own), **ways}
     refusal = InputError(
         "no two classes have two different records each, so nothing can be both learned and "
         "tested. Give more records."
     )
-    for method, fewest in itertools.product(ways, (_FEWEST, 2)):
-        if (least := _least(whole, ways[method], fewest)) is None:
+    for (method, (grouping, own)), fewest in itertools.product(ways.items(), (_FEWEST, 2)):
+        if (least := _least(whole, own, fewest)) is None:
             continue
         settings: dict[str, Any] = {"method": method}
         settings |= {"identity": IDENTITY} if method == "grouped" else {}
         try:
             dataset = whole if least == 2 else load(least)
-            groups = _near_identical(dataset) if method == "grouped" else _apart(dataset)
+            groups = own if dataset is whole else grouping(dataset)
             sizes = groups_of_classes(dataset, groups)
             settings["k"] = max(2, min(FOLDS, int(sizes.min())))
             complete = {"column": None, "repeats": 1, **settings}
@@ -81,16 +81,10 @@ def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
         except InputError as error:
             refusal = error
             continue
-        return FoldsFound(
-            settings=settings,
-            min_class_size=least,
-            groups=groups,
-            smallest=dataset.classes[int(sizes.argmin())],
-            fewest=int(sizes.min()),
-            left_out=tuple(sorted({*whole.classes} - {*dataset.classes})),
-            alike=alike,
-            distinct=len(whole.digests),
-        )
+        smallest, fewest = dataset.classes[int(sizes.argmin())], int(sizes.min())
+        left_out = tuple(sorted({*whole.classes} - {*dataset.classes}))
+        distinct = len(whole.digests)
+        return FoldsFound(settings, least, groups, smallest, fewest, left_out, alike, distinct)
     raise refusal
 
 

@@ -39,10 +39,7 @@ def are_numbers(path: str) -> bool:
 
 
 def look_at_numbers(path: str, labels: str | None) -> SourceFound:
-    """Look at a matrix or vectors and their labels.
-
-    A square file is a matrix, another one vectors, a row each.
-    """
+    """Look at a matrix, which is square, or vectors, a row each, and their labels."""
     if labels is None:
         raise InputError(
             f"{path}: numbers have no labels in them. Give --labels: a text with one label a line, "
@@ -68,14 +65,13 @@ def look_at_numbers(path: str, labels: str | None) -> SourceFound:
 def _kind(path: str, values: Any, source: SourceFound) -> dict[str, Any]:
     """Return what the entries of a matrix are, by its diagonal and its two halves."""
     entries, gap = check_matrix(Path(path), values, "asymmetric", 0)
-    scale = float(np.abs(entries).max())
-    no_diagonal = bool((np.abs(np.diagonal(entries)) <= _TOLERANCE * scale).all())
-    positive = bool((entries >= -_TOLERANCE * scale).all())
+    least = _TOLERANCE * float(np.abs(entries).max())
     kind, why = "similarity", "no diagonal of zeros"
-    if no_diagonal and positive:
-        kind, why = "dissimilarity", "its diagonal is 0; squared_dissimilarity: not squared again"
-    elif no_diagonal:
+    if (np.abs(np.diagonal(entries)) <= least).all():
         kind, why = "zero_diagonal_similarity", "its diagonal is 0, and it has negative entries"
+        if (entries >= -least).all():
+            kind = "dissimilarity"
+            why = "its diagonal is 0; squared_dissimilarity: not squared again"
     more: dict[str, Any] = {}
     if gap > _ROUNDING:
         if kind == "dissimilarity":

@@ -17,8 +17,8 @@ from kreinflow.commands.proposing.source import SourceFound
 from kreinflow.commands.proposing.writing import Noted, yaml_text
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.config.paths import TAKEN
+from kreinflow.config.plan import DatasetPlan
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.text_files import name_endings
 
 SEED = 1
@@ -41,7 +41,7 @@ class Proposal:
 
     def config(self) -> dict[str, Any]:
         """Return the config that the text is, complete."""
-        return complete_configuration(yaml.safe_load(self.text()), "the proposed config")
+        return _complete(self.content)
 
 
 def propose(inputs: Sequence[str], labels: str | None) -> Proposal:
@@ -97,20 +97,19 @@ def _part(source: SourceFound, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _load(source: SourceFound, least: int) -> Dataset:
-    settings = source.settings | {"min_class_size": least}
-    content = {"datasets": {"mine": _part(source, settings)}}
-    config = complete_configuration(yaml.safe_load(yaml_text(content)), "the proposed config")
-    of = config["datasets"]["mine"]
-    separator = None if source.levels is None else source.levels.value["separator"]
-    made = make_source(of["source"], Path(config["data"]), separator)
-    made.check()
-    return made.load(made.alphabet(of["scoring"]), SEED)
+    part = _part(source, source.settings | {"min_class_size": least})
+    plan = DatasetPlan(_complete({"datasets": {"mine": part}}), "mine")
+    plan.source.check()
+    return plan.source.load(plan.source.alphabet(plan.settings["scoring"]), SEED)
 
 
-def _folds(found: FoldsFound, source: SourceFound) -> Noted | Mapping[str, Any]:
+def _complete(content: Mapping[str, Any]) -> dict[str, Any]:
+    return complete_configuration(yaml.safe_load(yaml_text(content)), "the proposed config")
+
+
+def _folds(found: FoldsFound, source: SourceFound) -> Mapping[str, Any]:
     """Return the part ``folds``, and tell what was found about near-identical sequences."""
-    settings = dict(found.settings)
-    grouped = settings["method"] == "grouped"
+    grouped = found.settings["method"] == "grouped"
     note = ""
     if found.alike is not None:
         share = f"{found.alike:,} of {found.distinct:,} distinct sequences"
@@ -124,10 +123,8 @@ def _folds(found: FoldsFound, source: SourceFound) -> Noted | Mapping[str, Any]:
             note += ", but classes have too few groups of them: figures are flattered"
         elif grouped:
             note += ": these share a fold"
-    k, fewest = settings["k"], found.fewest
     what = "groups" if grouped else "different records"
-    why = f"the smallest class, {found.smallest}, has {fewest} {what}"
-    source.found.append(f"{plural(k, 'fold')}: {why}.")
-    settings["method"] = Noted(settings["method"], note)
-    settings["k"] = Noted(k, why)
-    return settings
+    why = f"the smallest class, {found.smallest}, has {found.fewest} {what}"
+    source.found.append(f"{plural(found.settings['k'], 'fold')}: {why}.")
+    notes = {"method": note, "k": why}
+    return {key: Noted(value, notes.get(key, "")) for key, value in found.settings.items()}

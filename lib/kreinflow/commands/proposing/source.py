@@ -15,6 +15,16 @@ from kreinflow.sequences.user_tables import read_user_table
 _NAMED = ("id", "ids", "accession", "entry", "name", "identifier")
 
 
+@dataclass
+class SourceFound:
+    """The parts ``source`` and ``levels`` of the config; what to tell, and what looks wrong."""
+
+    settings: dict[str, Any]
+    levels: Noted | None = None
+    found: list[str] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
+
+
 @dataclass(frozen=True)
 class LabelsTable:
     """A table of labels: its lines below the header, and those that are ``matched`` to a record.
@@ -42,20 +52,18 @@ def look_at_table(path: Path, ids: Sequence[str]) -> LabelsTable:
     names, rows = read_user_table(path)
     if not rows:
         raise InputError(f"{path}: has no line below its header. Give the right file.")
-    records = dict(zip(ids, ids, strict=True))
-    of_form: dict[str, list[str]] = {}
+    if twice := [name for name in dict.fromkeys(names) if name and names.count(name) > 1]:
+        raise InputError(f"{path}: column {twice[0]!r} stands twice. Rename one of them.")
+    known, of_form = set(ids), dict[str, list[str]]()
     for id in ids:
         for form in short_forms(id):
             of_form.setdefault(form, []).append(id)
 
     def meant(value: str) -> list[str]:
-        if value in records:
+        if value in known:
             return [value]
-        found = of_form.get(value, [])
-        return found or [form for form in short_forms(value) if form in records]
+        return of_form.get(value) or [form for form in short_forms(value) if form in known]
 
-    if twice := [name for name in dict.fromkeys(names) if name and names.count(name) > 1]:
-        raise InputError(f"{path}: column {twice[0]!r} stands twice. Rename one of them.")
     named = [place for place, name in enumerate(names) if name]
     columns = {place: [meant(row[place]) for row in rows] for place in named}
     counts = {place: len({id for own in columns[place] for id in own}) for place in named}
@@ -71,43 +79,32 @@ def look_at_table(path: Path, ids: Sequence[str]) -> LabelsTable:
             f"the table has {', '.join(map(shortened, rows[0]))}. Write the ids as the first words "
             "of the FASTA headers have them, or give the right file."
         )
-    texts: dict[int, dict[str, list[str]]] = {place: {} for place in named if place != best}
-    for own, row in zip(columns[best], rows, strict=True):
-        for place, found in texts.items():
-            if row[place]:
-                for id in own:
-                    found.setdefault(id, []).append(row[place])
-    every = [Candidate(names[place], found) for place, found in texts.items()]
-    candidates = sorted((one for one in every if one.usable()), key=Candidate.rank)
+    candidates = []
+    for place in named:
+        texts: dict[str, list[str]] = {}
+        for own, row in zip(columns[best], rows, strict=True):
+            for id in own if row[place] else ():
+                texts.setdefault(id, []).append(row[place])
+        one = Candidate(names[place], texts)
+        candidates += [one] if place != best and one.usable() else []
     if not candidates:
         raise InputError(
             f"{path}: beside the ids ({names[best]!r}) no column could be the labels: two classes "
             "of two records are needed at least. Give a table with a column of labels."
         )
     matched = sum(map(bool, columns[best]))
-    return LabelsTable(names[best], len(rows), matched, candidates)
-
-
-@dataclass
-class SourceFound:
-    """The parts ``source`` and ``levels`` of the config; what to tell, and what looks wrong."""
-
-    settings: dict[str, Any]
-    levels: Noted | None = None
-    found: list[str] = field(default_factory=list)
-    advice: list[str] = field(default_factory=list)
+    return LabelsTable(names[best], len(rows), matched, sorted(candidates, key=Candidate.rank))
 
 
 def labels_of_table(table: LabelsTable, name: str, source: SourceFound) -> dict[str, Any]:
     """Return the settings of the labels in a table, and tell ``source`` what it has."""
     chosen, *further = table.candidates
     note = f"{table.matched:,} of its {table.lines:,} lines are of a record"
-    settings: dict[str, Any] = {"table": name, "id_column": Noted(table.id_column, note)}
     source.found.append(f"ids: the column {table.id_column!r} of {name}, {note}.")
     where = f"the column {chosen.name!r} of {name}"
     about, several = tell_of_labels(chosen, further, where, source)
-    settings |= {"label_column": Noted(chosen.name, about), **several}
-    return settings
+    ids = Noted(table.id_column, note)
+    return {"table": name, "id_column": ids, "label_column": Noted(chosen.name, about), **several}
 
 
 def tell_of_labels(
@@ -118,33 +115,28 @@ def tell_of_labels(
     Returned is what to note beside them, and the settings that they need.
     """
     sizes = sorted(chosen.sizes.values())
+    several: dict[str, Any] = {}
     if chosen.separator is not None:
         about = f"{plural(len(sizes), 'label')}, several a record"
+        note = "each label is learned against the records that lack it"
+        several = {"multiple": Noted("all", note), "separator": chosen.separator}
+        source.advice.append(
+            f"Records have several labels, with {chosen.separator!r} between them or in lines of "
+            "their own. If that is one label, remove 'multiple' and 'separator' from the config."
+        )
     else:
         span = f"{sizes[0]:,} to {sizes[-1]:,}" if sizes[0] < sizes[-1] else f"{sizes[0]:,}"
         about = f"{plural(len(sizes), 'class', 'classes')} of {span} records"
-        levels = separator_of_levels(list(chosen.sizes))
-        if levels is not None:
-            source.levels = Noted(
-                {"separator": levels}, "labels are paths: answered as far down as is sure"
-            )
+        if (levels := separator_of_levels(list(chosen.sizes))) is not None:
+            note = "labels are paths: answered as far down as is sure"
+            source.levels = Noted({"separator": levels}, note)
             source.found.append(f"labels are paths, with {levels!r} between their levels.")
-    if further:
-        others = abridged([one.described for one in further], 6)
-        source.found.append(f"labels: {where}, {about}. Others could be: {others}.")
-        about += f"; others could be {others}"
-    else:
-        source.found.append(f"labels: {where}, {about}.")
+    others = abridged([one.described for one in further], 6)
+    more = f" Others could be: {others}." if further else ""
+    source.found.append(f"labels: {where}, {about}.{more}")
     if not chosen.is_named and (further or chosen.pattern):
         source.advice.append(
             f"The labels are a guess: {where}, such as {abridged([*chosen.sizes], 3)}. If they are "
             "others, give a table that has them with --labels, or name its column in the config."
         )
-    if chosen.separator is None:
-        return about, {}
-    source.advice.append(
-        f"Records have several labels, with {chosen.separator!r} between them or in lines of their "
-        "own. If that is one label, remove 'multiple' and 'separator' from the config."
-    )
-    note = "each label is learned against the records that lack it"
-    return about, {"multiple": Noted("all", note), "separator": chosen.separator}
+    return f"{about}; others could be {others}" if further else about, several

@@ -15,15 +15,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 
 from kreinflow.alignment.progress import MARK
 
-_TOLD = (
-    "stats",
-    "jobid",
-    "job_id",
-    "rule_name",
-    "done",
-    "total",
-    "kreinflow",
-)
+_TOLD = ("stats", "done", "total", "kreinflow")
 _MOST = 3000  # letters of a text in JSON, all ASCII: a pipe takes 4,096 bytes at once
 
 
