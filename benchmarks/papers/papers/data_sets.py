@@ -244,7 +244,10 @@ def families(sequences: int, seed: int, number: int = 8) -> AllScores:
     dataset = source.load(load_substitution_matrix("BLOSUM62").alphabet, seed)
     kernel = AlignmentKernel({"matrix": "BLOSUM62", "transform": "log"})
     objects = kernel.read(dataset.sequences)
-    matrix = Matrix(kernel.columns(objects, objects), kind="similarity")
+    found = kernel.query(objects, objects)
+    own, lengths = found.self_scores, found.lengths
+    K = kernel.transform.apply(found.scores, own, own, lengths, lengths)
+    matrix = Matrix(K, kind="similarity")
     return AllScores(replace(dataset, payload=matrix))
 
 

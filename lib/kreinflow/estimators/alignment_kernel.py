@@ -7,37 +7,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.backends import backend_named, checked
 from kreinflow.alignment.scoring import MODES, ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import NAMES, ScoreTransform, make_transform
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
-from kreinflow.base.settings import SettingsSchema, whole_number
+from kreinflow.base.settings import Configured, SettingsSchema, whole_number
 from kreinflow.fitting.run import pair_scores
-from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.sequences.scores import AlignedScores
+from kreinflow.views.objects import Viewed
 
 
-class AlignmentKernel(Kernel):
-    r"""The transformed score of the alignment of two sequences.
+class AlignmentKernel(Configured):
+    r"""The transformed score of the alignment of two sequences, as the estimators ask for it.
 
     .. math:: k(x, y) = t(s_{xy}; s_{xx}, s_{yy}, n_x, n_y)
 
     with the scores s of :class:`~kreinflow.alignment.backends.Backend`, the lengths n and the
     transform t of :mod:`kreinflow.alignment.transforms`.
-
-    Examples
-    --------
-    >>> kernel = AlignmentKernel({"transform": "normalised"})
-    >>> X = kernel.read(["mkvlaagiw", "MKVLSAGIW"])
-    >>> kernel.columns(X, X).round(3).tolist()
-    [[1.0, 0.936], [0.936, 1.0]]
     """
 
+    named_by = "name"
     name = "alignment"
     strings = True
     settings_schema: ClassVar[SettingsSchema] = {
@@ -61,8 +55,6 @@ class AlignmentKernel(Kernel):
         },
         "threads": whole_number("of the alignment; scores do not depend on it", 1000),
     }
-    phrase = "{mode} alignment scores ({matrix}, gaps {gap_open}, {gap_extend}), {transform}"
-    references = ("rognes2011", "daily2016")
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         super().__init__(settings)
@@ -81,57 +73,37 @@ class AlignmentKernel(Kernel):
         aligner = checked(backend_named("auto"), share=0.02)
         return AlignedScores(sequences, self.scheme, self.settings["threads"], aligner)
 
-    def read(self, sequences: Iterable[str | bytes]) -> Objects:
-        """Return cleaned sequences, an ndarray of bytes of shape (n,).
+    def read(self, sequences: Iterable[str | bytes]) -> tuple[bytes, ...]:
+        """Return cleaned sequences.
 
-        Raises
-        ------
-        InputError
-            If a residue is not in the substitution matrix, a sequence is empty, or its score with
-            itself is too small for the transform to divide by.
+        Raises InputError if a residue is not in the substitution matrix, a sequence is empty, or
+        its score with itself is too small for the transform to divide by.
         """
-        cleaned = [
-            self._alphabet.clean(s.encode("ascii", "replace") if isinstance(s, str) else bytes(s))
-            for s in sequences
-        ]
+        texts = (s.encode("ascii", "replace") if isinstance(s, str) else s for s in sequences)
+        cleaned = tuple(map(self._alphabet.clean, texts))
         for number, residues in enumerate(cleaned, start=1):
-            found = self._alphabet.illegal(residues)
-            if found:
-                position, letter = found
+            if found := self._alphabet.illegal(residues):
                 raise InputError(
-                    f"sequence {number}: residue {position} is {letter!r}, which the substitution "
-                    f"matrix {self.scheme.matrix.name} lacks. Correct or remove it."
+                    f"sequence {number}: residue {found[0]} is {found[1]!r}, which the "
+                    f"substitution matrix {self.scheme.matrix.name} lacks. Correct or remove it."
                 )
             if not residues:
                 raise InputError(f"sequence {number}: has no residues. Leave it out.")
-        objects = np.array(cleaned, dtype=object)
         own = self.aligned(cleaned).self_scores()
-        for poor in self.transform.unusable(own, _lengths(objects)):
+        for poor in self.transform.unusable(own, _lengths(cleaned)):
             raise InputError(
                 f"sequence {poor + 1}: scores too little with itself to be compared (transform "
                 f"{self.transform.name}). Leave it out, or use raw."
             )
-        return objects
+        return cleaned
 
-    def columns(self, X: Objects, Y: Objects) -> FloatArray:
-        """See :meth:`Kernel.columns`; of what :meth:`read` returns."""
-        scores, own, sizes = self.scores(X, Y)
-        others = self.aligned(list(Y)).self_scores()
-        return self.transform.apply(scores, own, others, sizes, _lengths(Y))
-
-    def diagonal(self, X: Objects) -> FloatArray:
-        """See :meth:`Kernel.diagonal`."""
-        return self.transform.self_similarity(self.aligned(list(X)).self_scores(), _lengths(X))
-
-    def scores(
-        self, X: Objects, Y: Iterable[bytes]
-    ) -> tuple[NDArray[np.int32], FloatArray, FloatArray]:
-        """Return the scores of X with Y as aligned, those of X with themselves, and its lengths."""
+    def query(self, X: Sequence[bytes], Y: Sequence[bytes]) -> Query:
+        """Return the scores of X with Y as aligned, with what else is known of X."""
         aligned, n = self.aligned([*X, *Y]), len(X)
         own = aligned.self_scores()
         scores = aligned.rectangle(np.arange(n), np.arange(n, len(own)))
-        return scores, own[:n], _lengths(X)
+        return Query(scores, own[:n], _lengths(X), Viewed(X))
 
 
-def _lengths(X: Objects) -> FloatArray:
+def _lengths(X: Sequence[bytes]) -> FloatArray:
     return np.array([len(residues) for residues in X], dtype=np.float64)

@@ -37,13 +37,15 @@ from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix
 from kreinflow.sequences.objects import refuse_unfit
 from kreinflow.sequences.partition import Partition
-from kreinflow.sequences.payload import Compared, Matrix, Payload, Sequences, digest
+from kreinflow.sequences.payload import Compared, Matrix, Payload, Sequences
 from kreinflow.sequences.scores import KernelScores, open_scores
-from kreinflow.views.objects import Viewed
 
 PRECOMPUTED = "precomputed"
 
-COMPARED: Mapping[str, type[Kernel]] = {**KERNELS, AlignmentKernel.name: AlignmentKernel}
+COMPARED: Mapping[str, type[Kernel | AlignmentKernel]] = {
+    **KERNELS,
+    AlignmentKernel.name: AlignmentKernel,
+}
 """The kernels that estimators can compute, by name."""
 
 CHOSEN = {name: kind for name, kind in SELECTORS.items() if kind is not NamedLandmarks}
@@ -72,7 +74,7 @@ class LandmarkChoice(LandmarkFactor):
     def _transform(self) -> ScoreTransform:
         return super()._transform if self._aligned_by is None else self._aligned_by.transform
 
-    def _make_kernel(self) -> Kernel | None:
+    def _make_kernel(self) -> Kernel | AlignmentKernel | None:
         """Return the kernel, None if its values are given."""
         if self.kernel == PRECOMPUTED:
             if self.kernel_params:
@@ -147,8 +149,7 @@ class LandmarkChoice(LandmarkFactor):
         objects, _ = self._read(X, reset=False)
         landmarks, kernel = self._landmarks, self._aligned_by
         if kernel is not None and isinstance(landmarks, Sequences):
-            read = kernel.read(objects)
-            return Query(*kernel.scores(read, landmarks.residues), Viewed(list(read)))
+            return kernel.query(kernel.read(objects), landmarks.residues)
         if not isinstance(landmarks, Compared):
             columns = np.ascontiguousarray(objects[:, self.landmark_indices_])
             return Query.measured(self._squared("X", columns, self.landmark_indices_.tolist()))
@@ -156,7 +157,8 @@ class LandmarkChoice(LandmarkFactor):
         everything = np.concatenate([read, landmarks.objects])
         scores = KernelScores(everything, landmarks.kernel, lambda row: f"row {row} of X")
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
-            return Query.measured(scores.rectangle(np.arange(n), np.arange(n, len(everything))))
+            found = scores.rectangle(np.arange(n), np.arange(n, len(everything)))
+        return Query.measured(found)
 
 
 def _strings(X: Any) -> Objects:
@@ -169,15 +171,17 @@ def _strings(X: Any) -> Objects:
 
 def _compared(X: Any, kernel: Kernel) -> Objects:
     """Return vectors or strings as the kernel takes them."""
-    if isinstance(kernel, AlignmentKernel):
-        return kernel.read(X)
     objects: Objects = X if kernel.strings else X + 0.0  # -0.0 is 0.0
     refuse_unfit("X", kernel, objects)
     return objects
 
 
 def _dataset(
-    X: Any, kernel: Kernel | None, kind: str, codes: NDArray[np.int64], classes: tuple[str, ...]
+    X: Any,
+    kernel: Kernel | AlignmentKernel | None,
+    kind: str,
+    codes: NDArray[np.int64],
+    classes: tuple[str, ...],
 ) -> Dataset:
     """Return the data set that the workflow makes of a matrix without ids, or of objects.
 
@@ -188,18 +192,14 @@ def _dataset(
     if kernel is None:
         matrix = check_matrix(Path("X"), X, kind, SYMMETRY)[0]
         payload: Payload = Matrix(matrix, kind=MATRIX_KINDS[kind], numbered=True)
-        rows, digests = np.arange(len(codes)), payload.digests(payload.contents(ids))
+    elif isinstance(kernel, AlignmentKernel):
+        payload = Sequences(kernel.read(X))
     else:
-        objects = _compared(X, kernel)
-        contents = [x.encode() if isinstance(x, str) else bytes(x) for x in objects]
-        row_of: dict[tuple[bytes, int], int] = {}
-        keys = zip(contents, codes.tolist(), strict=True)
-        rows = np.array([row_of.setdefault(key, len(row_of)) for key in keys], dtype=np.int64)
-        digests = tuple(digest(content) for content, _ in row_of)
-        first = np.unique(rows, return_index=True)[1]
-        payload = Compared(objects[first], kernel, kind=kernel.kind)
-        if isinstance(kernel, AlignmentKernel):
-            payload = Sequences(tuple(objects[first]))
-    return Dataset(
-        ids=ids, labels=codes, classes=classes, rows=rows, digests=digests, payload=payload
-    )
+        payload = Compared(_compared(X, kernel), kernel, kind=kernel.kind)
+    contents = payload.contents(ids)
+    row_of: dict[tuple[bytes, int], int] = {}
+    keys = zip(contents, codes.tolist(), strict=True)
+    rows = np.array([row_of.setdefault(key, len(row_of)) for key in keys], dtype=np.int64)
+    first, names = np.unique(rows, return_index=True)[1], payload.digests(contents)
+    digests = tuple(names[record] for record in first)
+    return Dataset(ids, codes, classes, rows, digests, payload.take(first))

@@ -47,10 +47,8 @@ class NystroemClassifier(LandmarkDecisions):
     learner_params : mapping, optional
         Its settings, as in the config; those left out have the config's defaults.
     lift : mapping, optional
-        A kernel over the scores, in whose place the learner sees it: ``kernel``, "gaussian" or
-        "linear"; ``width``, in units of the median squared distance of records, or "inner" (chosen
-        on the inner folds); ``inducing``, the training records at most that it is computed with.
-        Those left out have the config's defaults; see :mod:`kreinflow.views.lift`. It has a
+        A kernel over the scores, in whose place the learner sees it, with the settings of the
+        config: ``kernel``, ``width``, ``inducing``; see :mod:`kreinflow.views.lift`. It has a
         factor of its own, so there is no rank to choose and nothing to correct.
     inner_folds : int
         Folds of the training records on which hyper-parameters and temperature are chosen.
@@ -71,10 +69,10 @@ class NystroemClassifier(LandmarkDecisions):
 
     Notes
     -----
-    A row of C that equals a row of W in all its entries is taken for that landmark. A landmark
-    knows itself, as no new object does, so the fit that measures it on an inner fold does without
-    it. ``ny_pcvm`` and ``ny_epcvm`` with their basis at the landmarks need some of them among the
-    rows, and ``nearest_landmark`` knows the classes of those alone.
+    A row of C that equals a row of W is taken for that landmark. A landmark knows itself, as no new
+    object does, so the fit that measures it on an inner fold does without it. ``ny_pcvm`` and
+    ``ny_epcvm`` with their basis at the landmarks need some of them among the rows, and
+    ``nearest_landmark`` knows the classes of those alone.
 
     References
     ----------

@@ -22,22 +22,19 @@ from kreinflow.sequences.scores import evidence_of
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class KreinClassifier(LandmarkDecisions, LandmarkChoice):
-    r"""A classifier that chooses its landmarks.
+    r"""A classifier that chooses its landmarks among the training objects.
 
-    It chooses objects of the training part as landmarks, and learns from their columns as
-    :class:`~kreinflow.estimators.NystroemClassifier`. New objects are compared with the landmarks
-    alone.
+    It learns from their columns as :class:`~kreinflow.estimators.NystroemClassifier`. New objects
+    are compared with the landmarks alone.
 
     Parameters
     ----------
     kernel : str
-        "precomputed" (X is a square matrix of scores; for new objects, a row each with a column
-        for each training object); a kernel of :data:`kreinflow.kernels.registry.KERNELS` (X holds
-        vectors, or for ``edit_distance`` strings); or "alignment" (X is a list of sequences, see
-        :class:`~kreinflow.estimators.alignment_kernel.AlignmentKernel`).
+        "precomputed" (X is a square matrix of scores; of new objects a row each, with a column for
+        each training object); a kernel of :data:`kreinflow.kernels.registry.KERNELS` (X holds
+        vectors, or for ``edit_distance`` strings); or "alignment" (X is a list of sequences).
     kernel_params : mapping, optional
-        Its settings, as in the config; of alignments also ``transform``, ``molecule`` and
-        ``threads``.
+        Its settings, as in the config; of alignments also ``transform``, ``molecule``, ``threads``.
     kind : str
         What the entries of a precomputed matrix are: "similarity", "zero_diagonal_similarity",
         "dissimilarity", "squared_dissimilarity", or "asymmetric": similarities of the rows with the
@@ -46,18 +43,16 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         A method of :data:`kreinflow.landmarks.registry.SELECTORS`, but for ``given``; "meb" are
         class-wise minimum enclosing balls.
     selector_params : mapping, optional
-        Its settings, as in the config, without budget and transform.
+        Its settings, as in the config, without transform.
     n_landmarks : int, optional
         The budget; "meb" and "all" know a number of their own.
     views : mapping, optional
-        What is known of sequences beside their scores: ``{"words": [1, 2, 3]}`` are the words of
-        these lengths; see :mod:`kreinflow.views.objects`. Without ``lift`` they are added to the
-        scores.
+        ``{"words": [1, 2, 3]}``: words of sequences beside their scores, to which they are added if
+        there is no ``lift``; see :mod:`kreinflow.views.objects`.
     cascade : mapping, optional
-        For the kernel "alignment": sequences that the scores with the landmarks leave unsure are
-        aligned with the training sequences that decide. ``{"loss": 0.005}`` (or ``{}``) is the
-        accuracy that may be lost against asking for all of them, ``{"alignments": 40}`` the mean
-        number of alignments for a sequence; see :mod:`kreinflow.answering.cascade`.
+        For the kernel "alignment": ``{"loss": 0.005}`` (or ``{}``) is the accuracy that may be lost
+        against asking for all training sequences, ``{"alignments": 40}`` the mean number of
+        alignments for a sequence; see :mod:`kreinflow.answering.cascade`.
         :meth:`decision_function` stays that of the landmarks alone.
     rank, correction, learner, learner_params, lift, inner_folds
         See :class:`~kreinflow.estimators.NystroemClassifier`.
@@ -76,8 +71,7 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
     cascade_ : Cascade or None
         With the training sequences.
     training_ : dict
-        What the training said: rank, hyper_parameters, inner_accuracy, converged and more. With a
-        cascade the inner accuracy and the alignments for a sequence are those of its answers.
+        What the training said: rank, hyper_parameters, inner_accuracy, converged and more.
 
     Examples
     --------

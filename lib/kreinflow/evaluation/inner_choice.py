@@ -1,7 +1,7 @@
 """What choosing by inner folds would have given on the outer ones."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any
 
 import pandas as pd
 
@@ -43,9 +43,11 @@ def chosen_recipes(
     negative repeat, are left out. ``order``: the recipes as the config lists them. ``prefer``: see
     :func:`~kreinflow.fitting.recipe_choice.choose_recipe`.
     """
+    place: Any
+    rows: Any
     found = {}
     for place, figures in models[models["repeat"] >= 0].groupby(["repeat", "fold"]):
-        rows = [{str(k): v for k, v in row.items()} for row in figures.to_dict("records")]
-        repeat, fold = cast("tuple[int, int]", place)
-        found[int(repeat), int(fold)] = choose_recipe(rows, order, prefer=prefer)
+        repeat, fold = map(int, place)
+        rows = figures.to_dict("records")
+        found[repeat, fold] = choose_recipe(rows, order, prefer=prefer)
     return found

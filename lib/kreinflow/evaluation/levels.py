@@ -10,15 +10,14 @@ levels above it too.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.answering.levels import Levels, lineages
-from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.base.numerics import IntArray
 from kreinflow.evaluation.measured_rows import class_names, probabilities_of
 
 _ANSWERED = ("answered", "answered_accuracy")
@@ -37,15 +36,13 @@ TABLE_COLUMNS = {"levels": LEVELS_COLUMNS, "hierarchy": HIERARCHY_COLUMNS, "node
 """Columns of each table, by the name of its file."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
+class _Part(NamedTuple):
     """A repeat of a recipe: nodes by level, of shape (n, n_levels + 1), -1 where there is none."""
 
     true: IntArray
     likeliest: IntArray
     answered: IntArray
-    predicted: IntArray
-    """Those of the label that is predicted."""
+    predicted: IntArray  # those of the label
 
 
 def level_tables(predictions: pd.DataFrame, settings: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
@@ -59,8 +56,8 @@ def level_tables(predictions: pd.DataFrame, settings: Mapping[str, Any]) -> dict
     classes = class_names(predictions)
     levels = Levels.of(classes, settings["separator"], settings["back_off"])
     for recipe, part in _parts(predictions, classes, levels):
-        for name, table in {**_counted(part, levels), "hierarchy": _hierarchical(part)}.items():
-            found[name].append(table.assign(recipe=recipe))
+        for name, table in (_counted(part, levels) | {"hierarchy": _hierarchical(part)}).items():
+            found[name].append(table.assign(recipe=recipe)[list(TABLE_COLUMNS[name])])
     tables = {}
     for name, columns in TABLE_COLUMNS.items():  # the mean over repeats
         keys = [key for key in ("recipe", "node", "level", "given") if key in columns]
@@ -79,13 +76,6 @@ def _parts(
         likeliest, _ = levels.likeliest(probabilities_of(rows))
         answered = paths[node[rows["node"].fillna("").astype(str)]]
         yield str(recipe), _Part(true, likeliest, answered, predicted)
-
-
-def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> FloatArray:
-    """Return part / whole, NaN where the whole is 0."""
-    of = whole.astype(np.float64)
-    found: FloatArray = np.divide(part, of, out=np.full(len(of), np.nan), where=of > 0)
-    return found
 
 
 def _hierarchical(part: _Part) -> pd.DataFrame:
@@ -124,21 +114,23 @@ def _counted(part: _Part, levels: Levels) -> dict[str, pd.DataFrame]:
         return np.bincount(paths[where], minlength=len(tree.nodes))
 
     # Among the records that have the level: below the ends of labels nothing is known.
-    counts = (
-        *(count(true, has), count(true, has & (part.likeliest == true))),
-        *(count(true, told), count(true, told & (part.answered == true))),
+    counts = pd.DataFrame(
+        {
+            "records": count(true, has),
+            "right": count(true, has & (part.likeliest == true)),
+            "predicted": count(part.likeliest, has),
+            "told": count(true, told),
+            "right_told": count(true, told & (part.answered == true)),
+        }
     )
-
-    def table(records: Any, found: Any, answers: Any, right: Any, **more: Any) -> pd.DataFrame:
-        shares = {"answered": _ratio(answers, records), "answered_accuracy": _ratio(right, answers)}
-        return pd.DataFrame({**more, "records": records.astype(float), **shares}).iloc[1:]
-
-    of_level = [np.bincount(tree.depth, own) for own in counts]
-    numbers, ofs = np.bincount(tree.depth), count(part.likeliest, has)
-    places = {"level": np.arange(len(numbers)), "nodes": numbers}
-    accuracy, recall = _ratio(of_level[1], of_level[0]), _ratio(counts[1], counts[0])
-    of_nodes = {"node": tree.nodes, "level": tree.depth, "precision": _ratio(counts[1], ofs)}
-    return {
-        "levels": table(*of_level, **places, accuracy=accuracy),
-        "nodes": table(*counts, **of_nodes, recall=recall),
+    of_level = counts.groupby(tree.depth).sum()
+    found = {
+        "levels": of_level.assign(level=of_level.index, nodes=np.bincount(tree.depth)),
+        "nodes": counts.assign(node=tree.nodes, level=tree.depth),
     }
+    for name, of in found.items():
+        shares = {"accuracy": of["right"] / of["records"], "answered": of["told"] / of["records"]}
+        shares |= {"recall": shares["accuracy"], "precision": of["right"] / of["predicted"]}
+        shares["answered_accuracy"] = of["right_told"] / of["told"]
+        found[name] = of.assign(**shares).iloc[1:]
+    return found
