@@ -100,7 +100,7 @@ def in_words(data: DatasetResults) -> list[str]:
     recipe, config, source = data.recipe, data.config, data.source
     selector = make_selector(config["selectors"][recipe["selector"]])
     head = selector.describe(data.unit).split(",")[0]
-    number = f"{int(data.final['landmarks']):,} landmarks" if data.final else "landmarks"
+    number = f"{int(data.final['landmarks']):,} landmarks"
     how = "aligned" if data.aligned else "compared"
     found = [f"A query is {how} with {number} ({recipe['selector']}: {head})."]
     looks = [f"{TEXTS['looks'][recipe['transform']]} (transform {recipe['transform']})"]

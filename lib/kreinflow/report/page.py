@@ -104,8 +104,7 @@ def _first_screen(data: DatasetResults) -> dict[str, Any]:
 
 def _view(number: int, data: DatasetResults) -> dict[str, Any]:
     """Return all that the template prints of one data set."""
-    chose, final = data.measured == INNER_CHOICE, data.final
-    statistics, own = data.statistics, data.own("summary")
+    chose, statistics = data.measured == INNER_CHOICE, data.statistics
     replaced = [(name, f"{count:,}") for name, count in statistics["substitutions"].items()]
     return {
         "anchor": f"data-{number}",
@@ -115,15 +114,13 @@ def _view(number: int, data: DatasetResults) -> dict[str, Any]:
         "shaded": "the inner choice" if chose else "the final model",
         **_first_screen(data),
         "relatives": RELATIVES if data.asks_relatives else "",
-        "asks": asks(f"{int(final['landmarks']):,}", data.cascade)
-        if final and data.cascade
-        else "",
+        "asks": asks(f"{int(data.final['landmarks']):,}", data.cascade) if data.cascade else "",
         "threshold": threshold_text(data.config, data.several),
         "factored": not data.own_factors.empty,
         "balls": bool(np.isfinite(numbers(data.own_landmarks["radius"])).any()),
         "learns": data.final_recipe in set(data.own_factors["recipe"]),
         "cascade": recipes.own_cascade(data),
-        "calibration_error": "".join(cells(own, "calibration_error", "perfect")),
+        "calibration_error": "".join(cells(data.own("summary"), "calibration_error", "perfect")),
         "unknown": sections.unknown(data),
         "levels": sections.levels(data),
         "sets": sections.sets(data),

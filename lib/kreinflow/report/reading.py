@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
@@ -310,10 +309,13 @@ class DatasetResults:
         return of_recipe(self[name], self.measured)
 
     @cached_property
-    def final(self) -> dict[str, Any] | None:
-        """The row of the final model in the table of models, if it is there."""
+    def final(self) -> dict[str, Any]:
+        """The row of the final model in the table of models."""
         rows = self.own_models[numbers(self.own_models["repeat"]) < 0].to_dict("records")
-        return {str(name): value for name, value in rows[0].items()} if rows else None
+        if len(rows) != 1:
+            path = self.folder / "evaluation" / "models.tsv"
+            raise InputError(f"{path}: the final model is missing. Delete it and run again.")
+        return {str(name): value for name, value in rows[0].items()}
 
     @cached_property
     def costs(self) -> dict[str, float]:
@@ -360,7 +362,10 @@ class DatasetResults:
     @cached_property
     def threshold(self) -> "Threshold":
         """The threshold of the final model."""
-        return Threshold(self.final or {}, self.strangers.get("sureness"))
+        hits = self.strangers.get("sureness")
+        return Threshold(
+            float(self.final["reject_threshold"]) if hits is None else hits, hits is not None
+        )
 
     @cached_property
     def own_rule(self) -> Settings | None:
@@ -385,12 +390,10 @@ class Threshold:
     prediction without such a hit needs, and ``nothing`` whether none is accepted.
     """
 
-    def __init__(self, final: Settings, sureness: float | None) -> None:
-        self.hits = sureness is not None
-        own = float(final.get("reject_threshold", np.nan)) if sureness is None else sureness
-        self.nothing = own >= NOTHING_ACCEPTED
+    def __init__(self, own: float, hits: bool) -> None:
+        self.hits, self.nothing = hits, own >= NOTHING_ACCEPTED
         # Sureness is half the probability, and half more with an overwhelming hit.
-        self.probability = 2 * own if self.hits else own
+        self.probability = 2 * own if hits else own
 
 
 def _with_recipe(table: pd.DataFrame, own: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

@@ -107,11 +107,9 @@ def factors(data: DatasetResults) -> PageTable:
     return table_of(columns, {0, 1, 2})
 
 
-def rejecting(data: DatasetResults) -> PageTable | None:
-    """Return what is accepted and rejected; None if nothing is known of it."""
+def rejecting(data: DatasetResults) -> PageTable:
+    """Return what is accepted and rejected."""
     own, rule = data.own("accepted"), data.own_rule
-    if own.empty:
-        return None
     rows = [("accepted", share(own, "accepted"))]
     if (wrong := float(numbers(own["wrong_of_accepted"])[0])) == wrong:
         rows.append(("wrong among the accepted of all folds", percent(wrong)))

@@ -1,13 +1,13 @@
 """Warnings about a run: what does not look right, in words, and what to do about it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
-from kreinflow.base.wording import plural
+from kreinflow.base.wording import abridged, plural
 from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.report.cascades import LEVEL, broken_loss
 from kreinflow.report.reading import DatasetResults
@@ -61,7 +61,7 @@ def _of_fits(data: DatasetResults) -> list[str]:
     )
     return [
         _TEXTS[text].format(
-            names=_names(table.loc[bad, column], "; ") if column else "",
+            names=_names(table.loc[bad, column]) if column else "",
             places=_places(table[bad], data.final_recipe),
             worst=max(misfit[misfit > LARGEST_MISFIT], default=0.0),
             limit=LARGEST_MISFIT,
@@ -108,31 +108,28 @@ def broken_promises(data: DatasetResults) -> list[str]:
 def _of_classes(statistics: Mapping[str, Any]) -> list[str]:
     sizes, found = statistics["class_sizes"], []
     if left_out := statistics.get("dropped", {}).get(SMALL):
-        names = ", ".join(left_out["examples"][:3])
-        found.append(
-            _TEXTS["left_out"].format(records=plural(left_out["count"], "record"), names=names)
-        )
+        told = {"records": plural(left_out["count"], "record")}
+        told["names"] = ", ".join(left_out["examples"][:3])
+        found.append(_TEXTS["left_out"].format(**told))
     if small := sorted((size, name) for name, size in sizes.items() if size < SMALL_CLASS):
-        names = _names(f"{name} ({size})" for size, name in small)
+        names = abridged([f"{name} ({size})" for size, name in small])
         found.append(_TEXTS["small_classes"].format(limit=SMALL_CLASS, names=names))
     if alike := differ_in_case(sizes):
-        names = _names(f"{first} and {second}" for first, second in alike)
+        names = abridged([f"{first} and {second}" for first, second in alike])
         found.append(_TEXTS["differ_in_case"].format(names=names))
     return [*found, strand_advice(statistics.get("other_strand"))]
 
 
-def _names(values: Iterable[object], between: str = ", ") -> str:
-    names = list(dict.fromkeys(map(str, values)))
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return between.join(names[:5]) + more
+def _names(cells: "pd.Series[Any]") -> str:
+    return abridged(list(dict.fromkeys(name for cell in cells for name in str(cell).split(", "))))
 
 
 def _places(table: pd.DataFrame, final_recipe: str) -> str:
     """Return in how many folds it was, and whether in the final model."""
     own = measured(table)
     folds = own.drop_duplicates(["repeat", "fold"])
-    n, others = len(folds), int((folds["recipe"].astype(str) != final_recipe).sum())
-    places = [f"{n} fold{'s' if n != 1 else ''}"] if n else []
+    others = int((folds["recipe"].astype(str) != final_recipe).sum())
+    places = [plural(len(folds), "fold")] if len(folds) else []
     if others:
         places[0] += f" ({others} by another recipe, which the inner folds chose there)"
     if len(own) < len(table):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.scoring import by_parasail
+from kreinflow.base.wording import plural
 from kreinflow.config.part_costs import million_hours, recipe_seconds
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.comparison import SIGNIFICANCE
@@ -60,11 +61,9 @@ def cards(data: DatasetResults) -> list[Card]:
 
 def _accuracy(data: DatasetResults) -> tuple[str, str]:
     own = data.own("summary")
-    if own.empty:
-        return "not measured", "No outer fold has a figure of this recipe."
     folds = int(numbers(own["folds"])[0])
     spread = ": mean ± standard deviation" if folds > 1 else ""
-    where = f"on {folds} outer fold{'s' if folds != 1 else ''}{spread}"
+    where = f"on {plural(folds, 'outer fold')}{spread}"
     figure = share(own, "accuracy")
     if data.several:
         f1 = cells(own, "micro_f1", "±%")[0]
@@ -74,8 +73,6 @@ def _accuracy(data: DatasetResults) -> tuple[str, str]:
 
 def _accepted(data: DatasetResults) -> tuple[str, str]:
     own, rule, threshold = data.own("accepted"), data.own_rule, data.threshold
-    if own.empty:
-        return "not known", "The predictions have no reasons: run the workflow again."
     on_folds, wrong = _mean(own, "accepted"), float(numbers(own["wrong_of_accepted"])[0])
     relatives = 1.0 if rule is None else 1 - float(rule["known_rejected"])
     figure = _percent(relatives * on_folds)
@@ -93,8 +90,6 @@ def _accepted(data: DatasetResults) -> tuple[str, str]:
         reasons.append(f"no relative {_percent(1 - relatives)} {tried}")
     text = f"of new records of known classes{of_these}"
     text += f" Rejected: {', '.join(reasons)}." if reasons else " None was rejected."
-    if data.final is None:
-        return figure, text
     if threshold.probability > 1:
         return figure, f"{text} The final model asks for an overwhelming hit."
     also = ", or an overwhelming hit" if threshold.hits else ""
@@ -157,8 +152,6 @@ def asked_on_outer_folds(data: DatasetResults) -> float | None:
     for unknown objects ask, and the landmarks that the final model has more.
     """
     own, fits = (of_recipe(data[name], data.final_recipe) for name in ("accepted", "models"))
-    if own.empty or data.final is None:
-        return None
     more = float(data.final["landmarks"]) - numbers(measured(fits)["landmarks"]).mean()
     asked = _mean(own, "alignments") + more
     return asked if asked == asked else None
@@ -166,8 +159,6 @@ def asked_on_outer_folds(data: DatasetResults) -> float | None:
 
 def _cost(data: DatasetResults) -> tuple[str, str]:
     final = data.final
-    if final is None:
-        return "not known", "because the table of models has no row of the final model."
     found, distinct = asked_on_outer_folds(data), data.statistics["distinct"]
     asked = float(final["alignments_per_query"]) if found is None else found
     beside = f"instead of {distinct:,} with all distinct records."
@@ -216,10 +207,8 @@ def data_line(data: DatasetResults) -> str:
     text = f"{kept:,} distinct records" if kept == distinct else text
     text += f" of {len(statistics['class_sizes']):,} classes"
     counts = pd.Series(numbers(measured(data.own_models)["landmarks"]))
-    parts = [f"{span(counts)} landmarks in the fits of the outer folds"] if len(counts) else []
-    if data.final is not None:
-        parts.append(f"{int(data.final['landmarks']):,} in the final model")
-    return "; ".join([text, ", ".join(parts)] if parts else [text]) + "."
+    final = f"{int(data.final['landmarks']):,} in the final model"
+    return f"{text}; {span(counts)} landmarks in the fits of the outer folds, {final}."
 
 
 def next_steps(data: DatasetResults) -> list[Step]:
@@ -243,7 +232,7 @@ def next_steps(data: DatasetResults) -> list[Step]:
     accepted = data.own("accepted")
     if not data.several and data.threshold.nothing:
         steps.append(Step(f"All new records will be rejected. {UNKEPT_ADVICE}."))
-    elif not accepted.empty and 1 - _mean(accepted, "accepted") > MUCH_REJECTED:
+    elif 1 - _mean(accepted, "accepted") > MUCH_REJECTED:
         steps.append(Step(_of_much_rejected(data, accepted)))
     if cheaper_alike(data["comparison"], data.costs, data.final_recipe):
         steps.append(Step(_TEXTS["cheaper"], section="comparison"))

@@ -38,8 +38,7 @@ def reject_figure(data: DatasetResults) -> Figure:
     axes.set_xlim(min(math.floor(10 * left + 1e-9), 9) / 10, 1)
     axes.set_ylim(0, max(1.5 * top, 0.001))
     for share, wrong in marked:
-        threshold = float(data.final["reject_threshold"]) if data.final else math.nan
-        told = _mark(axes, share, wrong, threshold)
+        told = _mark(axes, share, wrong, float(data.final["reject_threshold"]))
         text += f" {told[0].upper()}{told[1:]}."
     look.percent_axis(axes.xaxis, axes.yaxis)
     kept = "labels given and" if several else what
