@@ -48,8 +48,7 @@ from aligned_folds import (
 from cascades import figures_of_cascades, print_cascades
 from kinds import KINDS
 from kreinflow.compare.competitor import ComparedFold, quality, run_competitor
-from kreinflow.compare.kmers import KmerSvm
-from kreinflow.compare.search_tools import Blast
+from kreinflow.compare.competitors import Blast, KmerSvm
 from kreinflow.fitting.recipe_choice import choose_recipe, race_table
 
 OTHERS = {"blast": "BLAST", "nearest": "SW nearest", "kmer_svm": "k-mer SVM"}

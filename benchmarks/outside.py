@@ -42,8 +42,7 @@ from kinds import KINDS, Labelled
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.base.numerics import FloatArray, limited
 from kreinflow.compare.competitor import ComparedFold, quality
-from kreinflow.compare.kmers import KmerSvm
-from kreinflow.compare.words import WordsAlone
+from kreinflow.compare.competitors import KmerSvm, WordsAlone
 from kreinflow.evaluation.measured_rows import probabilities_of
 from kreinflow.fitting.recipe_choice import choose_recipe
 from kreinflow.sequences.dataset import Dataset
@@ -194,7 +193,7 @@ def by_words(
         predicted = [str(label) for label in competitor.predict(queries)]
         seconds = time.process_time() - start
     if isinstance(competitor, KmerSvm):
-        second = competitor.decisions(queries)
+        second = competitor.pipeline.decision_function([q.decode() for q in queries])
     else:
         second = competitor.probabilities(queries)[:, -1]
     true = [dataset.row_labels[row] for row in rows]

@@ -7,7 +7,7 @@ import pandas as pd
 
 from kreinflow.base.numerics import limited
 from kreinflow.compare.competitor import ComparedFold, run_competitor
-from kreinflow.compare.registry import COMPETITORS
+from kreinflow.compare.competitors import COMPETITORS
 from kreinflow.files.console import logged
 from kreinflow.files.tables import write_table
 from kreinflow.sequences.dataset import read_dataset

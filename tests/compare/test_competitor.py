@@ -20,6 +20,7 @@ from kreinflow.compare.competitor import (
     quality,
     run_competitor,
 )
+from kreinflow.compare.competitors import COMPETITORS, Blast, best_hits
 from kreinflow.compare.methods import COMPETITORS as NAMES
 from kreinflow.compare.methods import (
     OURS,
@@ -30,8 +31,6 @@ from kreinflow.compare.methods import (
     version_or_reason,
 )
 from kreinflow.compare.ours import Ours, TrainedFold, run_ours, training_alignments
-from kreinflow.compare.registry import COMPETITORS
-from kreinflow.compare.search_tools import Blast, best_hits
 from kreinflow.sequences.partition import partition_of
 from kreinflow.sequences.simulation import simulate_families
 from kreinflow.sequences.sources.registry import make_source
@@ -99,7 +98,7 @@ def test_the_nearest_neighbour_has_the_highest_score_of_parasail(tmp_path, famil
 
 def test_scores_of_the_nearest_neighbour_are_held_against_parasail(tmp_path, families, monkeypatch):
     competitor = made("smith_waterman", tmp_path, families)
-    monkeypatch.setattr("kreinflow.compare.nearest.backend_named", lambda name: too_large)
+    monkeypatch.setattr("kreinflow.compare.competitors.backend_named", lambda name: too_large)
     with pytest.raises(KreinflowError, match=r"score \d+, by parasail \d+. This is a fault"):
         competitor.predict(families[1][:2])
 
@@ -187,11 +186,11 @@ def test_the_highest_bit_score_is_the_best_hit(fake_blast, tmp_path, monkeypatch
     assert blast.model_bytes == 5
 
 
-@pytest.mark.parametrize("line", ["s0\ts1\tnone\t3\n", "s0\ts9\t1\t3\n", "s0 s1 1 3\n"])
+@pytest.mark.parametrize("line", ["s0\ts1\tnone\t3\n", "s0 s1 1 3\n"])
 def test_a_table_that_is_none_is_told(tmp_path, line):
     (tmp_path / "hits.tsv").write_text(line)
     with pytest.raises(UnavailableError, match="its table of hits cannot be read"):
-        best_hits(tmp_path / "hits.tsv", 2, 3)
+        best_hits(tmp_path / "hits.tsv")
 
 
 def test_a_missing_or_failing_program_is_told(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.answering.query_and_answers import Query
 from kreinflow.compare.competitor import LabelledSequences
-from kreinflow.compare.words import LENGTHS, WordsAlone
+from kreinflow.compare.competitors import LENGTHS, WordsAlone
 from kreinflow.sequences.simulation import simulate_families
 from kreinflow.views.objects import Viewed, Words
 

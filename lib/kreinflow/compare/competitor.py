@@ -17,8 +17,6 @@ from kreinflow.compare.methods import UnavailableError, version_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition, fold_numbers
 
-LARGEST_E_VALUE = 10  # hits of a larger one are none, for all tools: the default of BLAST
-
 TESTS_NOTHING = "the fold tests nothing"  # see homology_folds
 UNASSIGNED = ""  # the prediction of a record without a hit
 

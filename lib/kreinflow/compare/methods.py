@@ -1,6 +1,6 @@
 """The methods of the comparison by name, with their versions: what rules ask of them.
 
-Nothing slow is imported; :mod:`kreinflow.compare.registry` has the methods themselves.
+Nothing slow is imported; :mod:`kreinflow.compare.competitors` has the methods themselves.
 """
 
 import os
