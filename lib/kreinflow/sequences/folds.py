@@ -72,11 +72,11 @@ def assign_folds(
     several classes each: they are given out from the largest to the smallest, each to the fold
     where it leaves the shares of the classes most even.
 
-    The table of labels in the ``source`` of the configuration may have the column; ``groups`` is
-    the result of :func:`own_groups`, if it is there already. The result has the columns id, group,
+    The table of labels in the ``source`` of the configuration may have the column; ``groups`` are
+    those of :func:`own_groups`, if they are there already. The result has the columns id, group,
     repeat and fold, and a line for each record and repeat; fold -1 is never tested. An InputError
-    says that a class has fewer units than there are folds, the user's table does not fit, or a fold
-    would have nothing to learn a class from.
+    says that a class has too few units, the user's table does not fit, or a fold would have nothing
+    to learn a class from.
     """
     k, by_column = settings["k"], settings["method"] == "grouped" and settings["column"] is not None
     place, advice = "folds", "Lower 'folds.k'"
@@ -127,13 +127,12 @@ def fold_summary(settings: Mapping[str, Any], folds: pd.DataFrame) -> dict[str, 
     """Return how the groups were made and how many there are, of how many records at most."""
     sizes = folds[folds["repeat"] == 0].groupby("group").size()
     summary = {"method": settings["method"], "groups": len(sizes), "largest": int(sizes.max())}
-    if settings["method"] == "grouped" and settings["column"] is not None:
+    if settings["method"] != "grouped":
+        return summary
+    if settings["column"] is not None:
         return summary | {"column": settings["column"]}
-    if settings["method"] == "grouped":
-        summary |= {"clustering": settings["clustering"], "identity": settings["identity"]}
-        if settings["clustering"] == "mmseqs":
-            summary["version"] = mmseqs_version()
-    return summary
+    version = {"version": mmseqs_version()} if settings["clustering"] == "mmseqs" else {}
+    return summary | {key: settings[key] for key in ("clustering", "identity")} | version
 
 
 def inner_folds(
@@ -155,20 +154,13 @@ def inner_folds(
     """
     units, unit_of = np.unique(groups, return_inverse=True)
     keys = hash_keys(seed, _name("inner fold", *name), map(str, units))
-    folds = np.full(len(units), -1, dtype=np.intp)
-    has = _majority(unit_of, labels) if memberships is None else _labels_of(unit_of, memberships)
-    sizes = has.sum(axis=0)
-    k = max(2, min(k, int(sizes.max(initial=0))))
+    has = _unit_labels(unit_of, labels, memberships)
+    k = max(2, min(k, int(has.sum(axis=0).max(initial=0))))
     if memberships is not None:
-        tested = ~has[:, sizes == 1].any(axis=1)
-        folds[tested] = iterative_stratification(keys[tested], has[tested], k)
-    else:
-        unit_label = has.argmax(axis=1)
-        for label in np.flatnonzero(sizes > 1):
-            members = np.flatnonzero(unit_label == label)
-            # From its least key, not its name: other labels for the same records change no fold.
-            folds[members] = spread(keys[members], k, int(keys[members].min() % k))
-    return folds[unit_of]
+        return _spread_several(keys, has, k)[unit_of]
+    # From its least key, not its name: other labels for the same records change no fold.
+    offsets = [int(keys[own].min() % k) if own.any() else 0 for own in has.T]
+    return _spread_classes(keys, has, offsets, k)[unit_of]
 
 
 def groups_of_classes(dataset: Dataset, groups: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -176,8 +168,10 @@ def groups_of_classes(dataset: Dataset, groups: NDArray[np.int64]) -> NDArray[np
 
     If records may have several labels, a group has those of each of its records.
     """
-    has = _unit_labels(dataset, np.unique(groups, return_inverse=True)[1])
-    counts: NDArray[np.intp] = has.sum(axis=0)
+    unit_of = np.unique(groups, return_inverse=True)[1]
+    counts: NDArray[np.intp] = _unit_labels(unit_of, dataset.labels, dataset.memberships).sum(
+        axis=0
+    )
     return counts
 
 
@@ -185,26 +179,41 @@ def _name(*parts: object) -> str:
     return "\x1f".join(str(part) for part in parts)
 
 
-def _majority(unit_of: NDArray[np.intp], labels: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Return the class of most records of each unit, the first on a tie, as (units, classes)."""
-    shape = int(unit_of.max(initial=-1)) + 1, int(labels.max(initial=0)) + 1
-    counts = np.zeros(shape, dtype=np.intp)
+def _unit_labels(
+    unit_of: NDArray[np.intp], labels: NDArray[np.integer], memberships: NDArray[np.bool_] | None
+) -> NDArray[np.bool_]:
+    """Return the class of most records of each unit, the first on a tie, as (units, classes).
+
+    With memberships a unit has the labels of all its records.
+    """
+    n = int(unit_of.max(initial=-1)) + 1
+    if memberships is not None:
+        has = np.zeros((n, memberships.shape[1]), dtype=np.bool_)
+        np.logical_or.at(has, unit_of, memberships)
+        return has
+    counts = np.zeros((n, int(labels.max(initial=0)) + 1), dtype=np.intp)
     np.add.at(counts, (unit_of, labels), 1)
-    has: NDArray[np.bool_] = np.arange(shape[1]) == counts.argmax(axis=1)[:, None]
-    return has
+    most: NDArray[np.bool_] = np.arange(counts.shape[1]) == counts.argmax(axis=1)[:, None]
+    return most
 
 
-def _labels_of(unit_of: NDArray[np.intp], memberships: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the labels of each unit: those of its records together."""
-    has = np.zeros((int(unit_of.max(initial=-1)) + 1, memberships.shape[1]), dtype=np.bool_)
-    np.logical_or.at(has, unit_of, memberships)
-    return has
+def _spread_classes(
+    keys: NDArray[np.uint64], has: NDArray[np.bool_], offsets: Sequence[int], k: int
+) -> NDArray[np.intp]:
+    """Return the folds of units with a class each; -1 of the only one of its class."""
+    folds = np.full(len(keys), -1, dtype=np.intp)
+    for code in np.flatnonzero(has.sum(axis=0) > 1).tolist():
+        own = has[:, code]
+        folds[own] = spread(keys[own], k, offsets[code])
+    return folds
 
 
-def _unit_labels(dataset: Dataset, unit_of: NDArray[np.intp]) -> NDArray[np.bool_]:
-    if dataset.memberships is None:
-        return _majority(unit_of, dataset.labels)
-    return _labels_of(unit_of, dataset.memberships)
+def _spread_several(keys: NDArray[np.uint64], has: NDArray[np.bool_], k: int) -> NDArray[np.intp]:
+    """Return the folds of units with several labels; -1 of the only one of a label."""
+    folds = np.full(len(keys), -1, dtype=np.intp)
+    tested = ~has[:, has.sum(axis=0) == 1].any(axis=1)
+    folds[tested] = iterative_stratification(keys[tested], has[tested], k)
+    return folds
 
 
 def _column_groups(
@@ -256,34 +265,29 @@ def _refuse_few_groups(
     """Refuse a class whose records are in fewer groups than there are folds."""
     own, k, what = groups_of_classes(dataset, groups), settings["k"], "different records"
     few, code = np.count_nonzero(own < k), int(own.argmin())
-    if not few:
-        return
     if settings["method"] == "grouped":
         what = f"groups of sequences that must share a fold (identity {settings['identity']:g})"
-    raise InputError(
-        f"folds: {few} of {len(own)} classes have fewer {what} than k = {k} folds; "
-        f"{dataset.classes[code]!r} has {own[code]}. Lower 'folds.k' (2 at least), or raise "
-        "'folds.identity' of groups, or 'min_class_size' to have small classes dropped, or give "
-        "more records."
-    )
+    if few:
+        raise InputError(
+            f"folds: {few} of {len(own)} classes have fewer {what} than k = {k} folds; "
+            f"{dataset.classes[code]!r} has {own[code]}. Lower 'folds.k' (2 at least), or raise "
+            "'folds.identity' of groups, or 'min_class_size' to have small classes dropped, or "
+            "give more records."
+        )
 
 
 def _hashed_folds(
     dataset: Dataset, groups: NDArray[np.int64], k: int, seed: int, repeat: int
 ) -> NDArray[np.intp]:
-    units, unit_of = np.unique(groups, return_inverse=True)
+    unit_of = np.unique(groups, return_inverse=True)[1]
     # The smallest digest of a group stands for it: few added members change that.
     digests = pd.Series(np.array(dataset.digests, dtype=object)[dataset.rows])
     keys = hash_keys(seed, _name("fold", repeat), digests.groupby(unit_of).min())
-    has = _unit_labels(dataset, unit_of)
+    has = _unit_labels(unit_of, dataset.labels, dataset.memberships)
     if dataset.memberships is not None:
-        return iterative_stratification(keys, has, k)[unit_of]
-    unit_label, folds = has.argmax(axis=1), np.empty(len(units), dtype=np.intp)
-    for code, label in enumerate(dataset.classes):
-        members = np.flatnonzero(unit_label == code)
-        offset = int(hash_keys(seed, _name("fold offset", repeat), [label])[0] % k)
-        folds[members] = spread(keys[members], k, offset)
-    return folds[unit_of]
+        return _spread_several(keys, has, k)[unit_of]
+    offsets = hash_keys(seed, _name("fold offset", repeat), dataset.classes) % np.uint64(k)
+    return _spread_classes(keys, has, offsets.astype(int).tolist(), k)[unit_of]
 
 
 def _balanced_folds(
