@@ -49,7 +49,7 @@ def test_npy_and_mat(tmp_path):
     np.testing.assert_array_equal(read_matrix(tmp_path / "two.mat", "L").values, 2 * K)
     with pytest.raises(InputError, match=r"holds 2 matrices .* has K, L\."):
         read_matrix(tmp_path / "two.mat")
-    with pytest.raises(InputError, match=r"holds 0 matrices .* 'M' .* has K, L\."):
+    with pytest.raises(InputError, match=r"holds 0 matrices .* 'M', .* has K, L\."):
         read_matrix(tmp_path / "two.mat", "M")
 
 
@@ -66,22 +66,14 @@ def test_npy_and_mat(tmp_path):
         ("m.csv", b",a,b\na,1,2\nx,2,1\n", r"ids of the columns \(a, b\) and of the rows \(a, x\)"),
         ("m.csv", b",a,a\na,1,2\na,2,1\n", r"id 'a' of row 2 is empty or stands twice"),
         ("m.csv", b"\xff\xfe1,2\n", r"m.csv: not UTF-8 text"),
-        ("m.csv", b"1,2\n1_0,2\n", r"row 2, column 1: '1_0' is not a number"),
-        (
-            "m.csv",
-            "1,8.5\u0663\n2,1\n".encode(),
-            r"row 1, column 2: '8.5\u0663' is not .* digits as 0 to",
-        ),
-        ("m.csv", "\u0661,\u0662\n2,1\n".encode(), r"row 1, column 1: '\u0661' is not a number"),
-        ("m.csv", "\uff11,2\n2,1\n".encode(), r"row 1, column 1: '\uff11' is not a number"),
         ("m.csv", "a\u202eb,1,2\nb,2,1\n".encode(), r"row 1: the id 'a\\u202eb' has a control"),
         ("m.csv", b"1,2\n2,1\n3,4\n", r"m.csv: has 3 rows and 2 columns. A square matrix"),
         ("m.csv", b",a,b\na,1,2,3\nb,2,1,3\n", r"its header has 3 fields, the row below it 4"),
         ("m.csv", b"id,a,b,c\na,1,2\nb,2,1\n", r"its header has 4 fields, the row below it 3"),
-        ("m.npy", b"PK\x03\x04" + bytes(40), r"m.npy: truncated, not a .npy file"),
+        ("m.npy", b"PK\x03\x04" + bytes(40), r"m.npy: truncated, or not a .npy file"),
         ("m.csv", b"1,2\xff\n", r"not UTF-8"),
         ("m.csv.gz", gzip.compress(b"1,2\n2,1\n", mtime=0)[:-9], r"truncated or damaged gzip"),
-        ("m.npy", b"1,2\n2,1\n", r"truncated, not a .npy file"),
+        ("m.npy", b"1,2\n2,1\n", r"truncated, or not a .npy file"),
         ("m.mat", b"1,2\n2,1\n", r"m.mat: truncated, or not a .mat file"),
         ("m.xlsx", b"1", r"the ending is not one of a table of numbers"),
         ("m.npy.gz", b"1", r"the ending is not one of a table of numbers"),
@@ -154,7 +146,7 @@ def test_mat_with_one_column_and_without_a_matrix(tmp_path):
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.array([[{}, 1], [1, 2]], dtype=object), "m.npy: truncated, not a .npy file"),
+        (np.array([[{}, 1], [1, 2]], dtype=object), "m.npy: truncated, or not a .npy file"),
         (np.array([["a", "b"]]), "m.npy: holds <U1 of 2 dim"),
         (K * 1j, "m.npy: holds complex128 of 2 dim"),
         (np.zeros((2, 2, 2)), "m.npy: holds float64 of 3 dim"),

@@ -1,8 +1,9 @@
 """From the records of a source to a data set: identical ones once, small classes dropped."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,25 +22,7 @@ SMALL = "small class"
 EXAMPLES = 20
 """Ids that are listed for each reason why records were dropped."""
 
-
-class Drops:
-    """Records that were dropped by request, by reason."""
-
-    def __init__(self) -> None:
-        self.by_reason: dict[str, list[str]] = {}
-
-    def add(self, reason: str, ids: Iterable[str]) -> None:
-        """Note ids under a reason, if there are any."""
-        for id in ids:
-            self.by_reason.setdefault(reason, []).append(id)
-
-    def statistics(self) -> dict[str, Any]:
-        """Return count and examples of each reason."""
-        return {reason: examples(ids) for reason, ids in self.by_reason.items()}
-
-    def ids(self) -> tuple[str, ...]:
-        """Return all ids, reason by reason."""
-        return tuple(id for ids in self.by_reason.values() for id in ids)
+Drops = defaultdict[str, list[str]]
 
 
 def examples(ids: Sequence[str]) -> dict[str, Any]:
@@ -52,10 +35,10 @@ class SourceRecords:
     """The records that a source read, clean and labelled, each with a row of the payload.
 
     A record with several ``labels`` has them joined by
-    :func:`~kreinflow.sequences.labels.join_labels`; ``read`` counts the dropped ones too;
-    ``substitutions`` are residues that were rewritten, by kind; ``organisms`` NCBI's number and
-    name by id, where they are known; ``unlabelled`` id and residues of those to be classified;
-    ``statistics`` what the source adds to those of the data set.
+    :func:`~kreinflow.sequences.labels.join_labels`. ``read`` counts the dropped ones too; ``drops``
+    are ids that were dropped by request, by reason; ``substitutions`` residues that were rewritten,
+    by kind; ``organisms`` NCBI's number and name by id, where they are known; ``unlabelled`` id and
+    residues of those to be classified; ``statistics`` what the source adds to those of all.
     """
 
     ids: Sequence[str]
@@ -63,7 +46,7 @@ class SourceRecords:
     payload: Payload
     read: int
     files: Sequence[Path] = ()
-    drops: Drops = field(default_factory=Drops)
+    drops: Drops = field(default_factory=lambda: defaultdict(list))
     substitutions: Counter[str] = field(default_factory=Counter)
     organisms: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     unlabelled: tuple[tuple[str, bytes], ...] = ()
@@ -92,19 +75,19 @@ def collapse(
     for i, (label, content) in enumerate(zip(labels, contents, strict=True)):
         of_known = own[content].difference(unknown)
         if label in unknown and of_known:
-            drops.add(f"unknown, identical to a {what} of a known class", [ids[i]])
+            drops[f"unknown, identical to a {what} of a known class"].append(ids[i])
         elif len(of_known or own[content]) > 1:
-            drops.add(f"identical {what}s with different labels", [ids[i]])
+            drops[f"identical {what}s with different labels"].append(ids[i])
         else:
             places.append(i)
     names = records.payload.digests(contents)
     sizes = Counter(label for label, _ in {(labels[i], names[i]) for i in places})
     small = {label for label, size in sizes.items() if size < min_class_size}
-    drops.add(SMALL, (ids[i] for i in places if labels[i] in small))
+    drops[SMALL] += [ids[i] for i in places if labels[i] in small]
     places = [i for i in places if labels[i] not in small]
     labels = [labels[i] for i in places]
     classes = tuple(sorted(set(labels)))
-    _refuse_one_class(classes, small, drops)
+    _refuse_one_class(classes, small, "as smaller than min_class_size", drops)
     return _dataset(records, contents, names, places, labels, classes)
 
 
@@ -142,10 +125,12 @@ def collapse_several(records: SourceRecords, conflicting: str, min_class_size: i
         removed |= few
         own = {content: left for content, labels in own.items() if (left := labels - removed)}
     places = [i for i, content in enumerate(contents) if content in own]
-    dropped = (id for id, content in zip(records.ids, contents, strict=True) if content not in own)
-    records.drops.add("no label left", dropped)
+    records.drops["no label left"] += [
+        id for id, content in zip(records.ids, contents, strict=True) if content not in own
+    ]
     classes = tuple(sorted(sizes.keys() - removed))
-    _refuse_one_class(classes, removed, records.drops, "as too few records have or lack them")
+    rule = "as too few records have or lack them"
+    _refuse_one_class(classes, removed, rule, records.drops)
     rarest = [min(own[contents[i]], key=lambda label: (sizes[label], label)) for i in places]
     dataset = _dataset(records, contents, names, places, rarest, classes)
     code = {label: i for i, label in enumerate(classes)}
@@ -186,14 +171,14 @@ def _dataset(
             "records_read": records.read,
             "records_kept": len(places),
             "distinct": len(payload),
-            "dropped": records.drops.statistics(),
+            "dropped": {why: examples(ids) for why, ids in records.drops.items() if ids},
             "substitutions": dict(sorted(records.substitutions.items())),
             "class_sizes": dict(sorted(Counter(labels).items())),
             "lengths": payload.length_quantiles(),
             "asymmetry": None,
             "files": {_shown(path, records.files): file_sha256(path) for path in records.files},
         },
-        dropped=records.drops.ids(),
+        dropped=tuple(chain.from_iterable(records.drops.values())),
     )
 
 
@@ -209,15 +194,10 @@ def _refuse_conflicts(records: SourceRecords, contents: Sequence[bytes]) -> None
             )
 
 
-def _refuse_one_class(
-    classes: Sequence[str],
-    small: set[str],
-    drops: Drops,
-    rule: str = "as smaller than min_class_size",
-) -> None:
+def _refuse_one_class(classes: Sequence[str], small: set[str], rule: str, drops: Drops) -> None:
     if len(classes) >= 2:
         return
-    why = [f"{len(ids)} {reason}" for reason, ids in drops.by_reason.items()]
+    why = [f"{len(ids)} {reason}" for reason, ids in drops.items() if ids]
     if small:
         why = [f"{rule}: {abridged(sorted(small))}"]
     dropped = f"; dropped {', '.join(why)}" if why else ""

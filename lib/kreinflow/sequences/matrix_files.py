@@ -82,8 +82,8 @@ def read_matrix(path: Path, variable: str | None = None, square: bool = True) ->
         read = _read_text(path, square)
     if read.values.ndim != 2 or read.values.dtype.kind not in "iuf":
         raise InputError(
-            f"{path}: holds {read.values.dtype} of {read.values.ndim} dimensions where real "
-            "numbers of 2 dimensions are expected, objects in rows. Convert them first."
+            f"{path}: holds {read.values.dtype} of {read.values.ndim} dimensions. Give real "
+            "numbers of 2 dimensions, objects in rows."
         )
     if square:
         _check_square(path, read.values.shape)
@@ -100,8 +100,7 @@ def read_vectors(path: Path, variable: str | None = None, width: int | None = No
     if width is not None and values.shape[1] != width:
         raise InputError(
             f"{path}: has {plural(values.shape[1], 'column')} of numbers where the model's vectors "
-            f"have {width}. Give the numbers that the model was trained on, in the same order, and "
-            "no labels."
+            f"have {width}. Give those that the model was trained on, in their order, no labels."
         )
     why = f"is not a finite number, or above {LARGEST_ENTRY:g} in size. Correct it."
     _refuse_first(path, values, ~(np.abs(values) <= LARGEST_ENTRY), why, read.ids)
@@ -113,8 +112,7 @@ def _check_square(path: Path, shape: tuple[int, ...]) -> None:
     if n != m or n < 2:
         raise InputError(
             f"{path}: has {plural(n, 'row')} and {plural(m, 'column')}. A square matrix of 2 rows "
-            "at least is expected; ids in a first row or column must not be numbers, or the corner "
-            "must be empty or id."
+            "at least is expected. If ids are numbers, the corner must be empty or id."
         )
 
 
@@ -123,8 +121,7 @@ def _read_npy(path: Path) -> NDArray[Any]:
         return map_array(path)
     except ValueError as error:
         raise InputError(
-            f"{path}: truncated, not a .npy file, or no array of numbers ({error}). Save it again "
-            "with numpy.save."
+            f"{path}: truncated, or not a .npy file of numbers ({error}). Use numpy.save again."
         ) from error
 
 
@@ -141,19 +138,18 @@ def _read_mat(path: Path, variable: str | None) -> NDArray[Any]:
         if variable is not None:
             names = [name for name in matrices if name == variable]
         if len(names) != 1:
+            called = "" if variable is None else f" named {variable!r}"
             raise InputError(
-                f"{path}: holds {len(names)} matrices of numbers"
-                f"{f' named {variable!r}' if variable else ''} (sparse ones and cells are not "
-                f"read); it has {', '.join(matrices) or 'none'}. Name one as 'variable' in the "
-                "config, or save it alone."
+                f"{path}: holds {len(names)} matrices of numbers{called}, no sparse ones or cells; "
+                f"it has {', '.join(matrices) or 'none'}. Name one as 'variable' in the config."
             )
         values: NDArray[Any] = scipy.io.loadmat(path, variable_names=names)[names[0]]
     except InputError:
         raise
     except Exception as error:  # the reader lets any kind of error of a damaged file through
         raise InputError(
-            f"{path}: truncated, or not a .mat file that can be read ({error}). Save one of MATLAB "
-            "7.3 with save(..., '-v7') or as .csv."
+            f"{path}: truncated, or not a .mat file that can be read ({error}). Save it with "
+            "save(..., '-v7') or as .csv."
         ) from error
     return values
 
@@ -189,8 +185,7 @@ def _read_text(path: Path, square: bool) -> ReadMatrix:
         corner_left_out = has_ids and not corner and len(names) == width - 1  # as R writes it
         if has_header and len(names) != width and not corner_left_out:
             raise InputError(
-                f"{path}: its header has {plural(len(first), 'field')}, the row below it {width}. "
-                "Name each column once."
+                f"{path}: its header has {plural(len(first), 'field')}, the row below it {width}."
             )
         if has_ids and not corner_left_out:
             names = names[1:]
@@ -209,34 +204,31 @@ def _read_text(path: Path, square: bool) -> ReadMatrix:
             f"({abridged(ids, 3)}) differ. Give both in one order."
         )
     ids = ids or (names if square else [])
-    for what, given in (("column", [] if square else names), ("row", ids)):
-        refuse_control("id", given, (f"{path}, {what} {i}" for i, _ in enumerate(given, 1)))
-        seen: dict[str, int] = {}
-        for i, id in enumerate(given, start=1):
-            if not id or seen.setdefault(id, i) != i:
-                raise InputError(
-                    f"{path}: id {shortened(id)!r} of {what} {i} is empty or stands twice. "
-                    f"Give each {what} its own id."
-                )
+    _check_ids(path, "row", ids)
+    _check_ids(path, "column", [] if square else names)
     return ReadMatrix(np.array(values), tuple(ids) or None, tuple(names) or None)
 
 
-def _numbers(place: str, fields: list[str], delimiter: str) -> FloatArray:
-    """Return a row as numbers; its digits are 0 to 9 alone, which Python does not ask for."""
-    text = "".join(fields)
-    try:
-        if text.isascii() and "_" not in text:
-            return np.array(fields, dtype=np.float64)
-    except ValueError:
-        pass
-    fields = [field.strip() for field in fields]  # spaces may be others than those of ASCII
-    for j, field in enumerate(fields, start=1):
-        if not _is_number(field) or not field.isascii() or "_" in field:
+def _check_ids(path: Path, what: str, ids: Sequence[str]) -> None:
+    refuse_control("id", ids, (f"{path}, {what} {i}" for i, _ in enumerate(ids, 1)))
+    seen: dict[str, int] = {}
+    for i, id in enumerate(ids, start=1):
+        if not id or seen.setdefault(id, i) != i:
             raise InputError(
-                f"{place}, column {j}: {shortened(field)!r} is not a number. Separate fields by "
-                f"{delimiter}s, and write decimals with a point (3.5) and digits as 0 to 9."
+                f"{path}: id {shortened(id)!r} of {what} {i} is empty or stands twice. "
+                f"Give each {what} its own id."
             )
-    return np.array(fields, dtype=np.float64)
+
+
+def _numbers(place: str, fields: list[str], delimiter: str) -> FloatArray:
+    try:
+        return np.array(fields, dtype=np.float64)
+    except ValueError as error:
+        j = list(map(_is_number, fields)).index(False)
+        raise InputError(
+            f"{place}, column {j + 1}: {shortened(fields[j].strip())!r} is not a number. Separate "
+            f"fields by {delimiter}s, and write decimals with a point (3.5)."
+        ) from error
 
 
 def check_matrix(
@@ -293,17 +285,15 @@ def check_matrix(
         i, j = pair
         raise InputError(
             f"{path}: not symmetric, {values[i, j]:.6g} at row {i + 1}, column {j + 1} but "
-            f"{values[j, i]:.6g} at row {j + 1}, column {i + 1}. If similarities have a "
-            "direction, set 'kind: asymmetric'. Else symmetrise the matrix, or raise "
-            "'symmetry_tolerance' to have the mean of both taken."
+            f"{values[j, i]:.6g} at row {j + 1}, column {i + 1}. If similarities have a direction, "
+            "set 'kind: asymmetric'; to take the mean of both, raise 'symmetry_tolerance'."
         )
     symmetric = (values + values.T) / 2
     diagonal = np.diagonal(symmetric)
     if kind == "similarity" and not diagonal.any():
         raise InputError(
-            f"{path}: its whole diagonal is 0, so no object is similar to itself. Is this a "
-            "dissimilarity? Set 'kind' to what it is. If these are similarities, set 'kind: "
-            "zero_diagonal_similarity'."
+            f"{path}: its whole diagonal is 0. Set 'kind' to what it is: a dissimilarity, or "
+            "'kind: zero_diagonal_similarity'."
         )
     wrong = np.zeros((n, n), dtype=np.bool_)
     if kind in DISSIMILARITIES:

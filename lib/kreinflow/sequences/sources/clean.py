@@ -1,6 +1,6 @@
 """Records of sequences as a source reads them: each cleaned and checked, and each id once."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,55 +37,49 @@ class CleanRecords:
     """
 
     def __init__(self, settings: Mapping[str, Any], alphabet: str | None, molecule: str) -> None:
-        if alphabet is None:
-            raise InputError("sequences need the letters of a substitution matrix.")
         self._settings = settings
-        self._alphabet = ResidueAlphabet(alphabet, molecule)
+        self._alphabet = ResidueAlphabet(alphabet or "", molecule)
         self.places: dict[str, str] = {}
         self.kept: dict[str, bytes] = {}
         self.organisms: dict[str, tuple[str, str]] = {}
-        self.drops = Drops()
+        self.drops: Drops = defaultdict(list)
         self.substitutions = Counter[str]()
 
-    def note(self, id: str, place: str, what: str, advice: str) -> None:
+    def note(self, id: str, place: str) -> None:
         """Note where a record stands, and refuse an id that stood before."""
         if id in self.places:
             raise InputError(
-                f"{place}: {what} {id!r} stands twice, first in {self.places[id]}. {advice}"
+                f"{place}: id {id!r} stands twice, first in {self.places[id]}. Rename or remove "
+                "one of them."
             )
         self.places[id] = place
 
-    def add(
-        self, id: str, residues: bytes, organism: tuple[str, str] | None, if_empty: str
-    ) -> None:
-        """Keep a record that was noted, with its residues clean; or drop it, or refuse it.
-
-        An InputError says that it has no residues (``if_empty``), or is too long or has an illegal
-        residue and is not to be dropped.
-        """
-        where, found = f"{self.places[id]}, {id}", self._alphabet.clean(residues)
+    def add(self, id: str, residues: bytes, organism: tuple[str, str] | None) -> None:
+        """Keep a record that was noted, with its residues clean; or drop it, or refuse it."""
+        found, longest = self._alphabet.clean(residues), self._settings["max_length"]
+        illegal, fault = self._alphabet.illegal(found), ""
         if not found:
-            raise InputError(f"{where}: {if_empty}")
-        longest = self._settings["max_length"]
-        if len(found) > longest:
-            why = f"{where}: has {len(found)} residues, more than max_length = {longest}. Raise it"
-            return self._drop_or_refuse(id, "too_long", why)
-        if illegal := self._alphabet.illegal(found):
-            why = (
-                f"{where}: residue {illegal[0]} is {illegal[1]!r}, which the substitution matrix "
-                "does not know. Correct the sequence"
+            raise InputError(
+                f"{self.places[id]}, {id}: has no residues but stops or gaps. Remove the record."
             )
-            return self._drop_or_refuse(id, "illegal_residues", why)
+        if len(found) > longest:
+            key = "too_long"
+            fault = f"has {len(found)} residues, more than max_length = {longest}. Raise it"
+        elif illegal:
+            key = "illegal_residues"
+            fault = (
+                f"residue {illegal[0]} is {illegal[1]!r}, which the substitution matrix does not "
+                "know. Correct the sequence"
+            )
+        if fault and self._settings[key] == "refuse":
+            raise InputError(f"{self.places[id]}, {id}: {fault}, or set '{key}: drop'.")
+        if fault:
+            self.drops[key.replace("_", " ")].append(id)
+            return
         self.kept[id] = found
         self.substitutions += self._alphabet.substitutions(residues)
         if organism and organism[0]:
             self.organisms[id] = organism
-        return None
-
-    def _drop_or_refuse(self, id: str, key: str, why: str) -> None:
-        if self._settings[key] == "refuse":
-            raise InputError(f"{why}, or set '{key}: drop'.")
-        self.drops.add(key.replace("_", " "), [id])
 
     def labelled(self, labels: Mapping[str, str], files: Sequence[Path]) -> SourceRecords:
         """Return the kept records that have a label, read from some files."""

@@ -100,9 +100,9 @@ class FastaSource(Source):
         if settings["unmatched"] == "classify":
             statistics["unlabelled"] = len(unlabelled)
         else:
-            clean.drops.add("no label", (id for id, _ in unlabelled))
+            clean.drops["no label"] += [id for id, _ in unlabelled]
             unlabelled = ()
-        clean.drops.add("label without sequence", (id for id in labels if id not in clean.places))
+        clean.drops["label without sequence"] += [id for id in labels if id not in clean.places]
         records = clean.labelled(labels, [*self.fasta_files(), *self._label_files.values()])
         self._refuse_nucleotides(records.payload.contents(records.ids), set(alphabet or ""))
         return replace(records, unlabelled=unlabelled, statistics=statistics)
@@ -142,15 +142,14 @@ class FastaSource(Source):
             labels = self._read_pairs(table, settings["unmatched"] == "classify")
         for path in self.fasta_files():
             for record in read_fasta(path):
-                clean.note(record.id, record.place, "id", "Rename or remove one of them.")
+                clean.note(record.id, record.place)
                 if not table:
                     label = pattern.label(record.header) if pattern else name_endings(path)[0]
                     if label and self.several:
                         label = several_labels(label, way["separator"], record.place)
                     if label:
                         labels[record.id] = label
-                if_empty = "has no residues but stops or gaps. Remove the record."
-                clean.add(record.id, record.residues, organism(record.header), if_empty)
+                clean.add(record.id, record.residues, organism(record.header))
         if table:
             labels = known_by(clean.places, labels, str(table))
         if settings["unmatched"] == "refuse":

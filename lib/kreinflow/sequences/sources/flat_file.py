@@ -132,7 +132,7 @@ class FlatFileSource(Source):
         clean = CleanRecords(self.settings, alphabet, "protein")
         labels, several = self._labels(clean)
         records = clean.labelled(labels, [path])
-        if len(clean.drops.by_reason.get("no label", ())) == len(clean.places):
+        if len(clean.drops["no label"]) == len(clean.places):
             raise InputError(
                 f"{path}: none of {plural(len(clean.places), 'entry', 'entries')} has a label from "
                 f"{way['from']} that counts. Take other labels, or levels, or classes, or give "
@@ -151,17 +151,15 @@ class FlatFileSource(Source):
         labels: dict[str, str] = {}
         several = 0
         for entry in self._entries():
-            advice = "Give a file that has each entry once."
-            clean.note(entry.id, entry.place, "accession", advice)
+            clean.note(entry.id, entry.place)
             several += len(entry.labels) > 1
             if not entry.labels:
-                clean.drops.add("no label", [entry.id])
+                clean.drops["no label"].append(entry.id)
             elif entry.fragment and settings["fragments"] == "drop":
-                clean.drops.add("fragment", [entry.id])
+                clean.drops["fragment"].append(entry.id)
             elif len(entry.labels) > 1 and way["multiple"] == "drop":
-                clean.drops.add("several labels", [entry.id])
+                clean.drops["several labels"].append(entry.id)
             else:
                 labels[entry.id] = join_labels(entry.labels if self.several else entry.labels[:1])
-                organism, if_empty = (entry.taxonomy, entry.organism), "has no residues. Remove it."
-                clean.add(entry.id, entry.residues, organism, if_empty)
+                clean.add(entry.id, entry.residues, (entry.taxonomy, entry.organism))
         return labels, several
