@@ -35,33 +35,19 @@ VIEW_FILE = "view.npy"
 class Dataset:
     """Labelled objects, checked. Identical ones share a distinct row, except in a matrix.
 
-    Attributes
-    ----------
-    ids : tuple of str
-        In the order of the input.
-    labels : ndarray of shape (n_records,)
-        Class of each record, a place in ``classes``; of several labels the rarest.
-    classes : tuple of str
-        Sorted.
-    rows : ndarray of shape (n_records,)
-        Distinct row of each record; rows are numbered by first appearance.
-    digests : tuple of str
-        Of each distinct row, see :meth:`~kreinflow.sequences.payload.Payload.digests`.
-    payload : Payload
-        The objects of the distinct rows.
-    statistics : dict
-        See :meth:`~kreinflow.sequences.sources.source.Source.load`.
-    dropped : tuple of str
-        Ids of all records that were dropped, held out or left to be classified by request.
-    unlabelled : tuple of (str, bytes)
-        Id and residues of the records without a label that are to be classified;
-        :func:`write_dataset` leaves them out.
-    organisms : mapping
-        ``taxonomy`` (NCBI's number) and ``organism`` of each record, where the input has them.
-    vectors : ndarray of shape (n_distinct, n_numbers), optional
-        See :mod:`kreinflow.sequences.record_vectors`.
-    memberships : ndarray of bool, shape (n_records, n_classes), optional
-        The classes of each record, of records with several labels.
+    Of each record, (n_records,): ``ids`` in the order of the input; ``labels``, its class as a
+    place in the sorted ``classes``, of several the rarest; ``rows``, its distinct row, numbered by
+    first appearance; ``memberships`` (n_records, n_classes) if records may have several labels;
+    ``organisms`` by ``taxonomy`` (NCBI's number) and ``organism``, where the input has them.
+
+    Of each distinct row: ``digests``, see
+    :meth:`~kreinflow.sequences.payload.Payload.digests`; its object in the ``payload``; ``vectors``
+    (n_distinct, n_numbers), see :mod:`kreinflow.sequences.record_vectors`.
+
+    ``statistics`` are of :meth:`~kreinflow.sequences.sources.source.Source.load`; ``dropped`` the
+    ids of all records that were dropped, held out or left to be classified by request;
+    ``unlabelled`` id and residues of those without a label that are to be classified, which
+    :func:`write_dataset` leaves out.
     """
 
     ids: tuple[str, ...]
@@ -106,10 +92,8 @@ class Dataset:
     @cached_property
     def row_labels(self) -> list[str]:
         """The class of each distinct row: all its records have the same one."""
-        labels = [""] * len(self.digests)
-        for row, code in zip(self.rows.tolist(), self.labels.tolist(), strict=True):
-            labels[row] = self.classes[code]
-        return labels
+        code_of = dict(zip(self.rows.tolist(), self.labels.tolist(), strict=True))
+        return [self.classes[code_of[row]] for row in range(len(self.digests))]
 
     @property
     def joined_labels(self) -> list[str]:
@@ -153,8 +137,7 @@ def is_unknown(dataset: Dataset, unknown: Sequence[str]) -> NDArray[np.bool_]:
             f"unknown: of {len(dataset.classes)} classes {len(unknown)} are held out. "
             "At least two have to be left to learn."
         )
-    held = np.array([name in unknown for name in dataset.classes], dtype=bool)
-    mask: NDArray[np.bool_] = held[dataset.labels]
+    mask: NDArray[np.bool_] = np.isin(dataset.classes, unknown)[dataset.labels]
     return mask
 
 
@@ -166,33 +149,33 @@ def without_unknown(dataset: Dataset, unknown: Sequence[str]) -> Dataset:
     if not unknown:
         return dataset
     held = is_unknown(dataset, unknown)
-    kept = np.flatnonzero(~held)
-    rows, numbers = np.unique(dataset.rows[kept], return_inverse=True)
+
+    def left(values: Sequence[str]) -> tuple[str, ...]:
+        return tuple(np.array(values, dtype=object)[~held])
+
+    rows, numbers = np.unique(dataset.rows[~held], return_inverse=True)
     classes = tuple(name for name in dataset.classes if name not in unknown)
-    codes = np.array([name not in unknown for name in dataset.classes]).cumsum() - 1
-    payload = dataset.payload.take(rows)
-    sizes = dataset.statistics["class_sizes"]
+    codes = np.cumsum(~np.isin(dataset.classes, unknown)) - 1
+    payload, sizes = dataset.payload.take(rows), dataset.statistics["class_sizes"]
+    ids = left(dataset.ids)
     return replace(
         dataset,
-        ids=tuple(dataset.ids[record] for record in kept.tolist()),
-        labels=codes[dataset.labels[kept]],
+        ids=ids,
+        labels=codes[dataset.labels[~held]],
         classes=classes,
         rows=numbers.astype(np.int64),
         digests=tuple(dataset.digests[row] for row in rows.tolist()),
         payload=payload,
         statistics=dataset.statistics
         | {
-            "records_kept": len(kept),
+            "records_kept": len(ids),
             "distinct": len(rows),
             "class_sizes": {name: sizes[name] for name in classes},
             "lengths": payload.length_quantiles(),
             "unknown": {name: sizes[name] for name in unknown},
         },
         dropped=(*dataset.dropped, *(dataset.ids[i] for i in np.flatnonzero(held).tolist())),
-        organisms={
-            name: tuple(values[record] for record in kept.tolist())
-            for name, values in dataset.organisms.items()
-        },
+        organisms={name: left(values) for name, values in dataset.organisms.items()},
         vectors=None if dataset.vectors is None else dataset.vectors[rows],
     )
 
@@ -251,26 +234,21 @@ def read_dataset(folder: Path) -> Dataset:
                 f"{folder / name}: damaged or of another data set, it does not match its checksum "
                 "in summary.json. Delete it and run again."
             )
-    several = ["labels"] if "several" in summary["statistics"] else []
-    needed = ("id", "label", "row", *several)
-    records = read_table(folder / "records.tsv", needed, text=("id", "label", "labels", *ORGANISM))
+    needed, text = ("id", "label", "row"), ("id", "label", "labels", *ORGANISM)
+    records = read_table(folder / "records.tsv", needed, text)
     digests, payload = payload_type(summary).read(folder, summary)
-    classes, vectors = tuple(summary["classes"]), None
+    classes, vectors, memberships = tuple(summary["classes"]), None, None
+    advice = f"Delete the folder {folder} and run again."
     if "vectors" in summary["statistics"]:
-        advice = f"Delete the folder {folder} and run again."
         vectors = open_array(folder / VIEW_FILE, 2, advice)
-    memberships = None
-    if several:
+    if "labels" in records:
         own = records["labels"].str.split(SEPARATOR)
         codes = pd.Index(classes).get_indexer(pd.Index(own.explode()))
         memberships = np.zeros((len(own), len(classes)), dtype=np.bool_)
         memberships[np.repeat(np.arange(len(own)), own.map(len)), codes] = True
     n = len(digests)
     if len(payload) != n or (vectors is not None and len(vectors) != n):
-        raise InputError(
-            f"{folder}: its tables and its numbers do not belong together. "
-            "Delete the folder and run again."
-        )
+        raise InputError(f"{folder}: its tables and its numbers do not belong together. {advice}")
     return Dataset(
         ids=tuple(records["id"].tolist()),
         labels=pd.Index(classes).get_indexer(pd.Index(records["label"])),
