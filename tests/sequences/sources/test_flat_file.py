@@ -1,12 +1,15 @@
 """UniProtKB flat files as data sets."""
 
 import hashlib
+import tracemalloc
 
 import pytest
+from Bio import SwissProt
 
 from data_sets import LETTERS, dropped, load
 from flat_files import ENTRIES, entry, labels_from, residues, write_flat_file
 from kreinflow.base.errors import InputError
+from kreinflow.sequences.sources import flat_file as module
 from kreinflow.sequences.sources.registry import make_source
 
 
@@ -23,6 +26,37 @@ def flat_file(labels=None, **changes):
 def by_id(data):
     labels = [data.classes[code] for code in data.labels]
     return dict(zip(data.ids, labels, strict=True))
+
+
+def test_gzip_and_needed_lines_are_whole_entries_of_biopython(tmp_path):
+    path = write_flat_file(tmp_path / "x.dat", ENTRIES)
+    packed = write_flat_file(tmp_path / "y.dat.gz", ENTRIES)
+    places, ours = zip(*module._entries(packed), strict=True)
+    with path.open() as file:
+        whole = list(SwissProt.parse(file))
+    assert len(ours) == len(whole) == 8
+    read = ("accessions", "sequence", "cross_references", "description", "keywords")
+    for mine, theirs in zip(ours, whole, strict=True):
+        for name in (*read, "organism", "taxonomy_id", "sequence_length"):
+            assert getattr(mine, name) == getattr(theirs, name)
+    assert places[1] == f"{packed}, entry 2 (line {ENTRIES[0].count(chr(10)) + 1})"
+
+
+def test_one_entry_at_a_time_is_in_memory(tmp_path):
+    """Comments and sequences of 2,000 entries are ten times what reading them may hold."""
+    bulk = "CC   -!- FUNCTION: " + "very long " * 200 + "\n"
+    long = [
+        entry(f"P{i:05}", residues(i, 600), ["PS00301"]).replace("PE   1", f"{bulk}PE   1")
+        for i in range(2000)
+    ]
+    path = write_flat_file(tmp_path / "x.dat", long)
+    next(module._entries(path))  # imports
+    tracemalloc.start()
+    assert sum(len(record.sequence) for _, record in module._entries(path)) == 2000 * 600
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert path.stat().st_size > 5_000_000
+    assert peak < 500_000
 
 
 def test_labels_from_prosite_and_what_is_counted(folder):

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any, ClassVar
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema
-from kreinflow.base.wording import plural
+from kreinflow.base.wording import plural, shortened
 from kreinflow.sequences.collapse import SourceRecords
 from kreinflow.sequences.download import check_checksum
 from kreinflow.sequences.labels import join_labels
@@ -22,7 +23,11 @@ from kreinflow.sequences.sources.source import (
     optional_text,
     text,
 )
-from kreinflow.sequences.swissprot import LABEL_SOURCES, Entry, read_swissprot
+from kreinflow.sequences.text_files import open_text
+
+_NEEDED = frozenset(("ID", "AC", "DE", "OS", "OX", "DR", "KW", "SQ", "  ", "//"))
+"""The lines that are read. References, comments and features are most of a file, and where its
+format changes over the years."""
 
 
 class FlatFileSource(Source):
@@ -42,7 +47,10 @@ class FlatFileSource(Source):
             "type": "object",
             "additionalProperties": False,
             "properties": {
-                "from": {"description": "what the labels are", "enum": list(LABEL_SOURCES)},
+                "from": {
+                    "description": "what the labels are",
+                    "enum": ["prosite", "pfam", "interpro", "ec", "keyword"],
+                },
                 "levels": number(
                     "ec: levels of the EC number that make the label; less known numbers are none, "
                     "unless the data set has levels",
@@ -119,7 +127,7 @@ class FlatFileSource(Source):
 
     def check(self) -> None:
         if self.path.exists() or self.settings["download"] is None:
-            next(self._entries(), None)
+            next(_entries(self.path), None)
 
     def read(self, alphabet: str | None, seed: int) -> SourceRecords:
         path, download, way = self.path, self.settings["download"], self.settings["labels"]
@@ -130,8 +138,24 @@ class FlatFileSource(Source):
                 )
             check_checksum(path, download)
         clean = CleanRecords(self.settings, alphabet, "protein")
-        labels, several = self._labels(clean)
-        records = clean.labelled(labels, [path])
+        wanted = None if way["classes"] is None else frozenset(way["classes"])
+        labels, several = dict[str, str](), 0
+        for place, record in _entries(path):
+            id = record.accessions[0]
+            clean.note(id, place)
+            own = [x for x in self._labels_of(record) if wanted is None or x in wanted]
+            several += len(own) > 1
+            fragment = re.search(r"\bFlags: .*\bFragments?;", record.description)
+            if not own:
+                clean.drops["no label"].append(id)
+            elif fragment and self.settings["fragments"] == "drop":
+                clean.drops["fragment"].append(id)
+            elif len(own) > 1 and way["multiple"] == "drop":
+                clean.drops["several labels"].append(id)
+            else:
+                labels[id] = join_labels(own if self.several else own[:1])
+                organism = [*record.taxonomy_id, ""][0], record.organism.rstrip(".")
+                clean.add(id, record.sequence.encode("ascii"), organism)
         if len(clean.drops["no label"]) == len(clean.places):
             raise InputError(
                 f"{path}: none of {plural(len(clean.places), 'entry', 'entries')} has a label from "
@@ -139,27 +163,79 @@ class FlatFileSource(Source):
                 "another file."
             )
         release = None if download is None else download["release"]
-        return replace(records, statistics={"several_labels": several, "release": release})
+        statistics = {"several_labels": several, "release": release}
+        return replace(clean.labelled(labels, [path]), statistics=statistics)
 
-    def _entries(self) -> Iterator[Entry]:
-        unequal = self.separator is not None
-        return read_swissprot(self.path, self.settings["labels"], unequal)
+    def _labels_of(self, record: Any) -> list[str]:
+        """Return the labels of an entry, each once.
 
-    def _labels(self, clean: CleanRecords) -> tuple[dict[str, str], int]:
-        """Read all entries; return the label of each that has one, and how many had several."""
-        settings, way = self.settings, self.settings["labels"]
-        labels: dict[str, str] = {}
-        several = 0
-        for entry in self._entries():
-            clean.note(entry.id, entry.place)
-            several += len(entry.labels) > 1
-            if not entry.labels:
-                clean.drops["no label"].append(entry.id)
-            elif entry.fragment and settings["fragments"] == "drop":
-                clean.drops["fragment"].append(entry.id)
-            elif len(entry.labels) > 1 and way["multiple"] == "drop":
-                clean.drops["several labels"].append(entry.id)
-            else:
-                labels[entry.id] = join_labels(entry.labels if self.several else entry.labels[:1])
-                clean.add(entry.id, entry.residues, (entry.taxonomy, entry.organism))
-        return labels, several
+        A cross-reference to PROSITE whose status is ``UNKNOWN`` is no label. An EC number that is
+        not known to the wanted level (``3.6.5.-``) is none either, unless the data set has levels:
+        then it is the label ``3.6.5``.
+        """
+        way, unequal = self.settings["labels"], self.separator is not None
+        found = []
+        if way["from"] == "keyword":
+            found = [keyword for keyword in record.keywords if keyword]
+        elif way["from"] == "ec":
+            for number in re.findall(r"\bEC=([\w.-]+)", record.description):
+                parts = number.split(".")[: way["levels"]]
+                while unequal and parts and parts[-1] == "-":
+                    parts.pop()
+                if (unequal or len(parts) == way["levels"]) and parts and "-" not in parts:
+                    found.append(".".join(parts))
+        else:
+            for database, label, *more in record.cross_references:
+                unknown = database == "PROSITE" and more[-1].startswith("UNKNOWN")
+                if database.lower() == way["from"] and not unknown:
+                    found.append(label)
+        return list(dict.fromkeys(found))
+
+
+def _entries(path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield place and record of each entry of a file, plain or gzip, and hold no more than one."""
+    from Bio import SwissProt
+
+    for place, lines in _lines(path):
+        try:
+            record = SwissProt.read(StringIO(lines))
+        except (ValueError, AssertionError, IndexError) as error:
+            why = " ".join(str(error).split())[:200]
+            raise InputError(
+                f"{place}: not an entry of UniProtKB ({why}). Give a UniProtKB flat file, whole."
+            ) from error
+        id, fault = [*record.accessions, ""][0], ""
+        if not re.fullmatch(r"[A-Za-z0-9_.-]+", id):
+            fault = f": {shortened(id)!a} is no accession (line AC) of letters and digits alone."
+        elif record.sequence_length != len(record.sequence):
+            fault = (
+                f", {id}: has {len(record.sequence)} residues, its line ID says "
+                f"{record.sequence_length}."
+            )
+        if fault:
+            raise InputError(f"{place}{fault} Copy or download the file again.")
+        yield place, record
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the place of each entry, and those of its lines that are needed."""
+    count, place, kept = 0, "", list[str]()
+    with open_text(path) as file:
+        for number, line in enumerate(file, start=1):
+            if not place and not line.strip():
+                continue
+            if not place and not line.startswith("ID"):
+                raise InputError(
+                    f"{path}, line {number}: not a UniProtKB flat file, an entry starts with 'ID' "
+                    f"but this line with {line.strip()[:30]!r}. Give a .dat file of UniProtKB."
+                )
+            if not place:
+                count, kept = count + 1, []
+                place = f"{path}, entry {count} (line {number})"
+            if line[:2] in _NEEDED:
+                kept.append(line)
+            if line.startswith("//"):
+                yield place, "".join(kept)
+                place = ""
+    if place:
+        raise InputError(f"{place}: the file ends inside this entry (no line '//'). Copy it again.")
