@@ -197,13 +197,14 @@ def stage_ny_pcvm(folder: Path, max_iter: int = PCVM_STEPS, tol: float = 1e-3) -
     problem = _problem(folder)
     learner = PCVMLearner({"max_iter": max_iter})
     learner.tol = tol
-    machine = learner.solve(problem)
-    decision = folded(problem, machine.coef, machine.intercept)
+    found = learner.solve(problem)
+    intercept = np.array([function.intercept for function in found])
+    decision = folded(problem, np.column_stack([function.coef for function in found]), intercept)
     np.savez(folder / "ny_pcvm.npz", **decision.to_parts()[1])
     return {
-        "iterations": int(machine.n_iter.max()),
-        "converged": int(machine.converged.sum()),
-        "functions": float(np.mean([len(w) for w in machine.weights])),
+        "iterations": max(function.n_iter for function in found),
+        "converged": sum(function.converged for function in found),
+        "functions": float(np.mean([len(function.weights) for function in found])),
     }
 
 

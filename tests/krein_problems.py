@@ -1,5 +1,7 @@
 """Labelled rows of Krein factors, and the problem of a learner, for the tests of the learners."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from kreinflow.alignment.transforms import make_transform
@@ -116,3 +118,15 @@ def learned(settings, Z, signs, y, **keywords):
     learner = make_learner(settings)
     (fitted,) = learner.fit(problem_of(Z, signs, y, **keywords), learner.choices())
     return fitted
+
+
+def sparse_functions(learner, problem):
+    """Return what a learner of basis functions finds, the functions of all classes together."""
+    found = learner.solve(problem)
+    return SimpleNamespace(
+        coef=np.column_stack([f.coef for f in found]),
+        active=[f.rows for f in found],
+        weights=[f.weights for f in found],
+        **{name: np.array([getattr(f, name) for f in found]) for name in ("intercept", "n_iter")},
+        converged=np.array([f.converged for f in found]),
+    )

@@ -9,6 +9,7 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from data_sets import dataset_of
+from krein_problems import sparse_functions
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.config.schema import complete_method
 from kreinflow.fitting.inner_folds import InnerFits, choose, inner_partition
@@ -25,7 +26,7 @@ from kreinflow.sequences.scores import reverse_scores
 from learners.test_epcvm import Dense
 from learners.test_pcvm import DenseEM
 
-pytestmark = pytest.mark.filterwarnings("ignore:the factor misses", "ignore:Ny-PCVM")
+pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
 
 RAW = make_transform("raw")
 FORMS = ("none", "landmark_basis")
@@ -111,7 +112,7 @@ def test_pcvm_is_the_dense_em_over_columns(form, basis, n_classes):
     for steps in (1, 4, 12):
         it = machine("ny_pcvm", basis=basis, max_iter=steps).learner
         vars(it).update(accelerate=False, tol=1e-12)
-        found = it.solve(known)
+        found = sparse_functions(it, known)
         f = np.asarray(known.Z) @ found.coef + found.intercept
         for i, c in enumerate(fitted_classes(n_classes)):
             em = DenseEM(np.eye(len(y)), np.ones(len(y)), y == c, rows)
@@ -130,7 +131,7 @@ def test_epcvm_is_its_definition_over_columns(form, basis, n_classes):
     K, y = directed(3, n=60, n_classes=n_classes, rank=14)
     known = problem(K, y, form=form, rank=1.0)
     rows = np.arange(12 if basis == "landmarks" else len(y))
-    found = machine("ny_epcvm", basis=basis).learner.solve(known)
+    found = sparse_functions(machine("ny_epcvm", basis=basis).learner, known)
     f = np.asarray(known.Z) @ found.coef + found.intercept
     for i, c in enumerate(fitted_classes(n_classes)):
         dense = Dense(approximated(known), y == c, rows)

@@ -24,6 +24,7 @@ from fitting.trainings import (
     recipe_for,
     without,
 )
+from krein_problems import sparse_functions
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
@@ -66,14 +67,19 @@ def test_weights_on_landmark_scores_are_the_decisions_of_z(kind, correction, lea
         (fisher,) = fisher_path(Z, embedding.signs, part.labels, 3)
         coef, intercept = fisher.coef, fisher.intercept
     else:
-        machine = registry.make_learner(LEARNERS[learner]).solve(
-            Problem.of(embedding, kernel, landmarks, part, 1)
-        )
+        known = Problem.of(embedding, kernel, landmarks, part, 1)
+        machine = sparse_functions(registry.make_learner(LEARNERS[learner]), known)
         coef, intercept = machine.coef, machine.intercept
     expected = Z @ coef + intercept
     ours = decisions(trained.classifier, landmarks, part.rows)
     scale = np.abs(embedding.matrix).max() * np.abs(coef).max()
     np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-12 * scale)
+
+
+def test_a_fit_that_has_not_converged_is_told_once():
+    with pytest.warns(UserWarning, match="recipe 'it': training stopped .* Raise max_iter") as told:
+        fitted("sequences", "pcvm-all")
+    assert len(told) == 1
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

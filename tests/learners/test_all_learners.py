@@ -11,10 +11,10 @@ from krein_problems import (
     problem_of_scores,
 )
 from kreinflow.base.errors import InputError
-from kreinflow.config.configuration import complete_configuration
+from kreinflow.learners import krein_svm
+from kreinflow.learners.cvm import LinearRows
 from kreinflow.learners.learner import NOTES
 from kreinflow.learners.registry import LEARNERS, make_learner
-from registries import one_recipe
 from threads import same_with_threads
 
 LAMBDAS = {"lambda_plus": 1e-2, "lambda_minus": 1e-4}
@@ -211,17 +211,19 @@ def test_same_bytes_whatever_the_number_of_threads_over_more_rows_than_a_tile(me
     assert same_with_threads(lambda: learned(settings, Z, signs, y).decision.weights.tobytes())
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"method": "ny_ikfd", "ridge": -1.0}, "ridge: -1.0"),
-        ({"method": "ny_pcvm", "basis": "some"}, "basis"),
-        ({"method": "krein_lsm", "lambda_minus": 0.0}, "lambda_minus: 0.0"),
-        ({"method": "krein_sh_svm", "lambda_plus": float("nan")}, "lambda_plus: nan"),
-        ({"method": "cvm", "penalty": 1e9}, "penalty: 1"),
-        ({"method": "cvm", "epsilon": 1.0}, "epsilon: 1.0"),
-    ],
-)
-def test_the_config_refuses_what_learners_cannot_do(settings, message):
-    with pytest.raises(InputError, match=f"learners.it.{message}"):
-        complete_configuration(one_recipe(learner=settings, correction="flip"))
+@pytest.mark.parametrize("method", ["ny_pcvm", "ny_epcvm", "krein_sh_svm", "cvm"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_fit_that_reached_its_limit_says_so(method, n_classes, monkeypatch):
+    monkeypatch.setattr(krein_svm, "_MAX_ITER", 2)
+    limit = property(lambda self: 5, lambda self, value: None)
+    monkeypatch.setattr(LinearRows, "limit", limit, raising=False)
+    settings = {"max_iter": 2, "basis": "all", "lambda_plus": 1e-4, "lambda_minus": 1e-4}
+    settings |= {"penalty": 1.0, "epsilon": 1e-6}
+    own = {key: settings[key] for key in LEARNERS[method].settings_schema}
+    Z, signs, y = mixture_rows(90, 0.8, n_classes=n_classes, negative=0)
+    fitted = learned({"method": method, **own}, Z, signs, y)
+    assert not fitted.converged
+    if method == "cvm":
+        assert fitted.basis_used <= 5 * n_classes / 90
+    else:
+        assert fitted.iterations == 2

@@ -7,6 +7,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_sample_weight
 
 from krein_problems import labelled_rows, learned, problem_of
+from kreinflow.learners.decisions import NearestDecision
 from kreinflow.learners.registry import make_learner
 
 
@@ -28,6 +29,15 @@ def test_linear_svc_bears_a_constant_column():
     other = learned({"method": "linear_svc"}, constant, np.ones(11), y).decision
     np.testing.assert_array_equal(one.argmax(axis=1), other.decide(constant).argmax(axis=1))
     np.testing.assert_allclose(other.weights[10], 0.0, atol=1e-12)
+
+
+def test_the_nearest_is_the_class_of_the_best_landmark():
+    rng = np.random.default_rng(0)
+    C, classes = -rng.random((150, 12)), np.arange(12) % 3  # negative scores too
+    f = NearestDecision((classes[:, None] == np.arange(5)).astype(float)).decide(C)
+    np.testing.assert_array_equal(f.argmax(axis=1), classes[C.argmax(axis=1)])
+    assert f[5, 1] == C[5, classes == 1].max()
+    assert (f[:, 3:] < C.min(axis=1, keepdims=True)).all(), "classes without landmarks"
 
 
 def test_a_class_without_landmark_is_noted_by_the_nearest():

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
-from krein_problems import mixture_rows, problem_of
+from krein_problems import learned, mixture_rows, problem_of, sparse_functions
 from kreinflow.base.errors import InputError
 from kreinflow.learners.registry import make_learner
 
@@ -15,11 +14,9 @@ MACHINES = pytest.mark.parametrize("method", ["ny_pcvm", "ny_epcvm"])
 def test_the_basis_is_the_landmarks_or_all_rows(method):
     Z, signs, y = mixture_rows(90, 0.5, n_classes=3)
     landmarks = make_learner({"method": method})
-    everything = make_learner({"method": method, "basis": "all"}).solve(problem_of(Z, signs, y))
-    found = landmarks.solve(problem_of(Z, signs, y, basis=np.arange(90)))
-    assert found.coef.tobytes() == everything.coef.tobytes()
-    found = landmarks.solve(problem_of(Z, signs, y, basis=np.arange(5, 20)))
-    assert all(((rows >= 5) & (rows < 20)).all() for rows in found.active)
+    everything = learned({"method": method, "basis": "all"}, Z, signs, y)
+    found = learned({"method": method}, Z, signs, y, basis=np.arange(90))
+    assert found.decision.weights.tobytes() == everything.decision.weights.tobytes()
     with pytest.raises(InputError, match="no landmark is among the records"):
         landmarks.solve(problem_of(Z, signs, y, basis=np.arange(90, 95)))
 
@@ -30,7 +27,7 @@ def test_records_that_any_class_rests_on_are_counted_once(method):
     rows = np.arange(0, 90, 4)
     problem = problem_of(Z, signs, y, basis=rows)
     learner = make_learner({"method": method})
-    found = learner.solve(problem)
+    found = sparse_functions(learner, problem)
     used = set().union(*(set(rows.tolist()) for rows in found.active))
     assert learner.fit(problem, [{}])[0].basis_used == len(used) / 90
     assert used <= set(rows.tolist())
@@ -39,24 +36,11 @@ def test_records_that_any_class_rests_on_are_counted_once(method):
 
 
 @MACHINES
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_step_limit_warns_once_and_says_what_to_do(method, n_classes):
-    problem = problem_of(*mixture_rows(90, 0.8, n_classes=n_classes))
-    learner = make_learner({"method": method, "basis": "all", "max_iter": 2})
-    message = f"{n_classes} of {n_classes} classes .* after 2 .*. Raise"
-    with pytest.warns(ConvergenceWarning, match=message) as caught:
-        (limited,) = learner.fit(problem, [{}])
-    assert len(caught) == 1
-    assert not limited.converged
-    assert limited.iterations == 2
-
-
-@MACHINES
 def test_labels_that_say_nothing_leave_few_functions(method):
     rng = np.random.default_rng(6)
     Z, y = rng.normal(size=(200, 5)), rng.integers(0, 2, 200)
     learner = make_learner({"method": method, "basis": "all", "max_iter": 3000})
-    found = learner.solve(problem_of(Z, np.ones(5), y))
+    found = sparse_functions(learner, problem_of(Z, np.ones(5), y))
     assert found.converged.all()
     assert np.isfinite(found.coef).all()
     assert method == "ny_pcvm" or len(found.weights[0]) <= 3

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 from sklearn.linear_model import LogisticRegression
 
-from krein_problems import MIXTURES, mixture_rows, problem_of
+from krein_problems import MIXTURES, mixture_rows, problem_of, sparse_functions
 from kreinflow.base.errors import InputError
 from kreinflow.learners.epcvm import (
     EPCVMLearner,
@@ -171,7 +171,7 @@ def chosen(case, basis):
 def solved(Z, signs, y, rows=None):
     """Return what is found with basis functions at some rows, or at all."""
     learner = EPCVMLearner({"basis": "all" if rows is None else "landmarks"})
-    found = learner.solve(problem_of(Z, signs, y, basis=rows))
+    found = sparse_functions(learner, problem_of(Z, signs, y, basis=rows))
     assert found.converged.all()
     return found
 

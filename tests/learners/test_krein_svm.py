@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from krein_problems import labelled_rows, learned, scale_of, weighted
-from kreinflow.learners import krein_svm
 from kreinflow.learners.decisions import LinearDecision
 from kreinflow.learners.krein_svm import _NewtonPath, _Rows
 
@@ -88,12 +86,3 @@ def test_small_penalties_take_few_steps_by_way_of_larger_ones():
     fitted = machine(1e-7, 1e-7, Z, signs, y)
     assert fitted.converged
     assert fitted.iterations < 60  # straight from zero: 168
-
-
-def test_step_limit_warns_once_and_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(krein_svm, "_MAX_ITER", 1)
-    Z, signs, y = labelled_rows(n_classes=4)
-    with pytest.warns(ConvergenceWarning, match="of 4 classes had not .* larger") as caught:
-        fitted = machine(1e-4, 1e-4, Z, signs, y)
-    assert len(caught) == 1
-    assert not fitted.converged

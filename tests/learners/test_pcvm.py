@@ -1,14 +1,12 @@
 """Ny-PCVM against a naive dense EM on the N x N matrix."""
 
-import warnings
 from functools import partial
 
 import numpy as np
 import pytest
 from scipy.stats import norm
-from sklearn.exceptions import ConvergenceWarning
 
-from krein_problems import MIXTURES, mixture_rows, problem_of
+from krein_problems import MIXTURES, mixture_rows, problem_of, sparse_functions
 from kreinflow.learners.one_against_rest import fitted_classes
 from kreinflow.learners.pcvm import PCVMLearner, _ProbitMachine, kernel_scale
 
@@ -71,13 +69,11 @@ def floored_objective(dense, w, active, b, e=1e-6):
 def solved(Z, signs, y, basis="all", rows=None, own=None, max_iter=500, **attributes):
     learner = PCVMLearner({"basis": basis, "max_iter": max_iter})
     vars(learner).update(attributes)
-    return learner.solve(problem_of(Z, signs, y, basis=rows, own=own))
+    return sparse_functions(learner, problem_of(Z, signs, y, basis=rows, own=own))
 
 
 def after(steps, *arguments, **keywords):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return solved(*arguments, max_iter=steps, tol=1e-12, **keywords)
+    return solved(*arguments, max_iter=steps, tol=1e-12, **keywords)
 
 
 @pytest.mark.parametrize("case", MIXTURES)

@@ -74,9 +74,8 @@ def test_the_folded_decision_is_that_of_the_embedded_rows():
     C = rng.normal(size=(50, 9))
     embedding = Embedding(rng.normal(size=(9, 6)), rng.normal(size=6), np.ones(6))
     on_rows = decision(0.1, Z, y)
-    arrays = on_rows.to_parts()[1]
-    del arrays["matrix"]
-    folded = QuadraticDecision.folded(embedding, **arrays)
+    _, *arrays = on_rows.to_parts()[1].values()
+    folded = QuadraticDecision.folded(embedding, *arrays)
     np.testing.assert_allclose(folded.decide(C), on_rows.decide(embedding.transform(C)), rtol=1e-9)
 
 

@@ -124,6 +124,15 @@ def tile_map(function: Callable[[slice], T], n: int) -> Iterator[T]:
         return iter([function(rows) for rows in tiles(n)])
 
 
+def tile_sum(function: Callable[[slice], FloatArray], n: int) -> FloatArray:
+    """Return the sum of ``function(rows)`` of all tiles of ``n`` > 0 rows, in their order."""
+    parts = iter(tile_map(function, n))
+    total = next(parts) + 0.0
+    for part in parts:
+        total += part
+    return total
+
+
 def tiled_product(A: NDArray[np.floating], B: FloatArray) -> FloatArray:
     """Return A @ B such that each row depends on its own row of A alone, bit for bit.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import FloatArray, IntArray, current_limits, tile_map
+from kreinflow.base.numerics import FloatArray, IntArray, current_limits, tile_map, tile_sum
 
 _COPIED = 64 << 20
 """Bytes up to which a selection of rows is copied rather than looked up again each time."""
@@ -182,7 +182,4 @@ def gram_matrix(Z: MatrixLike) -> FloatArray:
         block = Z[rows]
         return block.T @ block
 
-    total = np.zeros((Z.shape[1], Z.shape[1]))
-    for part in tile_map(product, Z.shape[0]):
-        total += part
-    return total
+    return tile_sum(product, Z.shape[0])

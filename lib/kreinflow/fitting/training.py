@@ -331,15 +331,17 @@ def fit_figures(fitted: Fitted, share: float, classes: Sequence[str]) -> dict[st
 
 
 def warn_noted(recipe: str, fitted: Fitted, classes: Sequence[str]) -> None:
-    """Warn of the classes that a fit has notes on."""
-    for note, labels in _noted(fitted, classes).items():
-        if labels:
-            warnings.warn(
-                f"recipe {recipe!r}: {len(labels)} of {len(classes)} classes "
-                f"({abridged(labels)}): {NOTES[note]}.",
-                UserWarning,
-                stacklevel=3,
-            )
+    """Warn of a fit that has not converged, and of the classes that it has notes on."""
+    told = [
+        f"{len(labels)} of {len(classes)} classes ({abridged(labels)}): {NOTES[note]}"
+        for note, labels in _noted(fitted, classes).items()
+        if labels
+    ]
+    if not fitted.converged:
+        advice = "Raise max_iter of the learner, or give larger penalties"
+        told.insert(0, f"training stopped before it converged. {advice}")
+    for text in told:
+        warnings.warn(f"recipe {recipe!r}: {text}.", UserWarning, stacklevel=3)
 
 
 def _noted(fitted: Fitted, classes: Sequence[str]) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kreinflow.base.numerics import FloatArray, single_threaded, tile_map
+from kreinflow.base.numerics import FloatArray, single_threaded
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.learners.decisions import LinearDecision, NearestDecision
 from kreinflow.learners.hyper_parameters import (
@@ -37,16 +37,9 @@ class NearestLandmarkLearner(Learner):
         notes = {"unlearned": ~members.any(axis=0)}
         return [Fitted(NearestDecision(members), notes=notes) for _ in choices]
 
-    def decide(self, fitted: Fitted, problem: Problem) -> FloatArray:
-        """See :meth:`Learner.decide`; a record does not find itself among the landmarks."""
-        near = problem.nearness
-
-        def decide(tile: slice) -> FloatArray:
-            rows = near[tile]
-            others = np.where(problem.itself(tile), rows.min(axis=1, keepdims=True), rows)
-            return fitted.decision.decide(others)
-
-        return np.concatenate([np.empty((0, problem.n_classes)), *tile_map(decide, len(near))])
+    def seen(self, rows: FloatArray, problem: Problem, tile: slice) -> FloatArray:
+        """See :meth:`Learner.seen`; a record does not find itself among the landmarks."""
+        return np.where(problem.itself(tile), rows.min(axis=1, keepdims=True), rows)
 
 
 class LinearSVCLearner(Learner):
@@ -120,12 +113,11 @@ class SimilarityFeaturesLearner(Learner):
     references = ("oglic2019", "chen2009")
 
     def describe(self) -> str:
-        how = in_words(self.settings["ridge"], "of {:g}")
-        equal = " and equal weights of the classes" if self.settings["weights"] == "classes" else ""
-        return (
-            "SF-LSM, one class against the rest, least squares on the landmark scores with a "
-            f"ridge {how}{equal}"
-        )
+        how = f"a ridge {in_words(self.settings['ridge'], 'of {:g}')}"
+        if self.settings["weights"] == "classes":
+            how += " and equal weights of the classes"
+        start = "SF-LSM, one class against the rest, least squares on the landmark scores"
+        return f"{start} with {how}"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; one pass over the rows for all choices."""

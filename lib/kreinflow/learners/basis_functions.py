@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -10,10 +9,9 @@ from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, single_threaded
-from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.settings import SettingsSchema, number
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem, folded
 from kreinflow.learners.moments import class_counts
-from kreinflow.learners.one_against_rest import warn_missed
 
 BASES: Mapping[str, str] = {"landmarks": "the landmarks", "all": "all training points"}
 """The places of basis functions, and how texts name them."""
@@ -27,12 +25,7 @@ def basis_schema(steps: str, default: int) -> SettingsSchema:
             "enum": list(BASES),
             "default": "landmarks",
         },
-        "max_iter": {
-            "description": steps,
-            "type": "integer",
-            "minimum": 1,
-            "default": default,
-        },
+        "max_iter": number(steps, default, type="integer", minimum=1),
     }
 
 
@@ -45,19 +38,7 @@ class SparseFunction(NamedTuple):
     intercept: float
     n_iter: int
     converged: bool
-
-
-@dataclass(frozen=True, eq=False)
-class BasisFunctions:
-    """What is left of the basis functions of all classes that are fitted."""
-
-    coef: FloatArray  # (r, n_fitted), the weights on z
-    intercept: FloatArray
-    weights: list[FloatArray]
-    active: list[NDArray[np.intp]]  # training rows that the weights belong to
-    n_iter: NDArray[np.intp]
-    converged: NDArray[np.bool_]
-    basis_used: float  # share of training rows with a weight in any class
+    coef: FloatArray = np.empty(0)  # of f as a function of z
 
 
 class BasisFunctionLearner(Learner):
@@ -80,39 +61,28 @@ class BasisFunctionLearner(Learner):
     ) -> tuple[Sequence[SparseFunction], float]:
         """Return the function of each class that is fitted, and the scale of the kernel."""
 
-    def solve(self, problem: Problem) -> BasisFunctions:
-        """Find the weights.
+    def solve(self, problem: Problem) -> list[SparseFunction]:
+        """Return the function of each class that is fitted.
 
-        InputError if a class has no row, no landmark is among the rows, or the kernel is zero. One
-        ConvergenceWarning if a class has not converged after ``max_iter`` steps.
+        InputError if a class has no row, no landmark is among the rows, or the kernel is zero.
         """
-        y, n_classes = problem.labels, problem.n_classes
-        class_counts(y, n_classes)
-        basis = self._places(problem)
+        class_counts(problem.labels, problem.n_classes)
         with single_threaded():
-            found, scale = self.grow(problem, basis)
-            coef = [problem.functions(f.rows).T @ f.coefficients for f in found]
-        converged = np.array([f.converged for f in found])
-        advice = f"had not converged after {self.settings['max_iter']} steps. Raise max_iter."
-        warn_missed(converged, n_classes, f"{self.title}: {{}} {advice}")
-        return BasisFunctions(
-            np.column_stack(coef) / scale,
-            intercept=np.array([f.intercept for f in found]),
-            weights=[f.weights for f in found],
-            active=[f.rows for f in found],
-            n_iter=np.array([f.n_iter for f in found]),
-            converged=converged,
-            basis_used=len(np.unique(np.concatenate([f.rows for f in found]))) / len(y),
-        )
+            found, scale = self.grow(problem, self._places(problem))
+            coefs = [problem.functions(f.rows).T @ f.coefficients / scale for f in found]
+        return [f._replace(coef=coef) for f, coef in zip(found, coefs, strict=True)]
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         found = self.solve(problem)
-        lost = np.array([len(weights) == 0 for weights in found.weights])
+        coef = np.column_stack([f.coef for f in found])
+        intercept = np.array([f.intercept for f in found])
+        used = np.unique(np.concatenate([f.rows for f in found]))
+        lost = np.array([not len(f.rows) for f in found])
         fitted = Fitted(
-            folded(problem, found.coef, found.intercept),
-            basis_used=found.basis_used,
-            iterations=int(found.n_iter.max()),
-            converged=bool(found.converged.all()),
+            folded(problem, coef, intercept),
+            basis_used=len(used) / len(problem.labels),
+            iterations=max(f.n_iter for f in found),
+            converged=all(f.converged for f in found),
             notes={"unlearned": np.resize(lost, problem.n_classes)},
         )
         return [fitted for _ in choices]

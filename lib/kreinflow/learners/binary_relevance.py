@@ -8,7 +8,6 @@ import numpy as np
 from kreinflow.base.errors import InputError
 from kreinflow.learners.decisions import LinearDecision
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
-from kreinflow.learners.one_against_rest import warn_unconverged, warned_once
 from kreinflow.learners.registry import linear_fault
 
 
@@ -39,34 +38,19 @@ class BinaryRelevance(Learner):
         return self.learner.choices(columns)
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`; ``basis_used`` and iterations are those of the largest label.
-
-        It warns once, if labels have not converged.
-        """
+        """See :meth:`Learner.fit`; ``basis_used`` and iterations are those of the largest label."""
         memberships, by_label = problem.part.memberships, []
         assert memberships is not None, "records with one label each"
-        with warned_once():
-            for label, own in zip(problem.part.classes, memberships.T, strict=True):
-                if len(set(own[problem.chosen].tolist())) < 2:
-                    raise InputError(
-                        f"no training record has the label {label!r}, or all have it, so nothing "
-                        "can be learned of it. Leave the label out."
-                    )
-                part = replace(
-                    problem.part,
-                    labels=own.astype(np.int64),
-                    classes=(f"not {label}", label),
-                    memberships=None,
+        for label, own in zip(problem.part.classes, memberships.T, strict=True):
+            if len(set(own[problem.chosen].tolist())) < 2:
+                raise InputError(
+                    f"no training record has the label {label!r}, or all have it, so nothing can "
+                    "be learned of it. Leave the label out."
                 )
-                by_label.append(self.learner.fit(replace(problem, part=part), choices))
-        fits = [_side_by_side(own) for own in zip(*by_label, strict=True)]
-        missed = sum(not all(fit.converged for fit in own) for own in by_label)
-        if missed:
-            warn_unconverged(
-                f"{self.learner.method}: {missed} of {len(by_label)} labels had not converged. "
-                "Raise max_iter, or give larger penalties."
-            )
-        return fits
+            names, codes = (f"not {label}", label), own.astype(np.int64)
+            part = replace(problem.part, labels=codes, classes=names, memberships=None)
+            by_label.append(self.learner.fit(replace(problem, part=part), choices))
+        return [_side_by_side(own) for own in zip(*by_label, strict=True)]
 
 
 def _side_by_side(fits: Sequence[Fitted]) -> Fitted:

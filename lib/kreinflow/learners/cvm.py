@@ -3,18 +3,18 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tiled_product
-from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.settings import SettingsSchema, number
 from kreinflow.landmarks.meb import CoreSet
 from kreinflow.learners.decisions import Decision
 from kreinflow.learners.learner import Choice, Fitted, Problem, folded
 from kreinflow.learners.moments import class_counts
-from kreinflow.learners.one_against_rest import fitted_classes, warn_missed
+from kreinflow.learners.one_against_rest import fitted_classes
 from kreinflow.learners.squared_hinge import Core, LinearCore, minimise_squared_hinge
 from kreinflow.learners.support_vectors import SupportVectorLearner, mean_square
 
@@ -64,41 +64,30 @@ class CoreVectorLearner(SupportVectorLearner):
     references = ("tsang2005", "gisbrecht2015")
     settings_schema: ClassVar[SettingsSchema] = {
         **SupportVectorLearner.settings_schema,
-        "epsilon": {
-            "description": "by what fraction of its radius a point may lie outside the ball",
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "exclusiveMaximum": 1,
-            "default": EPSILON,
-        },
+        "epsilon": number(
+            "by what fraction of its radius a point may lie outside the ball",
+            EPSILON,
+            exclusiveMinimum=0,
+            exclusiveMaximum=1,
+        ),
     }
 
     def describe(self) -> str:
-        return (
-            "the core vector machine, one class against the rest, with epsilon = "
-            f"{self.settings['epsilon']:g} and {self.describe_penalty()}"
-        )
+        how = f"with epsilon = {self.settings['epsilon']:g} and {self.describe_penalty()}"
+        return f"the core vector machine, one class against the rest, {how}"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; a penalty starts from the support vectors of another."""
         kernel = LinearRows(np.asarray(problem.Z), problem.signs)
-        solutions = core_vector_path(
-            kernel,
-            problem.labels,
-            problem.n_classes,
-            [choice["penalty"] for choice in choices],
-            self.settings["epsilon"],
-        )
+        penalties = [choice["penalty"] for choice in choices]
+        y, epsilon = problem.labels, self.settings["epsilon"]
         return [
-            solution.fitted(
-                folded(problem, *kernel.functions(solution.expansions)), len(problem.labels)
-            )
-            for solution in solutions
+            found.fitted(folded(problem, *kernel.functions(found.expansions)), len(y))
+            for found in core_vector_path(kernel, y, problem.n_classes, penalties, epsilon)
         ]
 
 
-@dataclass(frozen=True, eq=False)
-class Expansion:
+class Expansion(NamedTuple):
     """The function sum_j k(., x_j) c_j + sum_j c_j over some rows j."""
 
     rows: NDArray[np.intp]
@@ -150,18 +139,17 @@ class LinearRows(RowKernel):
         return LinearCore(X)
 
 
-@dataclass(frozen=True, eq=False)
-class CoreVectorSolution:
+class CoreVectorSolution(NamedTuple):
     """The functions of all classes that are fitted, at one penalty, after so many passes."""
 
     expansions: list[Expansion]
     n_iter: int
-    converged: NDArray[np.bool_]  # of each class: whether the ball covers all points
+    converged: bool  # the balls of all classes cover all points
 
     def fitted(self, decision: Decision, n: int) -> Fitted:
         """Return what a learner returns, of n rows, with the expansions as a decision."""
         used = np.unique(np.concatenate([expansion.rows for expansion in self.expansions]))
-        return Fitted(decision, len(used) / n, self.n_iter, bool(self.converged.all()))
+        return Fitted(decision, len(used) / n, self.n_iter, self.converged)
 
 
 @dataclass
@@ -201,13 +189,7 @@ class _CoreVectorMachine:
 def core_vector_path(
     kernel: RowKernel, y: IntArray, n_classes: int, penalties: Sequence[float], epsilon: float
 ) -> list[CoreVectorSolution]:
-    """Fit core vector machines of all classes at each penalty, from the one before.
-
-    Warns
-    -----
-    sklearn.exceptions.ConvergenceWarning
-        If the ball of a class does not come to cover all points.
-    """
+    """Fit core vector machines of all classes at each penalty, from the one before."""
     class_counts(y, n_classes)
     targets = [np.where(y == code, 1.0, -1.0) for code in fitted_classes(n_classes)]
     starts = [([int(t.argmax()), int(t.argmin())], np.empty(0)) for t in targets]
@@ -232,14 +214,7 @@ def core_vector_path(
                 for machine in running:
                     machine.solve(kernel)
             expansions = [machine.expansion for machine in machines]
-            converged = np.array([machine.core.reached for machine in machines])
+            converged = all(machine.core.reached for machine in machines)
             solutions.append(CoreVectorSolution(expansions, n_iter, converged))
             starts = [(m.expansion.rows.tolist(), m.betas[m.betas > 0]) for m in machines]
-    worst = min(solutions, key=lambda solution: int(solution.converged.sum()))
-    warn_missed(
-        worst.converged,
-        n_classes,
-        f"core vector machine: the core sets of {{}} are full ({kernel.limit} rows) and do not "
-        "cover all points, so decisions may be poor. Take a smaller penalty.",
-    )
     return solutions

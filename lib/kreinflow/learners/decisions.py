@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from kreinflow.base.hierarchy import Forks
-from kreinflow.base.numerics import FloatArray, single_threaded, tiled_product, tiles
+from kreinflow.base.numerics import FloatArray, single_threaded, tiled_product
 from kreinflow.files.state import Array, State
 from kreinflow.kernels.products import elm_expansion
 from kreinflow.krein.factor import Embedding
@@ -24,10 +24,7 @@ Space = Literal["kernel", "nearness"]
 
 @dataclass(frozen=True, eq=False)
 class Decision(State):
-    """Named arrays of numbers, and a function of rows: a frozen dataclass of arrays of floats.
-
-    A kind has its name in files, ``kind``, its arrays, ``state``, and a line in :data:`KINDS`.
-    """
+    """Named arrays of floats, and a function of rows; ``kind`` is its name in files."""
 
     kind: ClassVar[str]
     space: ClassVar[Space] = "kernel"
@@ -81,15 +78,10 @@ class NearestDecision(Decision):
     members: FloatArray
 
     def decide(self, rows: FloatArray) -> FloatArray:
-        n_classes = self.members.shape[1]
-        out = np.empty((len(rows), n_classes))
-        for part in tiles(len(rows)):
-            near = rows[part]
-            out[part] = near.min(axis=1, keepdims=True) - 1.0
-            for code in range(n_classes):
-                own = self.members[:, code] == 1
-                if own.any():
-                    out[part, code] = near[:, own].max(axis=1)
+        out = np.repeat(rows.min(axis=1, keepdims=True) - 1.0, self.members.shape[1], axis=1)
+        for code, own in enumerate(self.members.T == 1):
+            if own.any():
+                out[:, code] = rows[:, own].max(axis=1)
         return out
 
 
@@ -119,17 +111,12 @@ class QuadraticDecision(Decision):
 
     @classmethod
     def folded(
-        cls,
-        embedding: Embedding,
-        axes: FloatArray,
-        centres: FloatArray,
-        scales: FloatArray,
-        constants: FloatArray,
+        cls, embedding: Embedding, axes: FloatArray, centres: FloatArray, *others: FloatArray
     ) -> Self:
         """Return the decision on k(x) from one on z(x) = k(x) M - o: its centres move."""
         with single_threaded():
             moved = centres + np.array([embedding.offset @ V for V in axes])
-        return cls(embedding.matrix, axes, moved, scales, constants)
+        return cls(embedding.matrix, axes, moved, *others)
 
     def decide(self, rows: FloatArray) -> FloatArray:
         Z = tiled_product(rows, self.matrix)
@@ -167,12 +154,8 @@ class ELMDecision(Decision):
     intercept: FloatArray
 
     def decide(self, rows: FloatArray) -> FloatArray:
-        out = np.empty((len(rows), len(self.intercept)))
-        for part in tiles(len(rows)):
-            u = (rows[part] - self.centre) / self.deviation
-            out[part] = elm_expansion(u, self.support, self.coefficients)
-        out += self.intercept
-        return out
+        u = (rows - self.centre) / self.deviation
+        return elm_expansion(u, self.support, self.coefficients) + self.intercept
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,11 +187,7 @@ class SiblingsDecision(Decision):
         return Forks(self.above.astype(np.int64), self.leaf.astype(np.int64))
 
     def decide(self, rows: FloatArray) -> FloatArray:
-        out = np.empty((len(rows), len(self.leaf)))
-        for part in tiles(len(rows)):
-            values = tiled_product(rows[part], self.weights) + self.intercept
-            out[part] = self.forks.log_probabilities(values)
-        return out
+        return self.forks.log_probabilities(tiled_product(rows, self.weights) + self.intercept)
 
 
 @dataclass(frozen=True, eq=False)

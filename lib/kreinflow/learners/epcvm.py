@@ -9,7 +9,7 @@ import scipy
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError, KreinflowError
-from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, tiles
+from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, tile_sum
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.learners.basis_functions import (
     BasisFunctionLearner,
@@ -142,16 +142,16 @@ class _Basis:
 
     def squares(self, curvature: FloatArray) -> FloatArray:
         """Return psi_j'B psi_j of all functions, where ``curvature`` is the diagonal of B."""
+        n = len(self.left)
         if self.right is None:
-            sums = np.zeros(len(self.rows))
-            for rows in tiles(len(self.left)):
-                sums += np.square(self.left[rows]).T @ curvature[rows]
+            sums = tile_sum(lambda rows: np.square(self.left[rows]).T @ curvature[rows], n)
         else:
-            inner = np.zeros((self.left.shape[1],) * 2)  # Q'BQ
-            for rows in tiles(len(self.left)):
+
+            def inner(rows: slice) -> FloatArray:
                 scaled = self.left[rows] * np.sqrt(curvature[rows, None])
-                inner += scaled.T @ scaled
-            sums = np.einsum("jr,jr->j", self.right @ inner, self.right)
+                return scaled.T @ scaled
+
+            sums = np.einsum("jr,jr->j", self.right @ tile_sum(inner, n), self.right)
         return np.append(curvature.sum(), sums)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from kreinflow.learners.krein_least_squares import KreinLearner, penalties_by_si
 from kreinflow.learners.learner import Choice, Fitted, Problem, folded
 from kreinflow.learners.linear_systems import solve_positive
 from kreinflow.learners.moments import Moments
-from kreinflow.learners.one_against_rest import fitted_classes, warn_missed
+from kreinflow.learners.one_against_rest import fitted_classes
 
 _ARMIJO = 1e-4  # part of the predicted decrease that a step must bring
 _TOLERANCE = 1e-18  # of the squared Newton decrement against the objective, before a last step
@@ -51,10 +52,8 @@ class KreinSquaredHingeLearner(KreinLearner):
     needs_symmetric = True
 
     def describe(self) -> str:
-        return (
-            "Krein SH-SVM, one class against the rest, the squared hinge loss with "
-            f"{self.describe_penalties()}"
-        )
+        loss = "Krein SH-SVM, one class against the rest, the squared hinge loss"
+        return f"{loss} with {self.describe_penalties()}"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`, in O(N r^2) for all, O(c r^2 + r^3) for a step with c changes.
@@ -63,18 +62,16 @@ class KreinSquaredHingeLearner(KreinLearner):
         """
         Z, y, n_classes = np.asarray(problem.Z), problem.labels, problem.n_classes
         moments = Moments.of(Z, y, n_classes)
-        rows = _Rows(Z, moments.mean)
         gram = len(Z) * np.pad(moments.covariance, (0, 1))
         gram[-1, -1] = len(Z)
+        start = np.ones(len(Z), dtype=bool), gram, np.zeros(len(gram))
         penalties = [moments.scale * penalties_by_sign(problem.signs, choice) for choice in choices]
-        everything, origin = np.ones(len(Z), dtype=bool), np.zeros(len(gram))
         with single_threaded():
-            paths = [
-                _NewtonPath(rows, np.where(y == code, 1.0, -1.0), everything, gram, origin).follow(
-                    moments.scale, penalties
-                )
-                for code in fitted_classes(n_classes)
-            ]
+            paths = []
+            for code in fitted_classes(n_classes):
+                targets = np.where(y == code, 1.0, -1.0)
+                path = _NewtonPath(_Rows(Z, moments.mean), targets, *start)
+                paths.append(path.follow(moments.scale, penalties))
             fits = []
             for ends in zip(*paths, strict=True):
                 u = np.array([end.u for end in ends])
@@ -82,9 +79,6 @@ class KreinSquaredHingeLearner(KreinLearner):
                 decision = folded(problem, coef, u[:, -1] - moments.mean @ coef)
                 steps, reached = max(e.steps for e in ends), all(e.converged for e in ends)
                 fits.append(Fitted(decision, iterations=steps, converged=reached))
-        converged = np.array([all(end.converged for end in ends) for ends in paths])
-        advice = f"had not converged after {_MAX_ITER} steps. Give larger penalties."
-        warn_missed(converged, n_classes, f"Krein SH-SVM: {{}} {advice}")
         return fits
 
 
@@ -168,15 +162,14 @@ class _NewtonPath:
                 self.u = self.u + direction
                 return step, True
             slope = self.rows.times(direction)
-            length = 1.0
-            # The derivative along the direction is -2 decrement.
-            while (
-                self._objective(f + length * slope, self.u + length * direction, penalties)
-                > start * (1.0 + _ROUNDING) - 2.0 * _ARMIJO * length * decrement
-            ):
-                length /= 2.0
-            self.u = self.u + length * direction
-            f = f + length * slope
+            for halvings in count():
+                length = 0.5**halvings
+                u, values = self.u + length * direction, f + length * slope
+                # The derivative along the direction is -2 decrement.
+                enough = start * (1.0 + _ROUNDING) - 2.0 * _ARMIJO * length * decrement
+                if self._objective(values, u, penalties) <= enough:
+                    break
+            self.u, f = u, values
         return _MAX_ITER, False
 
     def _activate(self, active: NDArray[np.bool_]) -> None:

@@ -84,7 +84,7 @@ class Problem:
         """Transformed scores with the landmarks, of shape (N, n_landmarks)."""
         return self._tiled(self.everything.C)
 
-    @property
+    @cached_property
     def nearness(self) -> MatrixLike:
         """C, or the negative squared dissimilarities to the landmarks."""
         return self._tiled(self.everything.nearness)
@@ -211,10 +211,16 @@ class Learner(Configured, ABC):
 
     def decide(self, fitted: Fitted, problem: Problem) -> FloatArray:
         """Return the decisions for the records of a problem that the fit has not seen."""
-        rows = problem.C if fitted.decision.space == "kernel" else problem.nearness
-        # Each row's decision depends on that row alone.
-        parts = tile_map(lambda tile: fitted.decision.decide(rows[tile]), len(rows))
+        decision = fitted.decision
+        matrix = problem.C if decision.space == "kernel" else problem.nearness
+        parts = tile_map(
+            lambda tile: decision.decide(self.seen(matrix[tile], problem, tile)), len(matrix)
+        )
         return np.concatenate([np.empty((0, problem.n_classes)), *parts])
+
+    def seen(self, rows: FloatArray, problem: Problem, tile: slice) -> FloatArray:
+        """Return what a decision sees of the scores of a tile; each row for itself."""
+        return rows
 
 
 def folded(problem: Problem, coef: FloatArray, intercept: FloatArray) -> LinearDecision:

@@ -8,7 +8,7 @@ import scipy
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tile_map
+from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tile_sum
 from kreinflow.base.tiled_matrix import MatrixLike
 from kreinflow.learners.linear_systems import solve_positive
 from kreinflow.learners.one_against_rest import fitted_classes
@@ -40,10 +40,7 @@ def class_means(Z: MatrixLike, y: NDArray[Any], counts: NDArray[np.intp]) -> Flo
         own = codes == y[rows] if y.ndim == 1 else y[rows].T
         return np.asarray(own.astype(np.float64) @ Z[rows])
 
-    sums = np.zeros((len(counts), Z.shape[1]))
-    for block in tile_map(part, len(y)):
-        sums += block
-    return sums / counts[:, None]
+    return tile_sum(part, len(y)) / counts[:, None]
 
 
 def covariance_about(
@@ -63,10 +60,7 @@ def covariance_about(
             upper = scipy.linalg.blas.dsyrk(1.0, block.T, beta=1.0, c=upper, overwrite_c=1)
         return upper
 
-    blocks = iter(tile_map(part, len(Z)))
-    scatter: FloatArray = next(blocks)
-    for block in blocks:
-        scatter += block
+    scatter = tile_sum(part, len(Z))
     scatter /= len(Z)
     for start in range(0, len(scatter), _CENTRED):  # the lower triangle
         stop = min(start + _CENTRED, len(scatter))
@@ -135,11 +129,11 @@ class Moments:
 
         InputError if the matrix is not positive definite in the precision of the machine.
         """
+        failure = InputError(
+            f"a penalty of {penalties.min():g} is too small to solve the least squares problem. "
+            "Give a larger one."
+        )
         with single_threaded():
-            failure = InputError(
-                f"a penalty of {penalties.min():g} is too small to solve the least squares "
-                "problem. Give a larger one."
-            )
             shift = self.scale * penalties
             coef = solve_positive(self.covariance.copy(), self.cross, shift, failure)
             return coef, self.target_means - self.mean @ coef

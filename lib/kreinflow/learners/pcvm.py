@@ -1,5 +1,6 @@
 """The probabilistic classification vector machine on a Krein factor (Ny-PCVM), exactly."""
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
@@ -9,7 +10,14 @@ import scipy
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import FloatArray, IntArray, ordered_map, single_threaded, tile_map
+from kreinflow.base.numerics import (
+    FloatArray,
+    IntArray,
+    ordered_map,
+    single_threaded,
+    tile_map,
+    tile_sum,
+)
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.base.tiled_matrix import MatrixLike, gram_matrix
 from kreinflow.krein.eigen import triangular_factor
@@ -103,8 +111,7 @@ class PCVMLearner(BasisFunctionLearner):
         running = machines
         for step in range(self.settings["max_iter"]):
             pairs = zip(running, space.expect(y, running, step == 0), strict=True)
-            for _ in ordered_map(lambda pair: pair[0].advance(space, pair[1]), pairs):
-                pass
+            deque(ordered_map(lambda pair: pair[0].advance(space, pair[1]), pairs), maxlen=0)
             running = [machine for machine in running if not machine.converged]
             if not running:
                 break
@@ -155,9 +162,7 @@ class _Space:
         kept = e > _DEPENDENT * e[0]
         T = np.ascontiguousarray(Vt[kept].T / e[kept])
         weights = Vt[kept].T * (e[kept] / scale)
-        ones = np.zeros(Z.shape[1])
-        for part in tile_map(lambda rows: Z[rows].sum(axis=0), len(Z)):
-            ones += part
+        ones = tile_sum(lambda rows: Z[rows].sum(axis=0), len(Z))
         tiles = tile_map(lambda rows: problem.functions(basis[rows]) @ weights, len(basis))
         functions = np.concatenate([*tiles])
         gram = functions @ functions.T if len(functions) <= functions.shape[1] else None
@@ -175,7 +180,7 @@ class _Space:
         V = self.map @ np.column_stack([machine.direction(self) for machine in machines])
         b = np.array([machine.b for machine in machines])
 
-        def sums(rows: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
+        def sums(rows: slice) -> FloatArray:
             block = self.Z[rows]
             targets = np.where(y[rows, None] == classes, 1.0, -1.0)
             if first:
@@ -189,19 +194,11 @@ class _Space:
                 near = np.minimum(u, 30.0)
                 logs = np.log(0.5 * np.minimum(mills, 1e300)) - 0.5 * near * near
                 logs = np.where(u < 30.0, logs, 0.0)
-            return block.T @ h, h.sum(axis=0), logs.sum(axis=0)
+            return np.vstack([block.T @ h, h.sum(axis=0), logs.sum(axis=0)])
 
-        projected = np.zeros((self.Z.shape[1], len(machines)))
-        totals, log_likelihoods = np.zeros(len(machines)), np.zeros(len(machines))
-        for part, total, log_likelihood in tile_map(sums, len(y)):
-            projected += part
-            totals += total
-            log_likelihoods += log_likelihood
-        projected = self.map.T @ projected
-        return [
-            _Expectation(float(log_likelihoods[i]), projected[:, i], float(totals[i]))
-            for i in range(len(machines))
-        ]
+        found = tile_sum(sums, len(y))
+        projected, (totals, log_likelihoods) = self.map.T @ found[:-2], found[-2:].tolist()
+        return list(map(_Expectation, log_likelihoods, projected.T, totals))
 
 
 @dataclass

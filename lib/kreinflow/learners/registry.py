@@ -4,19 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kreinflow.base.settings import by_name
-from kreinflow.learners.baselines import (
-    LinearSVCLearner,
-    NearestLandmarkLearner,
-    SimilarityFeaturesLearner,
-)
+from kreinflow.learners import baselines, krein_least_squares
 from kreinflow.learners.cvm import CoreVectorLearner
 from kreinflow.learners.dissimilarity_space import DissimilaritySpaceLearner
 from kreinflow.learners.epcvm import EPCVMLearner
 from kreinflow.learners.fisher import FisherLearner
-from kreinflow.learners.krein_least_squares import (
-    KreinLeastSquaresLearner,
-    KreinVarianceConstrainedLearner,
-)
 from kreinflow.learners.krein_svm import KreinSquaredHingeLearner
 from kreinflow.learners.learner import Learner
 from kreinflow.learners.pcvm import PCVMLearner
@@ -28,15 +20,15 @@ LEARNERS: dict[str, type[Learner]] = by_name(
     PCVMLearner,
     EPCVMLearner,
     QuadraticLearner,
-    KreinLeastSquaresLearner,
-    KreinVarianceConstrainedLearner,
+    krein_least_squares.KreinLeastSquaresLearner,
+    krein_least_squares.KreinVarianceConstrainedLearner,
     KreinSquaredHingeLearner,
-    SimilarityFeaturesLearner,
+    baselines.SimilarityFeaturesLearner,
     CoreVectorLearner,
     FactorSVCLearner,
     DissimilaritySpaceLearner,
-    NearestLandmarkLearner,
-    LinearSVCLearner,
+    baselines.NearestLandmarkLearner,
+    baselines.LinearSVCLearner,
 )
 """By the method that the config names."""
 

@@ -18,7 +18,6 @@ from kreinflow.learners.decisions import (
 )
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
 from kreinflow.learners.moments import class_counts
-from kreinflow.learners.one_against_rest import warn_unconverged, warned_once
 from kreinflow.learners.registry import linear_fault
 
 Learned = Literal["leaves", "siblings", "inner"]
@@ -73,40 +72,35 @@ class SiblingsLearner(Learner):
         return [{**choice, SIBLINGS: value} for value in tried for choice in own]
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`; it warns once, if classes or branches have not converged."""
-        by_fork = [choice[SIBLINGS] == 1 for choice in choices]
-        own = [{k: v for k, v in choice.items() if k != SIBLINGS} for choice in choices]
-        flat = [choice for choice, forked in zip(own, by_fork, strict=True) if not forked]
-        deep = [choice for choice, forked in zip(own, by_fork, strict=True) if forked]
-        leaves = iter(self.learner.fit(problem, flat) if flat else [])
-        forks = iter(self._fit_forks(problem, deep) if deep else [])
-        return [next(forks) if forked else next(leaves) for forked in by_fork]
+        ways: dict[float, list[Choice]] = {0.0: [], 1.0: []}
+        for choice in choices:
+            own = {key: value for key, value in choice.items() if key != SIBLINGS}
+            ways[choice[SIBLINGS]].append(own)
+        leaves = iter(self.learner.fit(problem, ways[0]) if ways[0] else [])
+        forks = iter(self._fit_forks(problem, ways[1]) if ways[1] else [])
+        return [next(forks if choice[SIBLINGS] else leaves) for choice in choices]
 
     def _fit_forks(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """Fit the learner to each fork, once for each choice."""
         class_counts(problem.labels, problem.n_classes)
         found: list[tuple[slice, IntArray, list[Fitted]]] = []
         lost, refusals = np.zeros(problem.n_classes, dtype=bool), []
-        with warned_once():
-            for branches, codes in zip(self.forks.branches, self.forks.codes, strict=True):
-                names = tuple(f"branch {code}" for code in range(codes.max() + 1))
-                part = replace(problem.part, labels=codes[problem.part.labels], classes=names)
-                inside = np.flatnonzero(codes[problem.labels] >= 0)
-                try:
-                    fits = self.learner.fit(replace(problem, part=part).on(inside), choices)
-                    found.append((branches, codes, fits))
-                except InputError as error:
-                    refusals.append(error)
-                    lost |= codes >= 0
+        for branches, codes in zip(self.forks.branches, self.forks.codes, strict=True):
+            names = tuple(f"branch {code}" for code in range(codes.max() + 1))
+            part = replace(problem.part, labels=codes[problem.part.labels], classes=names)
+            inside = np.flatnonzero(codes[problem.labels] >= 0)
+            try:
+                fits = self.learner.fit(replace(problem, part=part).on(inside), choices)
+                found.append((branches, codes, fits))
+            except InputError as error:
+                refusals.append(error)
+                lost |= codes >= 0
         if not found:
             raise refusals[0]
-        all_fits = [
+        return [
             self._one_fit(problem, [(b, codes, fits[i]) for b, codes, fits in found], lost)
             for i in range(len(choices))
         ]
-        if not all(fit.converged for fit in all_fits):
-            warn_unconverged(f"{self.learner.method}: not all nodes of the tree have converged.")
-        return all_fits
 
     def _one_fit(
         self,

@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from kreinflow.base.numerics import FloatArray, tiles
+from kreinflow.base.numerics import FloatArray, tile_sum
 from kreinflow.learners.linear_systems import solve_positive
 
 _MAX_STEPS = 200  # of Newton's method on one core set
@@ -31,9 +31,7 @@ class LinearCore:
         n, d = X.shape
         if n <= d:
             return _solve(X @ X.T, np.ones(n), penalty)
-        gram = np.zeros((d, d))
-        for rows in tiles(n):
-            gram += X[rows].T @ X[rows]
+        gram = tile_sum(lambda rows: X[rows].T @ X[rows], n)
         v = _solve(gram, X.sum(axis=0), penalty)
         return np.asarray(penalty * (1.0 - X @ v))
 
