@@ -1,7 +1,6 @@
 import pytest
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
-from kreinflow.base.errors import InputError
 
 PROTEIN = "ARNDCQEGHILKMFPSTWYVBZX*"
 NUCLEOTIDE = "ATGCSWRYKMBVHDN*"
@@ -77,8 +76,3 @@ def test_letters_follow_the_matrix(letters, molecule, residues, cleaned, illegal
 def test_substitutions_are_counted_by_kind(protein):
     counts = protein.substitutions(b"UuOJA*-*")
     assert counts == {"U to C": 2, "O to K": 1, "J to X": 1, "* at the end": 2, "- at the end": 1}
-
-
-def test_bad_molecule():
-    with pytest.raises(InputError, match="molecule 'rna'"):
-        ResidueAlphabet(PROTEIN, "rna")

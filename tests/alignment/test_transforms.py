@@ -76,22 +76,18 @@ def test_self_similarity_is_the_diagonal(name, block):
 @pytest.mark.parametrize("name", ["sqrt", "log", "evalue"])
 def test_negative_scores_are_refused(name, block):
     block[0][4, 2] = -1
-    with pytest.raises(InputError, match=rf"transform {name}: the score of row 5 and column 3"):
+    with pytest.raises(InputError, match=rf"transform {name}: a score is negative"):
         make_transform(name, SCHEME).apply(*block)
-    numbers = np.arange(100, 157), np.arange(200, 211)
-    with pytest.raises(InputError, match=r"the score of rows 104 and 202 of the data set \(rec"):
-        make_transform(name, SCHEME).apply(*block, numbers)
 
 
 @pytest.mark.parametrize("name", ["normalised", "sqrt", "log", "evalue"])
 @pytest.mark.parametrize("score", [0, -3])
 def test_self_scores_that_cannot_be_divided_by(name, score, block):
     block[2][6] = score
-    with pytest.raises(InputError, match=r"the sequence of column 7 scores .* with itself"):
+    said = f"a sequence of {block[4][6]} residues scores {score} with itself"
+    with pytest.raises(InputError, match=said):
         make_transform(name, SCHEME).apply(*block)
-    with pytest.raises(InputError, match=r"the sequence of row 206 of the data set \(records.tsv"):
-        make_transform(name, SCHEME).apply(*block, (np.arange(57), np.arange(200, 211)))
-    with pytest.raises(InputError, match="the sequence of row 7 "):
+    with pytest.raises(InputError, match=said):
         make_transform(name, SCHEME).self_similarity(block[2], block[4])
     assert make_transform("raw").apply(*block).shape == (57, 11)
 
@@ -125,7 +121,6 @@ def test_dict_round_trip(name):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"name": "log"}, "damaged"),
         ({"name": "exp", "constants": {}}, "'exp' is not one of raw, normalised"),
         ({"name": "log", "constants": {}}, "its constants are a; given are none"),
         ({"name": "log", "constants": {"a": -1}}, "a is -1"),

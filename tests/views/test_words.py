@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kreinflow.base.numerics import limited
-from kreinflow.views.objects import LONGEST_WORD, Words
+from kreinflow.views.objects import Words
 from small_inputs import PROTEIN
 
 
@@ -37,7 +37,6 @@ def drawn(n, letters, longest=30, seed=0):
 def test_words_are_those_of_a_naive_count(lengths, letters):
     sequences = [b"A", b"CA", b"ACA", b"AAAA", *drawn(40, letters)]
     words = Words(lengths, letters)
-    words.check([s for s in sequences if not s.translate(None, letters.encode())])
     found = words.features(sequences)
     assert found.shape == (len(sequences), words.n_features)
     np.testing.assert_array_equal(found.toarray(), naive(sequences, lengths, letters))
@@ -57,18 +56,3 @@ def test_a_sequence_has_the_same_bits_among_others_alone_and_with_threads():
         np.testing.assert_array_equal(alone, together[places])
     with limited(threads=2, memory_mb=1):
         np.testing.assert_array_equal(words.features(sequences).toarray(), together)
-
-
-@pytest.mark.parametrize(
-    ("lengths", "letters", "sequences", "message"),
-    [
-        ((), "AC", [b"A"], f"1 to {LONGEST_WORD} letters"),
-        ((0, 1), "AC", [b"A"], f"1 to {LONGEST_WORD} letters"),
-        ((5,), "AC", [b"A"], f"1 to {LONGEST_WORD} letters"),
-        ((1,), "AA", [b"A"], "are damaged"),
-        ((1,), "AC", [b"A", b"AG"], "has letters that its words lack"),
-    ],
-)
-def test_what_cannot_be_counted_is_refused(lengths, letters, sequences, message):
-    with pytest.raises(ValueError, match=message):
-        Words(lengths, letters).check(sequences)

@@ -6,8 +6,6 @@ here before it is aligned.
 
 from collections import Counter
 
-from kreinflow.base.errors import InputError
-
 _REWRITTEN = {
     "protein": {"U": "C", "O": "K", "J": "X"},  # selenocysteine, pyrrolysine, leucine/isoleucine
     "nucleotide": {"U": "T"},
@@ -34,8 +32,6 @@ class ResidueAlphabet:
     """
 
     def __init__(self, letters: str, molecule: str) -> None:
-        if molecule not in _REWRITTEN:
-            raise InputError(f"molecule {molecule!r} is none of {', '.join(_REWRITTEN)}.")
         known = letters.upper().encode("ascii", "replace")
         self._legal = bytes(sorted(set(known) - set(_END)))
         self._rewritten = {

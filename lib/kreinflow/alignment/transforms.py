@@ -29,8 +29,6 @@ from kreinflow.alignment.statistics import local_statistics
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 
-_Numbers = tuple[NDArray[np.integer], NDArray[np.integer]]
-
 
 @dataclass(frozen=True)
 class ScoreTransform:
@@ -73,19 +71,19 @@ class ScoreTransform:
         column_self: ArrayLike,
         row_lengths: ArrayLike,
         column_lengths: ArrayLike,
-        numbers: _Numbers | None = None,
     ) -> FloatArray:
         """Return the similarities of a block of integer scores, of shape (n, m).
 
-        ``numbers`` are the rows of the data set that these rows and columns are, for the
-        InputErrors: a score is negative, or a self-score does not allow to normalise by it.
+        An InputError if a score is negative, or a self-score does not allow to normalise by it.
         """
-        rows, columns = numbers if numbers is not None else (None, None)
-        row_scale = self._scale(row_self, row_lengths, "row", rows)
-        column_scale = self._scale(column_self, column_lengths, "column", columns)
+        row_scale = self._scale(row_self, row_lengths)
+        column_scale = self._scale(column_self, column_lengths)
         s = np.array(scores, dtype=np.float64, order="C")
-        if not self.takes_negative:
-            self._refuse_negative(s, numbers)
+        if not self.takes_negative and s.min(initial=0) < 0:
+            raise InputError(
+                f"transform {self.name}: a score is negative, as scores of global and semiglobal "
+                "alignments can be. Use raw or normalised, or local alignment."
+            )
         n, m = np.asarray(row_lengths, np.float64), np.asarray(column_lengths, np.float64)
         s = self._gain(s, n[:, None], m[None, :])
         s /= np.sqrt(row_scale[:, None] * column_scale[None, :])
@@ -129,17 +127,6 @@ class ScoreTransform:
     def _of_quotients(self, s: FloatArray) -> FloatArray:
         return s
 
-    def _refuse_negative(self, s: FloatArray, numbers: _Numbers | None) -> None:
-        if s.size and s.min() < 0:
-            i, j = np.argwhere(s < 0)[0]
-            pair = f"row {i + 1} and column {j + 1}"
-            if numbers is not None:
-                pair = f"rows {numbers[0][i]} and {numbers[1][j]} of the data set (records.tsv)"
-            raise InputError(
-                f"transform {self.name}: the score of {pair} is negative, as scores of global and "
-                "semiglobal alignments can be. Use raw or normalised, or local alignment."
-            )
-
     def _divisors(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
         n = np.asarray(lengths, dtype=np.float64)
         return self._gain(np.asarray(self_scores, dtype=np.float64), n, n)
@@ -148,31 +135,19 @@ class ScoreTransform:
         """Return the places of the sequences whose self-score cannot be divided by."""
         return np.flatnonzero(self._divisors(self_scores, lengths) <= 0)
 
-    def _scale(
-        self,
-        self_scores: ArrayLike,
-        lengths: ArrayLike,
-        side: str,
-        numbers: NDArray[np.integer] | None = None,
-    ) -> FloatArray:
+    def _scale(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
         """Return the divisor of each sequence, all above 0."""
-        wrong = self.unusable(self_scores, lengths)
-        if wrong.size:
-            number = int(wrong[0])
-            place = f"{side} {number + 1}"
-            if numbers is not None:
-                place = f"row {numbers[number]} of the data set (records.tsv)"
+        for place in self.unusable(self_scores, lengths):
             raise InputError(
-                f"transform {self.name}: the sequence of {place} scores "
-                f"{np.asarray(self_scores)[number]} with itself "
-                f"({np.asarray(lengths)[number]} residues), too little to divide by. Leave out "
-                "sequences this short or of low information, or use raw."
+                f"transform {self.name}: a sequence of {np.asarray(lengths)[place]} residues "
+                f"scores {np.asarray(self_scores)[place]} with itself, too little to divide by. "
+                "Leave out sequences this short or of low information, or use raw."
             )
         return self._divisors(self_scores, lengths)
 
     def self_similarity(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
         """Return the similarity of each sequence with itself: one, except for ``raw``."""
-        return np.ones_like(self._scale(self_scores, lengths, "row"))
+        return np.ones_like(self._scale(self_scores, lengths))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the transform as an object that JSON can hold."""
@@ -180,12 +155,8 @@ class ScoreTransform:
 
     @staticmethod
     def from_dict(content: Mapping[str, Any]) -> "ScoreTransform":
-        """Return the transform that :meth:`to_dict` wrote; an InputError if it is damaged."""
-        try:
-            name, constants = content["name"], dict(content["constants"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"transform: damaged or not kreinflow's ({error!r}).") from error
-        return _transform_class(name)(constants)
+        """Return the transform that :meth:`to_dict` wrote."""
+        return _transform_class(content["name"])(dict(content["constants"]))
 
 
 class _Raw(ScoreTransform):
@@ -261,7 +232,7 @@ class _Evalue(ScoreTransform):
         return np.where(known, np.maximum(1.0, super()._divisors(self_scores, lengths)), 0.0)
 
     def self_similarity(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
-        scale = self._scale(self_scores, lengths, "row")
+        scale = self._scale(self_scores, lengths)
         return super()._divisors(self_scores, lengths) / scale
 
 

@@ -22,11 +22,8 @@ _BLOCK = 4_000_000  # bytes that are written at once
 
 def write_array(path: str | os.PathLike[str], array: NDArray[Any]) -> None:
     """Write one array as ``.npy``, its checksum behind the numbers, atomically."""
-    with replacing(path) as part:
-        with part.open("wb") as file:
-            np.save(file, np.ascontiguousarray(array), allow_pickle=False)
-            file.write(UNSET.encode())
-        seal(part)
+    with new_array(path, array.dtype, array.shape) as out:
+        out[...] = array
 
 
 @contextmanager

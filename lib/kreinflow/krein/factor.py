@@ -137,8 +137,8 @@ class KreinFactor(Embedding):
         the default takes that of :data:`RANK_FRACTIONS` with the smallest misfit. ``centre``
         subtracts the mean of the training rows from Z, as dissimilarities want.
 
-        A DegenerateKernelError if W is zero, an InputError if a score is not finite. A warning if
-        the misfit is above :data:`MISFIT_WARNING`.
+        A DegenerateKernelError if W is zero. A warning if the misfit is above
+        :data:`MISFIT_WARNING`.
         """
         with single_threaded():
             eigenvalues, U, A = _decomposed(np.asarray(W, np.float64), symmetric=reverse is None)
@@ -173,12 +173,6 @@ class KreinFactor(Embedding):
 
 def _decomposed(W: FloatArray, symmetric: bool) -> tuple[FloatArray, FloatArray, FloatArray | None]:
     """Return l, B, A of W = A diag(l) B', by falling magnitude; l, U, None if it is symmetric."""
-    if not np.isfinite(W).all():
-        i, j = np.argwhere(~np.isfinite(W))[0]
-        raise InputError(
-            f"the score of landmarks {i} and {j} is not finite: look for missing or overflowing "
-            "values in the scores, or take another score transform."
-        )
     A: FloatArray | None = None
     # Divide and conquer: its backward error is the smallest, and 1/|l| makes much of it.
     if symmetric:
@@ -200,14 +194,9 @@ def _candidate_ranks(rank: Rank, numerical_rank: int) -> list[int]:
     """Return the ranks to try, the largest first."""
     if rank == "misfit":
         return sorted({max(1, round(f * numerical_rank)) for f in RANK_FRACTIONS}, reverse=True)
-    whole = isinstance(rank, int) and not isinstance(rank, bool)
-    if whole and rank >= 1:
-        return [min(int(rank), numerical_rank)]
-    if isinstance(rank, float) and 0 < rank <= 1:
-        return [max(1, round(rank * numerical_rank))]
-    raise ValueError(
-        f"rank {rank!r}: give 'misfit', a whole number of at least 1, or a fraction in (0, 1]."
-    )
+    if isinstance(rank, int):
+        return [min(rank, numerical_rank)]
+    return [max(1, round(rank * numerical_rank))]
 
 
 def misfits_of_ranks(
@@ -225,7 +214,7 @@ def misfits_of_ranks(
 
     Of an asymmetric kernel :math:`z_{ij} y_{ij}` with Y = R' D stands for :math:`s_j z_{ij}^2`;
     ``other`` is the pair of R' and D. The divisor is n mean ``|C|`` where all k_ii are zero, as in
-    a matrix of dissimilarities. An InputError names the first row with a score that is not finite.
+    a matrix of dissimilarities.
     """
     n = C.shape[0]
     last = np.array(ranks) - 1
@@ -237,13 +226,6 @@ def misfits_of_ranks(
 
     def sums(rows: slice) -> tuple[FloatArray, float, FloatArray]:
         block, own = np.asarray(C[rows], dtype=np.float64), np.asarray(self_similarities[rows])
-        finite = np.isfinite(block).all(axis=1) & np.isfinite(own)
-        if not finite.all():
-            raise InputError(
-                f"training row {rows.start + int(np.argmin(finite))} has a score or self-score "
-                "that is not finite: look for missing or overflowing values in the scores, or "
-                "take another score transform."
-            )
         Z = tiled_product(block, P)
         # One cumulative sum over the columns gives the self-scores of every rank at once.
         scores = np.cumsum(Z * functions(rows, Z), axis=1)[:, last]

@@ -118,7 +118,6 @@ def landmark_kernel(
             landmarks.self_scores[landmarks.rows],
             landmarks.lengths[rows],
             landmarks.lengths[landmarks.rows],
-            (rows, landmarks.rows),
         )
 
     def tiled(

@@ -163,7 +163,7 @@ class LandmarkStage:
     ) -> tuple[FloatArray, FloatArray, Kind]:
         """Return transformed scores of rows with others and with themselves, and their kind."""
         own, lengths = self._own, self.dataset.lengths
-        sides = own[rows], own[others], lengths[rows], lengths[others], (rows, others)
+        sides = own[rows], own[others], lengths[rows], lengths[others]
         columns = transform.apply(self.scores.rectangle(rows, others), *sides)
         dissimilar = self.dataset.kind == "squared_dissimilarity"
         kind: Kind = "squared_dissimilarity" if dissimilar else "similarity"
