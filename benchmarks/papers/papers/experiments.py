@@ -93,6 +93,16 @@ def load_experiments() -> Mapping[str, Experiment]:
     }
 
 
+def in_target(data: Path, results: Path) -> list[str]:
+    """Return the experiments to run: what takes hours only once its file has been asked for."""
+    return [
+        name
+        for name, experiment in load_experiments().items()
+        if experiment.can_run(data)
+        and (not experiment.hours or (results / f"{name}.tsv").is_file())
+    ]
+
+
 def _experiment(name: str, entry: Mapping[str, Any], content: Mapping[str, Any]) -> Experiment:
     about = dict(content["data"][entry.get("data", name)])
     dataset = {"source": about.pop("source"), "folds": entry["folds"]}
