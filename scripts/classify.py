@@ -49,6 +49,6 @@ with (
     with part.open("w", encoding="utf-8") as file:
         counts = write_tables(batches, file.write)
     console.say(
-        f"{counts.classified} classified, {counts.rejected} rejected, "
-        f"{counts.faults} not classified"
+        f"{counts['classified']} classified, {counts['rejected']} rejected, "
+        f"{counts['fault']} not classified"
     )

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kreinflow.base.numerics import limited
-from kreinflow.classify.inspection import told_of_unknown
+from kreinflow.classify.inspection import description_text
 from kreinflow.classify.learned_file import Learned, no_update, write_refusal
 from kreinflow.classify.model_file import final_model
 from kreinflow.files.console import logged
@@ -49,8 +49,8 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
         of_run = run.landmarks(table), part, run.objects
         classifier = NoRelativeFit(*of_run, evidence, strangers, cache).fit(classifier)
         console.say(f"{cache.aligned:,} pairs were aligned to tell what has no relative")
-    for line in told_of_unknown(classifier.about.get("unknown", {})):
-        console.say(line)
+    if "unknown" in classifier.about:
+        console.say(description_text({"unknown": classifier.about["unknown"]}).rstrip())
     model = final_model(
         dataset,
         classifier,

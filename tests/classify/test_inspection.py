@@ -12,7 +12,6 @@ from kreinflow.classify.inspection import (
     describe_model,
     description_text,
     exported_landmarks,
-    told_of_unknown,
 )
 from kreinflow.classify.model_file import Model
 from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED
@@ -213,15 +212,6 @@ def test_it_tells_what_is_known_of_unknown_objects(tmp_path):
     expected = {"records": 30, "reject_threshold_of_sureness": 0.35, **about}
     assert found == {**expected, "no_relative": shares}
     assert "  would be found: 0.83" in description_text(content)
-    assert told_of_unknown(about) == [
-        "at 5 % false alarms (60 records calibrate) 83 % of the records of an unknown class would "
-        "be found",
-        "what has no relative is rejected; 1.5 % of the training records have none",
-        "2 of 200 shuffled training records are accepted",
-    ]
-    few = told_of_unknown({**about, "false_alarms": 0.01})
-    assert few[0].startswith("nothing is rejected as unknown: 1 % false alarms take at least 99 ")
-    assert told_of_unknown({}) == []
 
 
 def test_labels_in_braces_are_no_figures():

@@ -102,7 +102,7 @@ def test_an_object_without_any_label_is_rejected_and_its_row_is_whole(it, folder
     assert table["label_probabilities"].tolist() == [""] * 5
     assert table["reject"].tolist() == ["yes"] * 4 + [""]
     assert table["problem"].iloc[4] != ""
-    assert (counts.records, counts.rejected, counts.faults) == (5, 4, 1)
+    assert (counts["records"], counts["rejected"], counts["fault"]) == (5, 4, 1)
 
 
 def test_the_explanation_names_all_labels(it, folder):

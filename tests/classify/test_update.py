@@ -418,7 +418,7 @@ def bad(old, new):
     _, label, residues = new[0]
     return {
         "an id that is there": ([(old[0][0], label, residues)], "are those of records that the"),
-        "another label": ([("n", "a", old[0][2])], "are the same sequence with the labels 'a'"),
+        "another label": ([("n", "a", old[0][2])], "are the same sequence with the labels "),
         "twins of a new class": (
             [("n", "x", residues), ("o", "x", residues)],
             "the class 'x' is new and has 1 record without identical ones. It needs at least 2",

@@ -1,13 +1,12 @@
 """Classifying new objects with a model file."""
 
 import itertools
-import json
+import pickle
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from kreinflow.alignment.engine import in_threads
 from kreinflow.answering.label_sets import accepted
 from kreinflow.answering.query_and_answers import REASONS, STAGES, Answers
-from kreinflow.base.errors import InputError, unwritable
+from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.classify.evidence import SHOWN, Witnesses, nearest_landmarks, traced
 from kreinflow.classify.model_file import Model
@@ -63,27 +62,20 @@ def classify_batches(
     The table, one row an object with the columns :data:`COLUMNS`, comes in pieces as the input is
     read. Of a model whose records are apart and were not given the first stage answers.
 
-    Parameters
-    ----------
-    model : Model
-    path : Path
-        A FASTA file or :data:`~kreinflow.sequences.text_files.STANDARD_INPUT`; for a model that was
-        trained on a matrix, a matrix of the new objects (rows) and the landmarks: columns named by
-        a header, in any order, those that are no landmark left out; without a header, in the order
-        of ``model.landmark_ids``; for a model of vectors or strings, a file of them as for
-        training.
-    options : Options
-        ``on_evidence`` gets the :data:`~kreinflow.classify.evidence.SHOWN` nearest members of the
-        predicted class, or of all labels, and of the runner-up of each object, and the member of
-        another class that its answer names. That costs
-        :data:`~kreinflow.classify.evidence.CANDIDATES` alignments for each of these classes at
-        most; the table stays as it is without.
+    ``path`` is a FASTA file or :data:`~kreinflow.sequences.text_files.STANDARD_INPUT`; for a model
+    that was trained on a matrix, a matrix of the new objects (rows) and the landmarks: columns
+    named by a header, in any order, those that are no landmark left out; without a header, in the
+    order of ``model.landmark_ids``; for a model of vectors or strings, a file of them as for
+    training.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or does not fit the model; or if the model cannot promise what
-        is asked for.
+    ``options.on_evidence`` gets the :data:`~kreinflow.classify.evidence.SHOWN` nearest members of
+    the predicted class, or of all labels, and of the runner-up of each object, and the member of
+    another class that its answer names. That costs
+    :data:`~kreinflow.classify.evidence.CANDIDATES` alignments for each of these classes at most;
+    the table stays as it is without.
+
+    An InputError says that the file cannot be read or does not fit the model, or that the model
+    cannot promise what is asked for.
     """
     _check_promises(model, options)
     witnesses = None if options.on_evidence is None else Witnesses(model)
@@ -131,22 +123,14 @@ def accepting(
     """Yield pieces of the table of :func:`classify_batches` again, with the column ``accepted``.
 
     It depends on all rows: they wait in a temporary file, and memory has a number for each. What is
-    unknown or has no relative is never accepted.
-
-    Parameters
-    ----------
-    tables : iterable of DataFrame
-        With ``error_p``.
-    errors : float
-        The expected share of wrong predictions among the accepted; see
-        :func:`~kreinflow.answering.label_sets.accepted`.
-    progress : callable, optional
-        Called with the number of rows that are read.
+    unknown or has no relative is never accepted. See
+    :func:`~kreinflow.answering.label_sets.accepted` for the share of ``errors``; ``progress`` is
+    called with the number of rows that are read.
     """
     p, strange, sizes = [np.empty(0)], [np.empty(0, dtype=bool)], [0]
     with tempfile.TemporaryFile() as waiting:
         for table in tables:
-            _put_down(table, waiting)
+            pickle.dump(table, waiting)
             strange.append(table["reason"].isin(REASONS[2:]).to_numpy())
             p.append(table["error_p"].to_numpy(np.float64))
             sizes.append(sizes[-1] + len(table))
@@ -159,22 +143,9 @@ def accepting(
         yes[known & np.concatenate(strange)] = "no"
         waiting.seek(0)
         for start, end in itertools.pairwise(sizes):
-            columns = json.loads(waiting.readline())
-            table = pd.DataFrame({name: pd.Series(v, dtype=kind) for name, kind, v in columns})
+            table = pickle.load(waiting)
             table.insert(list(table).index("error_p") + 1, "accepted", yes[start:end])
             yield table
-
-
-def _put_down(table: pd.DataFrame, waiting: IO[bytes]) -> None:
-    """Write a table as a line of text that holds all digits of its numbers."""
-    columns = [[name, str(values.dtype), values.tolist()] for name, values in table.items()]
-    try:
-        waiting.write(json.dumps(columns).encode() + b"\n")
-        waiting.flush()
-    except OSError as error:
-        with suppress(OSError):  # it would try to write the rest again
-            waiting.close()
-        raise unwritable(tempfile.gettempdir(), error) from error
 
 
 def joined_labels(
@@ -199,37 +170,26 @@ def joined_labels(
     return np.array(texts, dtype=object)
 
 
-@dataclass
-class Counts:
-    """How many objects were read, rejected, accepted, and at fault."""
-
-    records: int = 0
-    classified: int = 0
-    rejected: int = 0
-    accepted: int = 0
-    faults: int = 0
-
-
 def write_tables(
     tables: Iterable[pd.DataFrame],
     write: Callable[[str], object],
     progress: Callable[[int], None] | None = None,
-) -> Counts:
-    """Write the pieces of :func:`classify_batches` as the text of one TSV, and count their rows.
+) -> Counter[str]:
+    """Write the pieces of :func:`classify_batches` as the text of one TSV.
 
-    After each piece ``progress`` is called with the number of rows that are written.
+    Counted are its ``records``, and those ``classified``, ``rejected``, ``accepted`` and at
+    ``fault``. After each piece ``progress`` is called with the number of rows that are written.
     """
-    counts = Counts()
+    counts: Counter[str] = Counter()
     for number, table in enumerate(tables):
         write(table_text(table, header=number == 0))
-        counts.records += len(table)
-        counts.classified += int((table["problem"] == "").sum())
-        counts.faults += int((table["problem"] != "").sum())
-        counts.rejected += int((table["reject"] == "yes").sum())
+        faulty = int((table["problem"] != "").sum())
+        counts.update(records=len(table), classified=len(table) - faulty, fault=faulty)
+        counts["rejected"] += int((table["reject"] == "yes").sum())
         if "accepted" in table:
-            counts.accepted += int((table["accepted"] == "yes").sum())
+            counts["accepted"] += int((table["accepted"] == "yes").sum())
         if progress is not None:
-            progress(counts.records)
+            progress(counts["records"])
     return counts
 
 
@@ -291,17 +251,6 @@ def nearest_records(
     return dict(zip(RECORD_COLUMNS, (ids, labels, evalue, identity), strict=True))
 
 
-def answered_nodes(model: Model, answers: Answers) -> dict[str, NDArray[Any]]:
-    """Return the :data:`LEVEL_COLUMNS` of a model with levels; nothing of another one."""
-    levels = model.classifier.levels
-    if levels is None:
-        return {}
-    nodes = levels.nodes(answers.probabilities, answers.deepest)
-    paths = np.array(levels.tree.nodes, dtype=object)[nodes.node]
-    columns = paths, nodes.level.astype(object), nodes.probability
-    return dict(zip(LEVEL_COLUMNS, columns, strict=True))
-
-
 def first_alignments(model: Model, batch: Batch) -> int:
     """Return the alignments of an object before any record is asked: landmarks and self-score."""
     with_itself = model.scheme is not None and model.classifier.transform.name != "raw"
@@ -323,7 +272,7 @@ def likeliest_two(probabilities: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def _told(model: Model, answers: Answers, options: Options) -> dict[str, NDArray[Any]]:
-    """Return the columns of sets and p-values that are asked for, and those of several labels."""
+    """Return the columns of sets and p-values that are asked for, of several labels, of levels."""
     classifier, p = model.classifier, answers.probabilities
     calibration, several, classes = classifier.calibration, classifier.several, classifier.classes
     found: dict[str, NDArray[Any]] = {}
@@ -340,6 +289,11 @@ def _told(model: Model, answers: Answers, options: Options) -> dict[str, NDArray
             cells[0, row] = SEPARATOR.join(classes[c] for c in ranked)
             cells[1, row] = SEPARATOR.join(str(float(p[row, c])) for c in ranked)
         found |= dict(zip(LABELS_COLUMNS, cells, strict=True))
+    if (levels := classifier.levels) is not None:
+        nodes = levels.nodes(p, answers.deepest)
+        paths = np.array(levels.tree.nodes, dtype=object)[nodes.node]
+        columns = paths, nodes.level.astype(object), nodes.probability
+        found |= dict(zip(LEVEL_COLUMNS, columns, strict=True))
     return found
 
 
@@ -372,7 +326,6 @@ def _table(model: Model, batch: Batch, answers: Answers, options: Options) -> pd
         "alignments": (first_alignments(model, batch) + answers.alignments).astype(object),
         **nearest_records(model, batch, answers, options.threads),
         **_told(model, answers, options),
-        **answered_nodes(model, answers),
         **({} if batch.strands is None else {"strand": batch.strands}),
     }
     columns: dict[str, object] = {"id": batch.ids}

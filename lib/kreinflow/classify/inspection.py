@@ -2,7 +2,6 @@
 
 import io
 import json
-import math
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
@@ -100,39 +99,6 @@ def _describe_lift(lift: Lift, worth: str) -> dict[str, Any]:
     if "vectors" in lift.rates and lift.objects.vectors is not None:
         found["vector_numbers"] = int(lift.objects.vectors.shape[1])
     return found
-
-
-def told_of_unknown(about: Mapping[str, Any]) -> list[str]:
-    """Return what ``about["unknown"]`` of a classifier says, in sentences.
-
-    Examples
-    --------
-    >>> told_of_unknown({"no_relative": {"off": True, "known_rejected": 0.83}})
-    ['what has no relative is not rejected: 83 % of the training records have none, either']
-    """
-    lines = []
-    if "calibrating" in about:
-        n, share = about["calibrating"], about["false_alarms"]
-        if (needed := math.ceil(1 / share - 1e-9) - 1) > n:
-            lines.append(
-                f"nothing is rejected as unknown: {100 * share:g} % false alarms take at least "
-                f"{needed:,} records on the inner folds, and there are {n:,}"
-            )
-        else:
-            lines.append(
-                f"at {100 * share:g} % false alarms ({n:,} records calibrate) "
-                f"{100 * about['would_be_found']:.0f} % of the records of an unknown class would "
-                "be found"
-            )
-    if (rule := about.get("no_relative")) is None:
-        return lines
-    known = f"{100 * rule['known_rejected']:.2g} % of the training records have none"
-    off = f"not rejected: {known}, either"
-    lines.append(f"what has no relative is {off if rule['off'] else f'rejected; {known}'}")
-    if "shuffled" in rule:
-        accepted = round(rule["shuffled_accepted"] * rule["shuffled"])
-        lines.append(f"{accepted} of {rule['shuffled']} shuffled training records are accepted")
-    return lines
 
 
 _SPACED = ("lift", "choice", "cascade", "unknown")  # keys whose entries are shown as words

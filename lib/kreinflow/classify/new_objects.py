@@ -19,7 +19,7 @@ from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.model_file import Model
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.sequences.fasta import LONGEST, FastaRecord, read_any_fasta
-from kreinflow.sequences.matrix_files import DISSIMILARITIES, read_matrix
+from kreinflow.sequences.matrix_files import DISSIMILARITIES, read_vectors
 from kreinflow.sequences.objects import read_objects
 from kreinflow.sequences.record_vectors import RecordVectors, read_record_vectors
 from kreinflow.sequences.strands import reverse_complements, strand_fault
@@ -117,7 +117,7 @@ def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator
     lift, width = model.classifier.lift, None
     if lift is not None and "vectors" in lift.rates and lift.objects.vectors is not None:
         width = lift.objects.vectors.shape[1]
-    read = read_vectors(width, options.vectors, "objects")
+    read = vectors_to_look_at(width, options.vectors, "objects")
     if options.both_strands and model.molecule != "nucleotide":
         raise InputError(
             "--strand both: the model is not one of nucleotides, so its objects have no other "
@@ -132,7 +132,7 @@ def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator
         yield batch if read is None else batch.with_vectors(read)
 
 
-def read_vectors(width: int | None, path: Path | None, what: str) -> RecordVectors | None:
+def vectors_to_look_at(width: int | None, path: Path | None, what: str) -> RecordVectors | None:
     """Read the vectors of new objects for a model that looks at so many numbers, or at none."""
     if path is None and width is not None:
         raise InputError(
@@ -335,7 +335,7 @@ def _measured_batches(model: Model, path: Path) -> Iterator[Batch]:
 
 def _rows_of_matrix(model: Model, path: Path) -> tuple[list[str], FloatArray]:
     """Read a matrix of new objects and landmarks; dissimilarities are squared."""
-    matrix = read_matrix(path, square=False)
+    matrix = read_vectors(path)
     values, m = matrix.values, model.classifier.n_landmarks
     ids = list(matrix.ids or map(str, range(1, len(values) + 1)))
     if matrix.column_ids and len(matrix.column_ids) == values.shape[1]:
@@ -353,14 +353,11 @@ def _rows_of_matrix(model: Model, path: Path) -> tuple[list[str], FloatArray]:
             f"{path}: has {plural(values.shape[1], 'column')} where the model has {m} landmarks. "
             f"Give the {model.matrix_kind} of each new object (row) with each landmark (column)."
         )
-    values = np.ascontiguousarray(values[:, columns], dtype=np.float64)
-    wrong, why = ~np.isfinite(values), "is not a finite number. Fill it in."
-    if model.matrix_kind in DISSIMILARITIES and not wrong.any():
-        wrong, why = values < 0, f"is negative, which no {model.matrix_kind} is."
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
+    values = np.ascontiguousarray(values[:, columns])
+    if model.matrix_kind in DISSIMILARITIES and (values < 0).any():
+        row, column = np.argwhere(values < 0)[0]
         raise InputError(
             f"{path}, row {row + 1} ({ids[row]}), column {columns[column] + 1}: "
-            f"{values[row, column]:.6g} {why}"
+            f"{values[row, column]:.6g} is negative, which no {model.matrix_kind} is."
         )
     return ids, values * values if model.matrix_kind == "dissimilarity" else values

@@ -13,10 +13,11 @@ from kreinflow.base.numerics import FloatArray
 from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import clean_sequences, read_vectors
+from kreinflow.classify.new_objects import clean_sequences, vectors_to_look_at
+from kreinflow.sequences.collapse import SourceRecords, collapse
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.headers import known_by
-from kreinflow.sequences.labels import check_matched, read_pairs, refuse_lookalikes
+from kreinflow.sequences.labels import check_matched, read_pairs
 from kreinflow.sequences.objects import read_objects
 from kreinflow.sequences.payload import Compared, Payload, Sequences
 from kreinflow.sequences.text_files import refuse_control
@@ -82,7 +83,7 @@ def read_new(
         with named(str(labels)):
             names = paths_of(ids, names, separator)
     width = None if learned.dataset.vectors is None else learned.dataset.vectors.shape[1]
-    table = read_vectors(width, vectors, "records")
+    table = vectors_to_look_at(width, vectors, "records")
     if table is None:
         return NewRecords(ids, names, new)
     rows = table.places(ids)
@@ -104,55 +105,26 @@ def with_new(learned: Learned, new: NewRecords) -> tuple[Dataset, tuple[str, ...
         few records.
     """
     old = learned.dataset
-    refuse_lookalikes([*old.classes, *new.labels])
     if twice := sorted(set(new.ids) & set(old.ids)):
         raise InputError(
             f"{len(twice)} of {len(new.ids)} ids are those of records that the model has learned: "
             f"{abridged(twice)}. Rename them, or take them out."
         )
-    names = [old.classes[code] for code in old.labels.tolist()] + list(new.labels)
-    classes = tuple(sorted(set(names)))
-    code = {label: place for place, label in enumerate(classes)}
-    first = np.unique(old.rows, return_index=True)[1].tolist()
-    contents = old.payload.contents([old.ids[record] for record in first])
-    row_of = {content: row for row, content in enumerate(contents)}
-    owner = dict(enumerate(first))  # a record of each distinct row
-    ids, rows, kept = [*old.ids, *new.ids], [], []
-    for place, content in enumerate(new.payload.contents(new.ids)):
-        record = len(old.ids) + place
-        row = row_of.setdefault(content, len(row_of))
-        other = owner.setdefault(row, record)
-        if names[other] != names[record]:
-            raise InputError(
-                f"{ids[record]!r} and {ids[other]!r} are the same {new.payload.what} with the "
-                f"labels {names[record]!r} and {names[other]!r}. Correct one, or take it out."
-            )
-        if other == record:
-            kept.append(place)
-        rows.append(row)
-    added = new.payload.take(kept)
-    payload: Payload
-    if isinstance(old.payload, Sequences) and isinstance(added, Sequences):
-        payload = Sequences(old.payload.residues + added.residues)
+    known, payload = old.payload.take(old.rows), new.payload
+    if isinstance(known, Sequences) and isinstance(payload, Sequences):
+        both: Payload = Sequences(known.residues + payload.residues)
     else:
-        assert isinstance(old.payload, Compared), "rows of a matrix"
-        assert isinstance(added, Compared), "objects of another kind"
-        both = np.concatenate([old.payload.objects, added.objects])
-        payload = replace(old.payload, objects=both)
-    vectors = None
+        assert isinstance(known, Compared), "rows of a matrix"
+        assert isinstance(payload, Compared), "objects of another kind"
+        both = replace(known, objects=np.concatenate([known.objects, payload.objects]))
+    labels = [*(old.classes[code] for code in old.labels.tolist()), *new.labels]
+    ids = [*old.ids, *new.ids]
+    dataset = collapse(SourceRecords(ids, labels, both, read=len(ids)), "refuse", 1, ())
     if old.vectors is not None and new.vectors is not None:
-        vectors = np.concatenate([old.vectors, new.vectors[kept]])
-    dataset = replace(
-        old,
-        ids=tuple(ids),
-        labels=np.array([code[name] for name in names], dtype=np.intp),
-        classes=classes,
-        rows=np.concatenate([old.rows, np.array(rows, dtype=np.int64)]),
-        digests=(*old.digests, *added.digests(added.contents([new.ids[p] for p in kept]))),
-        payload=payload,
-        vectors=vectors,
-    )
-    fresh = tuple(label for label in classes if label not in old.classes)
+        first = np.unique(dataset.rows, return_index=True)[1]
+        vectors = np.concatenate([old.vectors[old.rows], new.vectors])[first]
+        dataset = replace(dataset, vectors=vectors)
+    fresh = tuple(label for label in dataset.classes if label not in old.classes)
     sizes = pd.Series(dataset.row_labels).value_counts()
     least = max(2, learned.settings["min_class_size"])
     for label in fresh:

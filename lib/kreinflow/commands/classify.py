@@ -154,10 +154,10 @@ def _classify(options: argparse.Namespace) -> None:
         else:
             counts = write_tables(accepting(tables, options.errors, progress), write)
         seconds = time.monotonic() - start
-    accepted = "" if options.errors is None else f", {counts.accepted} accepted"
+    accepted = "" if options.errors is None else f", {counts['accepted']} accepted"
     print(
-        f"kreinflow: {plural(counts.records, 'record')}: {counts.classified} classified, "
-        f"{counts.rejected} of them rejected{accepted}; {counts.faults} not classified; "
+        f"kreinflow: {plural(counts['records'], 'record')}: {counts['classified']} classified, "
+        f"{counts['rejected']} of them rejected{accepted}; {counts['fault']} not classified; "
         f"{seconds:.3g} s",
         file=sys.stderr,
     )
