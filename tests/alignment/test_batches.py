@@ -1,16 +1,12 @@
 """How rectangles are laid out in batches; test_backends.py holds the scores against parasail's."""
 
 import itertools
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from kreinflow.alignment import batches, engine, loops
 from kreinflow.alignment.engine import NOT_ALIGNED, pack
-from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
 from kreinflow.alignment.vector_code import lanes_here, vector_code
 from sequence_pairs import AMINO_ACIDS, drawn, related_pair, scheme_of
 
@@ -84,19 +80,6 @@ def test_all_pairs_of_a_large_rectangle_lie_in_lanes_once(left_over, handed_out)
             assert (np.diff(lengths) <= 0).all()
             assert lengths[0] - lengths[-1] <= 10  # sorted before they were cut
         handed_out.clear()
-
-
-def test_what_is_not_wanted_is_not_given(left_over):
-    rng = np.random.default_rng(51)
-    packed = pack(
-        [sequence for _ in range(90) for sequence in related_pair(rng, 200)], scheme_of(), 2
-    )
-    rows, columns = numbers(0, 100), numbers(80, 180)
-    whole = engine.align_rectangle(packed, rows, columns, np.ones((100, 100), bool))
-    for density in (0.0, 0.02, 0.5, 0.8, 1.0):
-        mask = rng.random((100, 100)) < density
-        found = batches.align_in_batches(packed, rows, columns, mask)
-        assert np.array_equal(found, np.where(mask, whole, NOT_ALIGNED))
 
 
 def test_few_sequences_are_left_to_parasail(left_over, handed_out):
@@ -199,26 +182,6 @@ def test_the_side_that_fills_its_batches_lies_in_lanes(left_over, handed_out):
         assert {int(k) for _, _, landmarks in handed_out for k in landmarks} == set(range(100))
 
 
-def test_schemes_that_the_kernel_cannot_take_are_parasails(monkeypatch):
-    rng = np.random.default_rng(55)
-    some = drawn(rng, AMINO_ACIDS, 100, 100, 200)
-    monkeypatch.setattr(loops, "align_batches", lambda *arguments: 1 / 0)
-    rows, columns = numbers(0, 60), numbers(60, 100)
-    letters = bytes(range(40, 73))
-    many = [*drawn(rng, letters, 99, 100, 200), letters]
-    wide = SubstitutionMatrix("wide", letters.decode(), 3 * np.eye(33, dtype=np.int32) - 1)
-    for sequences, scheme in (
-        (some, scheme_of(mode="global")),
-        (some, scheme_of(mode="semiglobal")),
-        (many, ScoringScheme(wide, 2, 1)),
-    ):
-        packed = pack(sequences, scheme)
-        found = batches.align_in_batches(packed, rows, columns)
-        assert np.array_equal(found, engine.align_rectangle(packed, rows, columns))
-    with pytest.raises(ZeroDivisionError):
-        batches.align_in_batches(pack(some, scheme_of()), rows, columns)
-
-
 def test_the_longest_members_are_cut_off_where_that_is_cheaper():
     rng = np.random.default_rng(56)
     lengths = np.concatenate([-np.sort(-rng.lognormal(5, 1.0, 60)) for _ in range(12)])
@@ -247,12 +210,6 @@ def test_the_longest_members_are_cut_off_where_that_is_cheaper():
     assert cut >= 6
 
 
-def test_working_memory_is_that_of_the_longest_sequence():
-    assert batches.working_bytes(np.array([100, 300])) == 300 * (35 * 64 + 4)
-    assert batches.working_bytes(np.array([10**6])) < 25_000_000
-    assert batches.working_bytes(np.empty(0, dtype=np.int64)) == 0
-
-
 def test_the_loop_is_compiled_once(left_over):
     rng = np.random.default_rng(58)
     packed = pack(
@@ -264,24 +221,3 @@ def test_the_loop_is_compiled_once(left_over):
             sides = numbers(*rows), numbers(*columns)
             batches.align_in_batches(packed, *sides, wanted)
     assert len(loops.align_batches.signatures) == 1
-
-
-def test_threads_of_the_caller_may_align_for_the_first_time_at_once():
-    script = """
-import threading
-import numpy as np
-from kreinflow.alignment.backends import backend_named
-from kreinflow.alignment.engine import pack
-from sequence_pairs import AMINO_ACIDS, drawn, scheme_of
-packed = pack(drawn(np.random.default_rng(59), AMINO_ACIDS, 300, 50, 400), scheme_of())
-sides, start, found = (np.arange(200), np.arange(200, 300)), threading.Barrier(4), []
-def align():
-    start.wait()
-    found.append(backend_named("auto")(packed, *sides))
-threads = [threading.Thread(target=align) for _ in range(4)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-assert len(found) == 4 and all(np.array_equal(found[0], scores) for scores in found)
-"""
-    ended = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[1])
-    assert ended.returncode == 0

@@ -1,7 +1,6 @@
 import errno
 import hashlib
 import io
-import itertools
 import os
 import re
 import subprocess
@@ -143,29 +142,6 @@ def a_segment_after_each_call(monkeypatch):
     monkeypatch.setattr(segments, "_SECONDS_PER_SEGMENT", 0.0)
     monkeypatch.setattr(filling, "_CELLS_PER_CALL", 10_000)
     monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
-
-
-@pytest.mark.usefixtures("a_segment_after_each_call")
-def test_resumption_aligns_only_what_is_missing(tmp_path, count):
-    total, whole = Counter(), 0
-    for calls in (1, 3, 6, 4, None):
-        counting = count(calls)
-        store = open_store(tmp_path, backend=counting)
-        if calls is None:
-            report = store.fill(COLUMNS)
-        else:
-            with pytest.raises(RuntimeError, match="killed"):
-                store.fill(COLUMNS)
-            (tmp_path / FOLDER / "block_1_of_1" / ".segment.x.part").write_text("half")
-        total.update(counting.pairs)
-        whole += counting.others > 0
-    assert whole >= 2, "killed among the pairs, not only among the self-scores"
-    assert max(total.values()) == 1
-    assert total.total() == len(wanted_pairs(COLUMNS)) + 60
-    assert report.reused > 0
-    assert report.aligned > 0
-    assert_gathered(open_store(tmp_path), *COLUMNS[0])
-    assert not list(tmp_path.rglob("*.part"))
 
 
 def test_an_interrupt_loses_no_more_than_ten_seconds(tmp_path, monkeypatch):
@@ -387,15 +363,6 @@ def test_folder_that_cannot_be_written(tmp_path):
     store = open_store(tmp_path)
     with pytest.raises(KreinflowError, match="cannot be written"):
         store.fill(COLUMNS)
-
-
-def test_progress_ends_at_all_cells(tmp_path):
-    calls = []
-    store = open_store(tmp_path)
-    report = store.fill(COLUMNS, progress=lambda done, total: calls.append((done, total)))
-    assert calls[-1] == (report.cells, report.cells)
-    assert all(total == report.cells for _, total in calls)
-    assert all(a < b for (a, _), (b, _) in itertools.pairwise(calls))
 
 
 def test_progress_printer(monkeypatch):

@@ -47,14 +47,6 @@ def test_the_nodes_below_a_node_follow_it_at_once(seed):
         np.testing.assert_array_equal(places, number + np.arange(len(places)))
 
 
-def test_the_order_of_the_classes_changes_only_their_order():
-    labels = random_labels(0, ".")
-    one, other = Tree.of(labels, "."), Tree.of(labels[::-1], ".")
-    assert one.nodes == other.nodes
-    np.testing.assert_array_equal(one.parent, other.parent)
-    np.testing.assert_array_equal(one.leaf, other.leaf[::-1])
-
-
 def test_an_ec_number_that_is_not_known_to_its_end_stands_at_an_inner_node():
     tree = Tree.of(["3.6.5.-", "3.6.5.3", "3.-.-.-", "3.6.-.n1"], ".")
     assert tree.nodes == ("", "3", "3.6", "3.6.-", "3.6.-.n1", "3.6.5", "3.6.5.3")

@@ -75,6 +75,7 @@ with kreinflow.files.console.logged("x.log"):
         text=True,
         env=os.environ | {"KREINFLOW_JOB": "yes"},
         timeout=60,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # the tests may run by nohup
     )
     assert done.returncode == 128 + number
     assert done.stdout == "0\n", "Ctrl-C during the imports ends the process without a traceback"

@@ -10,14 +10,6 @@ from landmarks.made_up import indefinite_kernel
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
 
 
-def test_all_points_as_landmarks_reproduce_the_kernel():
-    K = kernel_of(np.linspace(-2, 5, 40), np.random.default_rng(1))
-    factor, Z = fit(K, np.arange(40))
-    np.testing.assert_allclose(approximation(factor, Z), K, atol=1e-12)
-    assert factor.rank == 40
-    assert factor.misfit < 1e-12
-
-
 def test_duplicated_landmarks_change_nothing():
     rng = np.random.default_rng(9)
     K = kernel_of(1 / np.arange(1, 41) * rng.choice([-1, 1], 40, p=[0.2, 0.8]), rng)
