@@ -162,20 +162,6 @@ def test_one_wrong_score_of_up_to_1000_is_found_for_certain_and_named(by):
             checked(Erring((i, j), by))(packed, rows, columns)
 
 
-def test_a_wrong_score_of_many_is_found_as_often_as_it_is_drawn():
-    packed, found = pack(SEQUENCES, SCHEME), 0
-    rows, columns = np.arange(20), np.arange(20, 60)
-    mask = np.random.default_rng(46).random((20, 40)) < 0.5
-    for i, j in np.argwhere(mask):
-        try:
-            checked(Erring((i, j + 20)), 100 / mask.sum())(packed, rows, columns, mask)
-        except KreinflowError:
-            found += 1
-    assert found == 100  # of all that are wanted, one after the other
-    for i, j in np.argwhere(~mask)[:5]:  # outside of the mask nothing is looked at
-        checked(Erring((i, j + 20)))(packed, rows, columns, mask)
-
-
 # The sample of a fill of the store.
 
 

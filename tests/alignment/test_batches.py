@@ -2,6 +2,7 @@
 
 import itertools
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
@@ -221,3 +222,9 @@ def test_the_loop_is_compiled_once(left_over):
             sides = numbers(*rows), numbers(*columns)
             batches.align_in_batches(packed, *sides, wanted)
     assert len(loops.align_batches.signatures) == 1
+
+
+def test_as_many_lanes_as_the_processor_has():
+    features = llvm.get_host_cpu_features()
+    widest = 64 if features.get("avx512bw") else 32 if features.get("avx2") else 16
+    assert lanes_here() in ((32, 64) if widest == 64 else (widest,))

@@ -12,7 +12,6 @@ from kreinflow.alignment.filling import Filling, _cut
 from sequence_pairs import AMINO_ACIDS, Counting, drawn, rectangle, scheme_of
 
 SCHEME = scheme_of()
-NONE = np.empty(0, dtype=np.int64)
 
 
 def test_slices_hold_each_item_once_and_cost_no_more_than_they_may():
@@ -110,24 +109,6 @@ def test_tiles_hold_what_is_wanted_once_rows_of_one_length_together(
     assert fill.aligned == tiles.others + tiles.alone == mask.sum()
     assert fill.cells == (np.outer(lengths[rows], lengths[columns]) * mask).sum()
     assert segments.flushed == (len(tiles.tiles) if due else 0)
-
-
-def test_self_scores_are_cut_and_written_too(monkeypatch):
-    monkeypatch.setattr(filling, "_CELLS_PER_CALL", 5_000)
-    monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
-    packed, segments, counting = pack(SEQUENCES, SCHEME), Segments(due=True), Counting()
-    monkeypatch.setattr(filling, "self_scores", counting.self_scores)
-    rows = np.random.default_rng(74).permutation(200)[:80]
-    fill = filling_of(packed, None, segments)
-    fill.align_self(rows)
-    assert counting.alone == 80
-    assert segments.flushed == len(segments.alone) > 10
-    assert np.array_equal(np.concatenate([r for r, _ in segments.alone]), rows)
-    scores = np.concatenate([scores for _, scores in segments.alone])
-    assert np.array_equal(scores, rectangle(SEQUENCES, rows, rows, SCHEME).diagonal())
-    assert fill.cells == (packed.lengths[rows] ** 2).sum()
-    assert fill.aligned == 0
-    filling_of(packed, None, segments).align_self(NONE)
 
 
 def test_progress_is_told_each_second_and_at_the_end(monkeypatch):

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from kreinflow.alignment import backends, batches
-from kreinflow.alignment.backends import BACKENDS, align_pair_lists, backend_named, checked
+from kreinflow.alignment.backends import BACKENDS, align_pair_lists, backend_named
 from kreinflow.alignment.engine import NOT_ALIGNED, pack
-from kreinflow.base.errors import InputError, KreinflowError
-from sequence_pairs import AMINO_ACIDS, parasail_scores, scheme_of, too_large
+from sequence_pairs import AMINO_ACIDS, parasail_scores, scheme_of
 
 SCHEME = scheme_of()
 
@@ -125,11 +124,3 @@ def test_rectangles_are_bounded_and_hold_those_that_ask_alike():
     # In the order given each rectangle would need 20,000 columns; families have 100.
     assert sizes.sum() < 60 * len(noting.pairs)
     assert set(noting.pairs) == asked_pairs(rows, asked)
-
-
-def test_errors_are_those_of_the_backend():
-    one, asked = np.array([0]), np.array([[1]])
-    with pytest.raises(InputError, match=r"sequence 2: the letter 'U' at position 3"):
-        align_pair_lists(pack([b"ACD", b"ACU"], SCHEME), one, asked, backend_named("auto"))
-    with pytest.raises(KreinflowError, match="by parasail"):
-        align_pair_lists(pack([b"ACD", b"ACA"], SCHEME), one, asked, checked(too_large))

@@ -87,12 +87,6 @@ def test_bad_scheme_is_refused(blosum62, change, message):
         ScoringScheme(blosum62, **change)
 
 
-def test_the_ends_of_what_a_gap_may_cost(blosum62):
-    for opening, extend in ((10_000, 10_000), (10_000, 0), (0, 0)):
-        scheme = ScoringScheme(blosum62, opening, extend)
-        assert (scheme.gap_open, scheme.gap_extend) == (opening, extend)
-
-
 def test_digest_follows_the_content(blosum62):
     base = ScoringScheme(blosum62).digest
     renamed = SubstitutionMatrix("mine", blosum62.alphabet, blosum62.scores)

@@ -46,14 +46,6 @@ def test_the_checksum_is_that_of_the_file_with_zeros_for_it(sealed, monkeypatch,
     assert path.read_bytes() == content.replace(UNSET.encode(), expected)
 
 
-def test_every_flipped_bit_is_found(sealed):
-    path, _ = sealed
-    check_seal(path, "")
-    for damaged in each_flip(path):
-        with pytest.raises(InputError, match=f"{damaged}: .* checksum.* Delete it."):
-            check_seal(damaged, "Delete it.")
-
-
 def test_a_file_without_one_is_told_apart(tmp_path):
     path = tmp_path / "x"
     for content in (b"", b"crc32:", b"short", b"crc32:0000000G", b"crc32:ABCDEF00", bytes(5000)):
