@@ -52,7 +52,8 @@ def image(svg: str) -> dict[str, Any]:
     stay readable.
     """
     data = base64.b64encode(svg.encode()).decode("ascii")
-    return {"source": f"data:image/svg+xml;base64,{data}", "alt": _title(svg), **_widths(svg)}
+    title = ElementTree.fromstring(svg).findtext(f"{{{SVG}}}title") or ""
+    return {"source": f"data:image/svg+xml;base64,{data}", "alt": title, **_widths(svg)}
 
 
 def drawing(svg: str, prefix: str) -> dict[str, Any]:
@@ -60,7 +61,8 @@ def drawing(svg: str, prefix: str) -> dict[str, Any]:
 
     Its title becomes its label, for browsers show titles under the pointer.
     """
-    root = ElementTree.fromstring(with_prefix(svg, prefix))
+    own = re.sub(r'( id="|:href="#|url\(#)', rf"\g<1>{prefix}", svg)
+    root = ElementTree.fromstring(own)
     if (title := root.find(f"{{{SVG}}}title")) is not None:
         root.remove(title)
         root.set("role", "img")
@@ -68,28 +70,10 @@ def drawing(svg: str, prefix: str) -> dict[str, Any]:
     return {"text": Markup(svg_text(root)), **_widths(svg)}
 
 
-def _title(svg: str) -> str:
-    return ElementTree.fromstring(svg).findtext(f"{{{SVG}}}title") or ""
-
-
 def _widths(svg: str) -> dict[str, int]:
     found = re.search(r'<svg [^>]*?\bwidth="([0-9.]+)pt"', svg)
     width = round(float(found.group(1)) * 4 / 3) if found else 700
     return {"width": width, "least": min(width, max(520, round(0.7 * width)))}
-
-
-def with_prefix(svg: str, prefix: str) -> str:
-    """Return an SVG with a prefix before its ids and all that refers to them; texts stay."""
-    root = ElementTree.fromstring(svg)
-    for element in root.iter():
-        for name, value in element.attrib.items():
-            if name == "id":
-                element.set(name, f"{prefix}{value}")
-            elif name == f"{{{XLINK}}}href" and value.startswith("#"):
-                element.set(name, f"#{prefix}{value[1:]}")
-            else:
-                element.set(name, value.replace("url(#", f"url(#{prefix}"))
-    return svg_text(root)
 
 
 def svg_text(root: ElementTree.Element) -> str:

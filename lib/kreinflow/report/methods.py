@@ -100,32 +100,32 @@ def in_words(data: DatasetResults) -> list[str]:
     recipe, config, source = data.recipe, data.config, data.source
     selector = make_selector(config["selectors"][recipe["selector"]])
     head = selector.describe(data.unit).split(",")[0]
-    number = f"{int(data.final['landmarks']):,} landmarks"
     how = "aligned" if data.aligned else "compared"
-    found = [f"A query is {how} with {number} ({recipe['selector']}: {head})."]
     looks = [f"{TEXTS['looks'][recipe['transform']]} (transform {recipe['transform']})"]
     if isinstance(source, ComparedSource):
         looks = [f"the values of the kernel {source.kernel.name}"]
     elif not data.aligned:
         looks = ["the scores as they were given"]
-    views = recipe.get("views") or {}
+    views, by = recipe.get("views") or {}, ""
     if words := views.get("words"):
         looks.append(f"the words of {joined(list(map(str, words)))} residues")
     if views.get("vectors"):
         looks.append("the vectors that you gave")
-    text = f"The model looks at {joined(looks)}"
     if lift := recipe.get("lift"):
-        text += f", by a {'Gaussian' if lift['kernel'] == 'gaussian' else 'linear'} kernel (lift)"
+        by = f", by a {'Gaussian' if lift['kernel'] == 'gaussian' else 'linear'} kernel (lift)"
     elif factored([recipe], config["learners"]):
-        correction = recipe.get("correction", "none")
+        by = f", as an indefinite kernel with the correction {recipe.get('correction', 'none')}"
         stay = " whose eigenvalues stay as they are (correction none)"
-        corrected = stay if correction == "none" else f" with the correction {correction}"
-        text += f", as an indefinite kernel{corrected}"
+        by = by.replace(" with the correction none", stay)
     learner = config["learners"][recipe["learner"]]
-    name = (
-        TEXTS["learners"].get(learner["method"]) or make_learner(learner).describe().split(",")[0]
-    )
-    found += [f"{text}.", f"It decides by {name} (learner {recipe['learner']})."]
+    described = make_learner(learner).describe().split(",")[0]
+    name = TEXTS["learners"].get(learner["method"], described)
+    found = [
+        f"A query is {how} with {int(data.final['landmarks']):,} landmarks "
+        f"({recipe['selector']}: {head}).",
+        f"The model looks at {joined(looks)}{by}.",
+        f"It decides by {name} (learner {recipe['learner']}).",
+    ]
     if recipe.get("cascade"):
         found.append(
             "If it is unsure, it aligns the query with its nearest training records too (cascade)."

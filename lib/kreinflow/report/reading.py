@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -159,10 +160,9 @@ class DatasetResults:
         """Return the files of models: the folder may hold more folds than the run."""
         keys = models[["selector", "repeat", "fold"]].drop_duplicates()
         return [
-            self.folder / stage / selector / f"{fold_name(repeat, fold)}.{ending}"
-            if repeat >= 0
-            else self.folder / stage / selector / f"{ALL}.{ending}"
+            self.folder / stage / selector / f"{place}.{ending}"
             for selector, repeat, fold in keys.itertuples(index=False)
+            for place in [fold_name(repeat, fold) if repeat >= 0 else ALL]
         ]
 
     @cached_property
@@ -335,12 +335,13 @@ class DatasetResults:
         Where the inner folds chose the recipe, these are fits of the recipes chosen there.
         """
         models = self["models"]
-        recipes = models["recipe"].astype(str)
-        own = recipes == self.final_recipe
-        if self.measured == INNER_CHOICE:
-            places = zip(models["repeat"].astype(int), models["fold"].astype(int), strict=True)
-            in_fold = pd.Series([self.chosen.get(place) for place in places], models.index)
-            own = own.where(numbers(models["repeat"]) < 0, recipes == in_fold)
+        chosen = self.chosen if self.measured == INNER_CHOICE else {}
+        own = [
+            recipe == chosen.get((int(repeat), int(fold)), self.final_recipe)
+            for recipe, repeat, fold in zip(
+                models["recipe"].astype(str), models["repeat"], models["fold"], strict=True
+            )
+        ]
         return models[own]
 
     @cached_property
@@ -382,18 +383,27 @@ class DatasetResults:
         return "calibrating" in self.strangers or self.own_rule is not None
 
 
+@dataclass(frozen=True)
 class Threshold:
     """The threshold of the final model.
 
-    If overwhelming hits count (``hits``), a threshold of sureness stands in place of that of the
-    probability, see :class:`~kreinflow.answering.relatives.Relatives`. ``probability`` is what a
-    prediction without such a hit needs, and ``nothing`` whether none is accepted.
+    If overwhelming ``hits`` count, it is one of sureness, see
+    :class:`~kreinflow.answering.relatives.Relatives`.
     """
 
-    def __init__(self, own: float, hits: bool) -> None:
-        self.hits, self.nothing = hits, own >= NOTHING_ACCEPTED
-        # Sureness is half the probability, and half more with an overwhelming hit.
-        self.probability = 2 * own if hits else own
+    own: float
+    hits: bool
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no prediction is accepted."""
+        return self.own >= NOTHING_ACCEPTED
+
+    @property
+    def probability(self) -> float:
+        """What a prediction without an overwhelming hit needs."""
+        # Sureness is half the probability, and half more with such a hit.
+        return 2 * self.own if self.hits else self.own
 
 
 def _with_recipe(table: pd.DataFrame, own: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from kreinflow.report.figures import figure_svg
 from kreinflow.report.figures.landmark_map import _draw, map_svg
-from kreinflow.report.html import with_prefix
+from kreinflow.report.html import drawing
 
 AXES = {"eigenvalues": [8.0, -1.0], "all_eigenvalues": 10.0}
 
