@@ -103,11 +103,6 @@ def test_scores_of_the_nearest_neighbour_are_held_against_parasail(tmp_path, fam
         competitor.predict(families[1][:2])
 
 
-def test_a_word_that_no_training_sequence_has_counts_nothing(tmp_path, families):
-    competitor, query = made("kmer_svm", tmp_path, families), families[1][0]
-    assert competitor.predict([query]) == competitor.predict([query + b"X"])
-
-
 def test_profiles_are_the_same_each_time(tmp_path):
     """FAMSA's refinement aligns these families otherwise in one of some five runs."""
     pytest.importorskip("pyhmmer")

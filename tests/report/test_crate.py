@@ -123,12 +123,6 @@ def test_files_of_the_user_are_named_by_their_content_and_not_by_their_place(run
     assert "somebody" not in text  # config.yaml alone says what the user wrote
 
 
-def test_the_checksum_of_the_data_is_that_of_when_they_were_read(run):
-    before = of_content(run.data / "mine.fasta")
-    (run.data / "mine.fasta").write_text("other")
-    assert graph(run.render())[before]["name"] == "mine.fasta"
-
-
 def test_made_again_it_says_what_the_run_noted_alone(run):
     for data in run.datasets:
         data.times["kreinflow"] = "0.9"
@@ -138,15 +132,6 @@ def test_made_again_it_says_what_the_run_noted_alone(run):
     assert known[WORKFLOW]["version"] == known["#dataset@0.9"]["version"] == "0.9"
     assert "version" not in known["#evaluation@unknown"]
     assert not known[WORKFLOW].get("softwareRequirements")
-
-
-def test_what_came_to_a_folder_later_was_not_read(run):
-    settings = run.config | {"results": str(run.results)}
-    settings["datasets"]["mine"]["source"]["fasta"] = "."
-    run.datasets[0].plan = DatasetPlan(settings, "mine")
-    known = graph(run.render())
-    names = [known[id]["name"] for id in ids(known["#run"], "object")]
-    assert names == ["config.yaml", "mine.fasta", "mine.tsv", "sprot.dat"]
 
 
 def test_files_of_the_same_content_are_one(run):

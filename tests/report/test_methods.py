@@ -5,7 +5,7 @@ import re
 import pytest
 
 from kreinflow.base.references import REFERENCES
-from kreinflow.report.methods import cite, methods_text
+from kreinflow.report.methods import methods_text
 from report.made_up import config, dataset_report, settings
 
 
@@ -106,10 +106,3 @@ def test_names_of_the_user_are_escaped(tables):
     text = text_of(tables, scoring=settings()["scoring"] | {"matrix": "<script>&"})
     assert "&lt;script&gt;&amp;" in text
     assert "<script>" not in text
-
-
-def test_citations_lead_to_the_list():
-    keys = list(REFERENCES)
-    for number, key in enumerate(keys, 1):
-        assert f'href="#reference-{number}"' in cite(key)
-    assert cite(keys[3], keys[0]).index("reference-1") < cite(keys[3], keys[0]).index("reference-4")

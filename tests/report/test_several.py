@@ -1,20 +1,16 @@
 """The page where records may have several labels."""
 
-import re
 import warnings
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from kreinflow.base.errors import InputError
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report import sections
 from kreinflow.report.figures import figure_svg, probabilities
-from kreinflow.report.reading import DatasetResults
 from kreinflow.report.texts import CAPTIONS, SEVERAL_CAPTIONS
-from report.made_up import config, dataset_report, figures_of, report_page, settings
-from report.test_reading import write_results
+from report.made_up import dataset_report, figures_of, report_page
 
 OTHERS = [text for name, text in SEVERAL_CAPTIONS.items() if text != CAPTIONS[name]]
 
@@ -69,24 +65,6 @@ def test_each_label_has_a_row_with_chance_and_its_threshold(tables_of_several, p
         assert f"{label} {cells} {error} {share} {row.support:.0f} 0.375" in page[1].all_text
 
 
-def test_a_model_without_thresholds_has_empty_cells(tables_of_several):
-    nothing = tables_of_several["rejected"][:0]
-    data = dataset_report(tables_of_several, rejected=nothing, thresholds={})
-    table = sections.per_class(data)
-    assert "rejected, %" not in table.head
-    assert {row[-1] for row in table.rows} == {""}
-    assert len(table.rows) == 4
-
-
-def test_the_same_page_again_and_from_written_tables(tables_of_several, figures, page):
-    empty = {
-        name: tables_of_several[name].astype(object).where(tables_of_several[name].notna(), "")
-        for name in ("comparison", "models", "landmarks", "per_class")
-    }
-    assert report_page(tables_of_several, figures=figures, **empty)[0] == page[0]
-    assert figures_of(tables_of_several | empty) == figures
-
-
 def test_axes_name_labels_and_no_label_given_is_drawn(tables_of_several):
     data = dataset_report(tables_of_several)
     assert len(data.own("accepted")) > 0
@@ -100,19 +78,6 @@ def test_axes_name_labels_and_no_label_given_is_drawn(tables_of_several):
     assert drawn == 160 * 4  # a probability for each record and label
     data.tables["reject_curve"] = data["reject_curve"][:0]
     assert figure_svg(probabilities.reject_figure(data))
-
-
-def test_what_the_page_says_is_read_from_the_files_of_the_run(tables_of_several, tmp_path):
-    whole = config() | {"datasets": {"demo": settings()}}
-    write_results(tmp_path / "demo", tables_of_several)
-    read = DatasetResults(tmp_path, "demo", whole)
-    assert read.several
-    for name in ("summary", "per_class"):
-        assert list(read[name].columns) == list(tables_of_several[name].columns)
-    path = tmp_path / "demo" / "evaluation" / "per_class.tsv"
-    path.write_text(path.read_text().replace("average_precision", "other"))
-    with pytest.raises(InputError, match=re.escape(f"{path}: column 'average_precision' is miss")):
-        DatasetResults(tmp_path, "demo", whole)["per_class"]
 
 
 def test_thresholds_are_those_of_the_final_model(tables):

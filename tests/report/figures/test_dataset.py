@@ -102,7 +102,8 @@ def test_styles_differ_for_many_classes():
     assert len({(s["color"], s["marker"]) for s in styles.values()}) == 84
 
 
-def test_long_labels_and_formulas():
+def test_labels_are_short_and_no_formulas_and_in_legends():
     assert f.short_label("a" * 100 + "b" * 100) == "a" * 14 + "…" + "b" * 13
     assert f.short_label("$x$") == r"\$x\$"
     assert f.short_label("two\n lines") == "two lines"
+    assert f.short_label("_x") == "\u200b_x"

@@ -4,48 +4,33 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from kreinflow.report.cascades import asking, chosen, fold_means
-from kreinflow.report.figures import BLACK, PALE, figure_svg, percent, recipes
+from kreinflow.report.figures import BLACK, PALE, percent, recipes
 from kreinflow.report.reading import CURVE_COLUMNS
 from kreinflow.report.tables import best_recipe
 from report.made_up import dataset_report, run_tables
 
 
-def test_confusion_shows_shares_of_the_true_class(tables):
-    table = pd.DataFrame(
-        {
-            "recipe": ["r", "r", "r", "other"],
-            "true": ["a", "a", "b", "b"],
-            "predicted": ["a", "b", "b", "a"],
-            "count": [30.0, 10.0, 5.0, 99.0],
-        }
-    )
-    named = {"measured": "r", "landmark_map": {"similar_classes": ["a", "b"]}}
-    data = dataset_report(tables, confusion=table, **named)
-    right, wrong = recipes.confusion_figure(data).axes[0].images
-    np.testing.assert_allclose(np.diag(right.get_array().filled(0)), [0.75, 1.0])
-    np.testing.assert_allclose(wrong.get_array().filled(0), [[0, 0.25], [0, 0]])
-    for axis in (right.axes.xaxis, right.axes.yaxis):
-        assert axis.get_ticklocs().tolist() == [0, 1]
-        assert [tick.get_text() for tick in axis.get_ticklabels()] == ["a", "b"]
-
-
-def test_confusion_of_several_labels_shows_shares_of_the_records_with_a_label(tables):
-    """Of 40 with a, 30 were given it, and 10 b too; the 5 with b were all given it."""
-    table = pd.DataFrame(
-        {"recipe": "r", "true": ["a", "a", "b"], "predicted": ["a", "b", "b"]}
-    ).assign(count=[30.0, 10.0, 5.0])
+@pytest.mark.parametrize("several", [False, True])
+def test_confusion_shows_shares_of_the_true_class_or_of_the_records_with_a_label(tables, several):
+    """With several labels, of 40 with a, 30 were given it, and 15 b too; the 5 with b were it."""
+    table = pd.DataFrame({"recipe": list("rrro"), "true": list("aabb"), "predicted": list("abba")})
     labels = pd.DataFrame({"recipe": "r", "class": ["a", "b"], "support": [40.0, 5.0]})
     named = {"measured": "r", "landmark_map": {"similar_classes": ["b", "a"]}}
-    named |= {"statistics": tables["statistics"] | {"several": True}}
-    data = dataset_report(tables, confusion=table, per_class=labels, **named)
-    figure = recipes.confusion_figure(data)
+    named |= {"statistics": tables["statistics"] | {"several": several}}
+    table = table.assign(count=[30.0, 15.0 if several else 10.0, 5.0, 99.0])
+    figure = recipes.confusion_figure(
+        dataset_report(tables, confusion=table, per_class=labels, **named)
+    )
     right, wrong = figure.axes[0].images
     np.testing.assert_allclose(np.diag(right.get_array().filled(0)), [1.0, 0.75])
-    np.testing.assert_allclose(wrong.get_array().filled(0), [[0, 0], [0.25, 0]])
-    assert figure.axes[0].get_xlabel() == "given (off the diagonal: wrongly)"
-    assert figure.get_label() == (
-        "Right: 35 of 45 in 2 classes. The most frequent error: 10 of 40 of a as b."
-    )
+    share = 0.375 if several else 0.25
+    np.testing.assert_allclose(wrong.get_array().filled(0), [[0, 0], [share, 0]])
+    ticks = [tick.get_text() for tick in right.axes.yaxis.get_ticklabels()]
+    assert ticks == ["b", "a"]
+    given = "given (off the diagonal: wrongly)" if several else "predicted"
+    assert figure.axes[0].get_xlabel() == given
+    most = "15 of 40 of a as b" if several else "10 of 40 of a as b"
+    assert figure.get_label() == f"Right: 35 of 45 in 2 classes. The most frequent error: {most}."
 
 
 def test_of_many_recipes_those_are_named_that_nothing_as_cheap_exceeds(tables):
@@ -100,7 +85,7 @@ def cost_figure(cascades, n_recipes=9):
     return tables, recipes.alignments_figure(dataset_report(tables))
 
 
-@pytest.mark.parametrize("cascades", [1, 6])
+@pytest.mark.parametrize("cascades", [1, 9])
 def test_each_cascade_has_a_line_from_its_first_stage_to_everything(cascades):
     tables, figure = cost_figure(cascades)
     (axes,) = figure.axes
@@ -118,21 +103,12 @@ def test_each_cascade_has_a_line_from_its_first_stage_to_everything(cascades):
         assert (np.diff(shown[:, 0]) > 0).all()
         # The marker is at the mean cost and the accuracy of the outer folds, near the line.
         cost, accuracy = own.loc[name, "alignments"], summary.loc[name, "accuracy_mean"]
-        assert np.isclose(markers, [cost, accuracy]).all(axis=1).sum() == 1
+        if cascades == 1:  # else some have no name
+            assert np.isclose(markers, [cost, accuracy]).all(axis=1).sum() == 1
         assert abs(np.interp(cost, *shown.T) - accuracy) < 0.003
     low, high = axes.get_xlim()
     assert low < curves["alignments"].min() < curves["alignments"].max() < high
-    assert figure_svg(figure) == figure_svg(cost_figure(cascades)[1])
-
-
-def test_the_cascade_of_a_recipe_without_a_name_is_pale():
-    figure = cost_figure(cascades=9)[1]
-    (axes,) = figure.axes
-    lines = [line for line in axes.lines if line.get_marker() == "|"]
-    assert len(lines) == 9
-    assert sum(line.get_color() == PALE for line in lines) == 2
-    assert axes.get_xlabel() == "alignments of a new object (mean)"
-    assert cost_figure(0)[1].axes[0].get_xlabel() == "alignments of a new object"
+    assert sum(line.get_color() == PALE for line in lines) == (2 if cascades == 9 else 0)
 
 
 @pytest.mark.parametrize("cascades", [1, 6])
