@@ -50,6 +50,8 @@ def test_a_mean_curve_is_that_of_its_folds_at_the_same_share_of_the_way():
     first = 0.90 + 0.02 * (36 - 30) / (61 - 30)
     second = 0.84 + 0.04 * (38 - 13) / (40 - 13)
     np.testing.assert_allclose(half, (first + second) / 2, atol=2e-4)
+    point = mean_curve(curve_of([(0.0, 11, 80), (2.0, 11, 80)]))  # it asks nobody
+    np.testing.assert_allclose(point, [[11, 0.8]] * len(point))
     # Where folds are alike, the curve is theirs, whatever the number of thresholds.
     one = curve_of([(0.0, 11, 80), (0.7, 30, 90), (2.0, 61, 92)])
     finer = curve_of([(0.0, 11, 80), (0.5, 20.5, 85), (0.9, 30, 90), (2.0, 61, 92)], fold=1)
@@ -57,11 +59,6 @@ def test_a_mean_curve_is_that_of_its_folds_at_the_same_share_of_the_way():
         found = mean_curve(curve)
         expected = np.interp(found["alignments"], [11, 30, 61], [0.80, 0.90, 0.92])
         np.testing.assert_allclose(found["accuracy"], expected)
-
-
-def test_a_cascade_that_asks_nobody_is_a_point():
-    found = mean_curve(curve_of([(0.0, 11, 80), (2.0, 11, 80)]))
-    np.testing.assert_allclose(found, [[11, 0.8]] * len(found))
 
 
 def test_the_cost_of_a_cascade_is_that_of_the_outer_folds():

@@ -86,7 +86,7 @@ def test_hostile_labels_are_text(tables):
         name=label,
         statistics=tables["statistics"] | {"class_sizes": {label: 3, "b": 40}},
         per_class=tables["per_class"].replace({"class": {tables["classes"][0]: label}}),
-        models=tables["models"].replace({"recipe": {"ikfd-meb": recipe}}),
+        **{name: tables[name].replace({"ikfd-meb": recipe}) for name in ("models", "accepted")},
         final_recipe=recipe,
     )
     assert not any(tag == "b" and "onerror" in str(attrs) for tag, attrs in page.elements)
