@@ -7,7 +7,7 @@ its sequences are aligned with each other, so that any landmarks cost nothing.
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.base.numerics import limited
 from kreinflow.compare.homology import homology_folds
 from kreinflow.config.configuration import complete_configuration
-from kreinflow.fitting.factors import embedding_of, make_factors
+from kreinflow.fitting.factors import make_factors
 from kreinflow.fitting.pipeline import LiftSource, Settings, training
 from kreinflow.fitting.predictions import FoldRecords
 from kreinflow.fitting.reject_threshold import RejectRule
@@ -245,9 +245,7 @@ class Fold:
         entries = make_factors(
             training.landmarks, training.part, self.transforms, factored(recipes, learners)
         )
-        yield from training.train_recipes(
-            recipes, learners, self.transforms, partial(embedding_of, entries)
-        )
+        yield from training.train_recipes(recipes, learners, self.transforms, entries)
 
 
 def learned(fold: Fold) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:

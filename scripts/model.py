@@ -3,7 +3,6 @@
 Before that it makes the Krein factors that they learn from, and their corrections.
 """
 
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +19,6 @@ from kreinflow.files.tables import write_table
 from kreinflow.fitting.best_hits import HIT_COLUMNS
 from kreinflow.fitting.cascade_choice import CURVE_COLUMNS
 from kreinflow.fitting.factors import (
-    embedding_of,
     factor_table,
     make_factors,
     save_factors,
@@ -59,7 +57,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         fitted,
         params.learners,
         transforms,
-        partial(embedding_of, entries),
+        entries,
     )
     repeat, number = fold_numbers(fold)
     truth, classifiers, held_out, figures = run.testing_part(fold).labels, {}, {}, []

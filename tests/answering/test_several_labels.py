@@ -10,7 +10,6 @@ from sklearn.metrics import f1_score
 from chimeras import several_problem, trained_on_several
 from fitting.trainings import LEARNERS, embedded
 from kreinflow.answering.query_and_answers import Query
-from kreinflow.base.errors import InputError
 from kreinflow.fitting.calibration import (
     PlattCalibrator,
     f1_threshold,
@@ -252,9 +251,3 @@ def test_labels_with_one_record_share_a_calibration():
     right, losses = held_out_figures(np.zeros((150, 6)), memberships, np.arange(150) % 3)
     assert right.shape == losses.shape == (150,)
     assert np.isfinite(losses).all()
-
-
-def test_a_cascade_is_refused():
-    landmarks, part, _ = several_problem()
-    with pytest.raises(InputError, match="recipe 'it': a cascade decides between classes"):
-        trained_on_several({**LEARNERS["lsm"]}, landmarks, part, cascade={})

@@ -36,10 +36,6 @@ def made_up(seed, spread=0.7):
     return K, codes
 
 
-def factorless(recipe):
-    raise AssertionError(f"{recipe['name']} asks for a factor")
-
-
 def bytes_of(classifier):
     """All that is learned, the records that a cascade may ask among it."""
     header, arrays = classifier.to_parts()
@@ -67,7 +63,7 @@ def inner_figures(K, codes, fold):
         asked = ScoreCache(lambda rows, others: K[rows[:, None], others], N, symmetric=True)
         training = replace(training, cache=asked, evidence=transforms["evalue"])
         own = [recipe for recipe in CONFIG["recipes"] if recipe["selector"] == name]
-        recipes = training.train_recipes(own, CONFIG["learners"], transforms, factorless)
+        recipes = training.train_recipes(own, CONFIG["learners"], transforms, [])
         figures += [
             {"recipe": r["name"], **trained.figures, "model": bytes_of(trained.classifier)}
             for r, trained in recipes

@@ -23,7 +23,7 @@ def test_equals_brute_force_and_scikit_learn(k, scale):
         e = np.exp((decisions - decisions.max(axis=1, keepdims=True)) / temperature)
         losses.append(log_loss(y, e / e.sum(axis=1, keepdims=True)))
     assert np.argmin(losses) == 200
-    assert calibrator.log_loss_ == pytest.approx(min(losses), abs=1e-12)
+    assert calibrator.losses(decisions, y).mean() == pytest.approx(min(losses), abs=1e-12)
     # scikit-learn optimises to a relative 1e-5 of log(1/T) and takes decisions as logits
     if k > 2:
         theirs = _TemperatureScaling().fit(decisions / scale, y)
@@ -42,7 +42,6 @@ def test_separated_decisions_have_the_documented_loss():
     y = np.arange(60) % 3
     decisions = np.eye(3)[y] * np.linspace(0.5, 2.0, 60)[:, None]
     calibrator = TemperatureCalibrator().fit(decisions, y)
-    assert calibrator.log_loss_ == pytest.approx(np.log(2) / 61)
     loss = log_loss(y, calibrator.probabilities(decisions))
     assert loss == pytest.approx(np.log(2) / 61)
 
@@ -64,8 +63,7 @@ ROUNDING = 1e-13
 def test_rounding_noise_is_no_decision(common):
     """Equal decisions that differ in their last digits tell nothing, of whatever size they are."""
     noise, y = noisy_decisions()
-    calibrator = TemperatureCalibrator().fit(common * (1 + ROUNDING * noise), y)
-    assert (calibrator.temperature_, calibrator.log_loss_) == (1.0, np.log(5))
+    assert TemperatureCalibrator().fit(common * (1 + ROUNDING * noise), y).temperature_ == 1.0
 
 
 @pytest.mark.parametrize("offset", [-1e6, -1.0])

@@ -87,11 +87,3 @@ def test_levels_and_thresholds_stay():
     np.testing.assert_allclose(after.weights[1] / before.weights[1], [SCALE, 1, 1, 1])
     np.testing.assert_array_equal(after.weights[-1], before.weights[-1])
     assert len(before.records) == len(after.records) - 1
-
-
-def test_other_records_in_front_are_refused():
-    problem = Problem()
-    records = more_records(problem, np.array([2]), 0.0)
-    turned = replace(records, rows=records.rows[::-1])
-    with pytest.raises(ValueError, match="do not come first"):
-        with_more_records(problem.cascade, turned, CODES, SCALE)

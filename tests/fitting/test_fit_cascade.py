@@ -15,6 +15,7 @@ from kreinflow.answering.query_and_answers import Query
 from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.random_streams import hash_keys
+from kreinflow.fitting import first_stage
 from kreinflow.fitting import fit_cascade as cascading
 from kreinflow.fitting.cascade_choice import THRESHOLDS, Plan, Wanted, chosen
 from kreinflow.fitting.fit_cascade import fit_logit
@@ -206,7 +207,7 @@ def test_it_is_the_same_twice_and_with_another_sample_size_mask(monkeypatch, fam
     one, other = (t.classifier.cascade.to_parts() for t in (trained, again))
     assert one[0] == other[0]
     assert all(np.array_equal(one[1][name], other[1][name]) for name in one[1])
-    monkeypatch.setattr(cascading, "SAMPLE", 100)
+    monkeypatch.setattr(first_stage, "SAMPLE", 100)
     some = families.trained({"loss": 0.01}).figures
     assert some["inner_records"] == 100
     known = np.unpackbits(np.frombuffer(bytes.fromhex(some["inner_known"]), np.uint8))
@@ -219,10 +220,11 @@ def test_weights_of_an_inner_fold_do_not_know_its_labels(families):
     X, y = problem_of(n=len(training.fits.measured))
     held = object.__new__(cascading._HeldOut)
     held._folds, held.truth = training.fits.inner[training.fits.measured], y
-    _, said = held._logit(X)
+    every = np.ones(len(y), dtype=bool)
+    _, said = held._logit(X, every)
     out = held._folds == 1
     held.truth = np.where(out, (y + 1) % 4, y)
-    _, changed = held._logit(X)
+    _, changed = held._logit(X, every)
     np.testing.assert_array_equal(said[out], changed[out])
     assert not np.array_equal(said[~out], changed[~out])
 

@@ -1,7 +1,6 @@
 """Inner folds: what is held out, what is measured, and what a fit may know."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -135,7 +134,7 @@ def test_recipes_share_the_factors_of_inner_folds(monkeypatch, memory_mb, made_o
         fits = len(made)
         together = list(
             Training(landmarks, part, InnerFits(inner), RejectRule(0.05), seed=1).train_recipes(
-                recipes, LEARNERS, {"raw": transform}, partial(embedding_of, entries)
+                recipes, LEARNERS, {"raw": transform}, entries
             )
         )
         fewer = len(made) - fits

@@ -28,7 +28,7 @@ def noisy_probabilities(n=400, k=5, seed=0):
         (RejectRule(0.3), {"error": 0.3, "confidence": 0.9}),
         (RejectRule(0.3, confidence=0.5), {"error": 0.3, "confidence": 0.5}),
         (RejectRule(0.05, 0.8), {"coverage": 0.8}),
-        (RejectRule(None, 0.8, None), {"coverage": 0.8}),
+        (RejectRule.of_config({"reject_coverage": 0.8, "reject_error": None}), {"coverage": 0.8}),
     ],
 )
 def test_a_coverage_goes_before_an_error(rule, stated):
@@ -40,12 +40,6 @@ def test_a_coverage_goes_before_an_error(rule, stated):
         assert expected <= 1
     assert rule.threshold(probabilities, y) == expected
     assert rule.stated == stated
-
-
-def test_a_rule_of_nothing_is_refused():
-    for nothing in ({"error": None}, {"error": 0.01, "confidence": None}):
-        with pytest.raises(ValueError, match="an error and a confidence, or a coverage"):
-            RejectRule(**nothing)
 
 
 def naive_passing(numbers, allowed, error):

@@ -92,7 +92,7 @@ def update(
 
     New records are aligned with the landmarks. A class that is new gets landmarks by its enclosing
     ball, and these are aligned with all records. Hyper-parameters, calibration and threshold are
-    found on inner folds, as in :meth:`~kreinflow.fitting.training.Training.train_again`.
+    found on inner folds, as in :meth:`~kreinflow.fitting.training.Training.train`.
 
     The result does not depend on the threads, nor on the backend ("auto" if it is left out): 1,000
     pairs of each call are held against parasail.
@@ -215,7 +215,7 @@ def _train(
         levels=None if levels is None else levels.of_more_classes(part.classes),
         learn="siblings" if isinstance(classifier.decision, SiblingsDecision) else "leaves",
     )
-    return again.train_again(recipe, learner, embedding, kernel, classifier), figures
+    return again.train(recipe, learner, embedding, kernel, classifier), figures
 
 
 def _model(

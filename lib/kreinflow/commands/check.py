@@ -21,7 +21,7 @@ from kreinflow.config.part_costs import kernel_seconds
 from kreinflow.config.paths import check_files
 from kreinflow.config.plan import DatasetPlan
 from kreinflow.config.preflight import check_dataset
-from kreinflow.fitting.fit_cascade import sample_size
+from kreinflow.fitting.first_stage import sample_size
 from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.landmarks.stage import given_landmarks
 from kreinflow.sequences.dataset import Dataset, without_unknown

@@ -33,7 +33,7 @@ from kreinflow.config.part_costs import (
 from kreinflow.config.plan import DatasetPlan, Settings
 from kreinflow.files.json_files import read_json
 from kreinflow.fitting.cascade_choice import NEAREST_AT_MOST, Wanted
-from kreinflow.fitting.fit_cascade import sample_size
+from kreinflow.fitting.first_stage import sample_size
 from kreinflow.fitting.fit_lift import TRIED
 from kreinflow.fitting.strangers import STRANGERS
 from kreinflow.landmarks.budgets import landmarks_wanted

@@ -45,17 +45,12 @@ class Searched:
     def best(self) -> FloatArray:
         """What the best hit of each is ordered by, of shape (4, n), as :meth:`meet` writes it."""
         best, columns = np.full((4, len(self.rows)), -np.inf), self.columns
-        step = max(1, _TOGETHER // max(1, len(columns.rows)))
-        for start in range(0, len(self.rows), step):
-            own = np.arange(start, min(start + step, len(self.rows)))
-            shape = len(own), len(columns.rows)
-            self.meet(
-                best,
-                own,
-                np.broadcast_to(columns.rows, shape),
-                np.broadcast_to(columns.classes, shape),
-                np.asarray(columns.scores[self.rows[own]]),
+        for own in _blocks(len(self.rows), len(columns.rows)):
+            scores = np.asarray(columns.scores[self.rows[own]])
+            rows, classes = (
+                np.broadcast_to(of, scores.shape) for of in (columns.rows, columns.classes)
             )
+            self.meet(best, own, rows, classes, scores)
         return best
 
     def meet(
@@ -71,8 +66,7 @@ class Searched:
         ``best`` has what the best so far is ordered by, of shape (4, n), and is written to. The
         last of the four is the class, with a minus.
         """
-        step = max(1, _TOGETHER // max(1, rows.shape[1]))
-        for part in (slice(start, start + step) for start in range(0, len(places), step)):
+        for part in _blocks(len(places), rows.shape[1]):
             own, others, there = places[part], rows[part], rows[part] >= 0
             near = scores[part].astype(np.float64)
             alone = self.columns.self_scores
@@ -86,6 +80,11 @@ class Searched:
             best[:, own] = _first(np.concatenate([best[:, own, None], keys], axis=2))
 
 
+def _blocks(n: int, width: int) -> list[IntArray]:
+    step = max(1, _TOGETHER // max(1, width))
+    return [np.arange(start, min(start + step, n)) for start in range(0, n, step)]
+
+
 def _first(keys: FloatArray) -> FloatArray:
     """Return of each record the largest keys, the first one deciding; (4, k, q) to (4, k)."""
     best = np.ones(keys.shape[1:], dtype=bool)
@@ -95,13 +94,7 @@ def _first(keys: FloatArray) -> FloatArray:
 
 
 class Hits:
-    """The best hits among the columns of a run and what a recipe asks for.
-
-    Parameters
-    ----------
-    searched : Searched
-        Of the fold; all recipes share it.
-    """
+    """The best hits among the columns of a run and what a recipe asks for."""
 
     def __init__(self, searched: Searched) -> None:
         self._searched = searched
@@ -111,8 +104,7 @@ class Hits:
     def noting(self, ask: Ask, places: IntArray, records: Records) -> Ask:
         """Return an ask of the same answers, whose scores are taken note of.
 
-        ``places``, of shape (k,): the places of its objects among the tested records. ``records``:
-        those that it asks.
+        ``places`` are those of its objects among the tested records.
         """
         searched = self._searched
         if searched.part.memberships is not None:
@@ -132,7 +124,10 @@ class Hits:
         """Return the :data:`HIT_COLUMNS` of all records, after everything was asked."""
         searched, part, n = self._searched, self._searched.part, len(self._searched.rows)
         columns, training = searched.columns.rows, np.unique(part.rows)
-        known, fresh = self._asked()
+        self._pairs = [keys := np.unique(np.concatenate([np.empty(0, np.int64), *self._pairs]))]
+        place, row = np.divmod(keys, len(searched.ranks))
+        known = np.bincount(place, minlength=n) > 0
+        fresh = np.bincount(place[~np.isin(row, columns)], minlength=n)
         if part.memberships is None:
             known |= np.isin(training, columns).all()
         hit, found = np.full(n, "", dtype=object), np.flatnonzero(known)
@@ -147,13 +142,3 @@ class Hits:
                 "hit_of": pd.array(np.where(known, len(training), np.nan), dtype="Int64"),
             }
         )
-
-    def _asked(self) -> tuple[NDArray[np.bool_], IntArray]:
-        """Return for whom anyone was asked, and how many training records but the columns."""
-        n, rows = len(self._searched.rows), len(self._searched.ranks)
-        keys = np.unique(np.concatenate([np.empty(0, np.int64), *self._pairs]))
-        self._pairs = [keys]  # the parts need not stay in memory beside the whole
-        place, row = np.divmod(keys, rows)
-        asked = np.bincount(place, minlength=n) > 0
-        fresh = np.bincount(place[~np.isin(row, self._searched.columns.rows)], minlength=n)
-        return asked, fresh

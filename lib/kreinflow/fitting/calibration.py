@@ -1,7 +1,5 @@
 """From decisions to probabilities: temperatures, also of forks; Platt's, and label thresholds."""
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
@@ -14,11 +12,22 @@ from kreinflow.base.hierarchy import Forks
 from kreinflow.base.numerics import FloatArray, IntArray, tiles
 
 LOSS_DIGITS = 9
-"""Log losses that agree to so many decimals are equal: where all rows are right, all methods have
-the same but for rounding."""
+"""Log losses that agree to so many decimals are equal: those of rows that are all right do but for
+rounding."""
+
+FEWEST = 2
+"""Rows with a label, and rows without it, that a calibration and a threshold of its own need."""
 
 _ROUNDING = 1e-10  # differences below this share of the largest decision may be rounding
 _FLATTEST = 1e3  # the largest temperature, in units of the typical spread of the decisions
+_STEPS = 100  # of Newton's method: few are needed, for the loss is convex and its minimum finite
+_RIDGE = 1e-12  # keeps a step finite where all probabilities are 0 or 1
+_TOLERANCE = 1e-18  # of the squared Newton decrement for a row, before a last step
+
+
+def _refuse_unfit(decisions: FloatArray) -> None:
+    if len(decisions) == 0 or not np.isfinite(decisions).all():
+        raise InputError("calibration: it needs at least one row, and finite decisions only.")
 
 
 class TemperatureCalibrator:
@@ -28,16 +37,8 @@ class TemperatureCalibrator:
 
     .. math:: L(T) = -\frac{1}{N} \sum_i \log softmax(f_i / T)_{y_i}
 
-    on decisions that the model made for rows it was not trained on (inner out-of-fold decisions).
-    The predicted class never changes.
+    on decisions for rows that the model was not trained on. The predicted class never changes.
 
-    Attributes
-    ----------
-    log_loss_ : float
-        The mean log loss at this temperature.
-
-    Notes
-    -----
     L is convex in 1/T, so there is one minimum, found to machine precision. These cases have none
     in the open, or one that means nothing, and are given a finite temperature:
 
@@ -57,27 +58,25 @@ class TemperatureCalibrator:
     """
 
     temperature_: float
-    log_loss_: float
 
     def fit(self, decisions: FloatArray, y: IntArray) -> "TemperatureCalibrator":
-        """Find the temperature.
+        """Find the temperature on decisions of shape (N, n_classes) and true class codes.
 
-        ``decisions``, of shape (N, n_classes): out-of-fold decisions. ``y``, of shape (N,): True
-        class codes. Raises InputError if there are no rows, or a decision is not finite.
+        Raises InputError if there are no rows, or a decision is not finite.
         """
-        if len(decisions) == 0 or not np.isfinite(decisions).all():
-            raise InputError("calibration: it needs at least one row, and finite decisions only.")
+        _refuse_unfit(decisions)
+        rows = np.arange(len(decisions))
         deviations = decisions - decisions.mean(axis=1, keepdims=True)
         spread = float(np.abs(deviations).mean())
         rounding = _ROUNDING * float(np.abs(decisions).max())
         if spread <= rounding:  # all decisions equal: any temperature gives the same
-            self.temperature_, self.log_loss_ = 1.0, float(np.log(decisions.shape[1]))
+            self.temperature_ = 1.0
             return self
         scaled = deviations / spread  # 1/T is looked for in units of the spread
-        own = np.take_along_axis(scaled, np.asarray(y)[:, None], axis=1)[:, 0]
+        own = scaled[rows, y]
 
         def loss(inverse: float) -> float:
-            return -float(_own(log_softmax(inverse * scaled, axis=1), y).mean())
+            return -float(log_softmax(inverse * scaled, axis=1)[rows, y].mean())
 
         def slope(inverse: float) -> float:
             expected = (softmax(inverse * scaled, axis=1) * scaled).sum(axis=1)
@@ -97,7 +96,6 @@ class TemperatureCalibrator:
             else:
                 inverse = brentq(slope, low, high, xtol=1e-14, rtol=1e-14)
         self.temperature_ = spread / float(inverse)
-        self.log_loss_ = loss(float(inverse))
         return self
 
     def probabilities(self, decisions: FloatArray) -> FloatArray:
@@ -115,11 +113,6 @@ class TemperatureCalibrator:
         return decisions * (self.temperature_ / of.temperature_)
 
 
-def _own(values: FloatArray, y: IntArray) -> FloatArray:
-    picked: FloatArray = np.take_along_axis(values, np.asarray(y)[:, None], axis=1)[:, 0]
-    return picked
-
-
 class PlattCalibrator:
     r"""Probabilities of several labels by Platt scaling, :math:`p_c = expit(a_c f_c + b_c)`.
 
@@ -131,18 +124,13 @@ class PlattCalibrator:
         t_i = \frac{N_+ + 1}{N_+ + 2} \text{ of the former, } \frac{1}{N_- + 2}
         \text{ of the latter}
 
-    on decisions that the model made for rows it was not trained on. These targets give a finite
-    minimum where the decisions tell all rows apart.
+    on decisions for rows that the model was not trained on. These targets give a finite minimum
+    where the decisions tell all rows apart.
 
-    Attributes
-    ----------
-    slopes_, intercepts_ : ndarray of shape (n_labels,)
-        Slopes are positive, so a larger decision never means a smaller probability: at least
-        1e-3 divided by the mean absolute deviation of the decisions, which is flat for all
-        purposes.
-    shared_ : ndarray of shape (n_labels,), bool
-        The labels that fewer than :data:`FEWEST` rows have, or fewer than that lack: they share a
-        slope and an intercept, which are fitted to the rows of all labels together.
+    Slopes are positive, so a larger decision never means a smaller probability: at least 1e-3
+    divided by the mean absolute deviation of the decisions, which is flat for all purposes. The
+    labels ``shared_``, which fewer than :data:`FEWEST` rows have, or fewer than that lack, share a
+    slope and an intercept, which are fitted to the rows of all labels together.
 
     References
     ----------
@@ -157,21 +145,17 @@ class PlattCalibrator:
     shared_: NDArray[np.bool_]
 
     def fit(self, decisions: FloatArray, memberships: NDArray[np.bool_]) -> "PlattCalibrator":
-        """Find slopes and intercepts.
+        """Find slopes and intercepts on decisions and memberships of shape (N, n_labels).
 
-        ``decisions``, of shape (N, n_labels): out-of-fold decisions. ``memberships``, of shape (N,
-        n_labels): the labels of each row. Raises InputError if there are no rows, or a decision is
-        not finite.
+        Raises InputError if there are no rows, or a decision is not finite.
         """
-        if len(decisions) == 0 or not np.isfinite(decisions).all():
-            raise InputError("calibration: it needs at least one row, and finite decisions only.")
+        _refuse_unfit(decisions)
         having = memberships.sum(axis=0)
         self.shared_ = np.minimum(having, len(decisions) - having) < FEWEST
         self.slopes_, self.intercepts_ = np.empty((2, decisions.shape[1]))
         for code in np.flatnonzero(~self.shared_):
-            self.slopes_[code], self.intercepts_[code] = _platt(
-                decisions[:, code], memberships[:, code]
-            )
+            own = _platt(decisions[:, code], memberships[:, code])
+            self.slopes_[code], self.intercepts_[code] = own
         if self.shared_.any():
             shared = _platt(decisions.ravel(), memberships.ravel())
             self.slopes_[self.shared_], self.intercepts_[self.shared_] = shared
@@ -196,16 +180,7 @@ class PlattCalibrator:
         return (of.logits(decisions) - self.intercepts_) / self.slopes_
 
 
-FEWEST = 2
-"""Rows with a label, and rows without it, that a calibration and a threshold of its own need."""
-
-
-class _Line(NamedTuple):
-    slope: float
-    intercept: float
-
-
-def _platt(decisions: FloatArray, own: NDArray[np.bool_]) -> _Line:
+def _platt(decisions: FloatArray, own: NDArray[np.bool_]) -> tuple[float, float]:
     """Return slope and intercept of one label, by Newton's method with halved steps."""
     n, having = len(own), int(own.sum())
     targets = np.where(own, (having + 1.0) / (having + 2.0), 1.0 / (n - having + 2.0))
@@ -246,20 +221,15 @@ def _platt(decisions: FloatArray, own: NDArray[np.bool_]) -> _Line:
     if line[0] < 1.0 / _FLATTEST:
         line = minimised(np.array([1.0 / _FLATTEST, np.log(odds)]), np.array([False, True]))
     slope = float(line[0]) / spread
-    return _Line(slope, float(line[1]) - slope * centre)
-
-
-_STEPS = 100  # of Newton's method: few are needed, for the loss is convex and its minimum finite
-_RIDGE = 1e-12  # keeps a step finite where all probabilities are 0 or 1
-_TOLERANCE = 1e-18  # of the squared Newton decrement for a row, before a last step
+    return slope, float(line[1]) - slope * centre
 
 
 def several_of(
     calibrator: PlattCalibrator, decisions: FloatArray, memberships: NDArray[np.bool_]
 ) -> Several:
-    """Return the thresholds that suit out-of-fold decisions best, of shape (n, n_labels).
+    """Return the thresholds that suit the decisions best that a calibrator was fitted to.
 
-    ``calibrator``: fitted to them. A label with a shared calibration has the threshold 0.5.
+    A label with a shared calibration has the threshold 0.5.
     """
     logits = calibrator.logits(decisions)
     cuts = [
@@ -317,8 +287,7 @@ def held_out_figures(
 ) -> tuple[NDArray[np.bool_], FloatArray]:
     """Return which rows have all labels right, and the mean log loss over the labels of each.
 
-    The calibration and the thresholds of each inner fold are those that the other folds give:
-    ``decisions`` and ``memberships``, of shape (n, n_labels), are of records that were held out.
+    The calibration and the thresholds of each inner fold are those that the other folds give.
     """
     right, losses = np.zeros(len(folds), dtype=bool), np.empty(len(folds))
     for fold in np.unique(folds):
@@ -334,10 +303,9 @@ def held_out_figures(
 def fork_temperatures(
     forks: Forks, decisions: FloatArray, y: IntArray, temperature: float | None = None
 ) -> ForkTemperatures:
-    """Find the temperatures of forks on out-of-fold decisions of shape (N, n_classes).
+    """Find the temperatures of forks on out-of-fold decisions, and T if it is not known.
 
-    ``y``: true class codes. ``temperature`` (optional): T, if it is known. Raises InputError if
-    there are no rows, or a decision is not finite.
+    Raises InputError if there are no rows, or a decision is not finite.
     """
     calibrator, given = TemperatureCalibrator(), temperature is not None
     if temperature is None:

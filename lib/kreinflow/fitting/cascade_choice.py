@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kreinflow.answering.cascade import SMALLEST, Cascade, LevelAnswers, followed
 from kreinflow.answering.query_and_answers import STAGES
 from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.fitting.calibration import LOSS_DIGITS
 
 CURVE_COLUMNS = (
     *("recipe", "repeat", "fold"),
@@ -46,9 +47,7 @@ class Wanted:
 
     def most_nearest(self, base: int) -> int:
         """Return the nearest records at most, beyond the alignments of the first stage."""
-        if self.alignments is None:
-            return NEAREST_AT_MOST
-        return max(NEAREST_AT_MOST, int(2 * (self.alignments - base)))
+        return max(NEAREST_AT_MOST, int(2 * ((self.alignments or 0) - base)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,41 +76,30 @@ class _At(NamedTuple):
     loss: float
 
 
-@dataclass(frozen=True, eq=False)
 class _Tried:
-    """What each level of a plan says of each record, of shape (n_levels, n)."""
+    """A plan, and what each of its levels says of each record, of shape (n_levels, n)."""
 
-    top: FloatArray
-    right: NDArray[np.bool_]
-    losses: FloatArray
-    alignments: IntArray
-    reached: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, plan: Plan, truth: IntArray) -> "_Tried":
-        n = np.arange(len(truth))
+    def __init__(self, plan: Plan, truth: IntArray) -> None:
+        self.plan, self._n = plan, np.arange(len(truth))
         said = [level.probabilities for level in plan.levels]
-        return cls(
-            np.array([p.max(axis=1) for p in said]),
-            np.array([p.argmax(axis=1) == truth for p in said]),
-            np.array([-np.log(np.maximum(p[n, truth], SMALLEST)) for p in said]),
-            np.array([level.alignments for level in plan.levels]),
-            np.array([level.reached for level in plan.levels]),
-        )
+        self._top = np.array([p.max(axis=1) for p in said])
+        self._right = np.array([p.argmax(axis=1) == truth for p in said])
+        likely = np.array([p[self._n, truth] for p in said])
+        self._losses = -np.log(np.maximum(likely, SMALLEST))
+        self._alignments = np.array([level.alignments for level in plan.levels])
+        self._reached = np.array([level.reached for level in plan.levels])
 
     def at(self, threshold: float) -> _At:
         """Return what a threshold gives."""
-        level, n = np.zeros(self.top.shape[1], dtype=np.int64), np.arange(self.top.shape[1])
-        for number in range(1, len(self.top)):
-            up = (self.top[level, n] < threshold) & self.reached[number]
+        n = self._n
+        level = np.zeros(len(n), dtype=np.int64)
+        for number in range(1, len(self._top)):
+            up = (self._top[level, n] < threshold) & self._reached[number]
             level[up] = number
         if not len(n):
             return _At(np.zeros(0, dtype=bool), 0.0, 0.0)
-        right, alignments = self.right[level, n], float(self.alignments[level, n].mean())
-        return _At(right, alignments, round(float(self.losses[level, n].mean()), 9))
-
-
-_Tries: TypeAlias = Sequence[tuple[Plan, _Tried]]
+        right, alignments = self._right[level, n], float(self._alignments[level, n].mean())
+        return _At(right, alignments, round(float(self._losses[level, n].mean()), LOSS_DIGITS))
 
 
 def chosen(plans: Sequence[Plan], truth: IntArray, wanted: Wanted, base: int) -> tuple[Plan, float]:
@@ -119,31 +107,33 @@ def chosen(plans: Sequence[Plan], truth: IntArray, wanted: Wanted, base: int) ->
 
     ``plans``: what they said of n records. ``base``: the alignments of the first stage.
     """
-    tried = [(plan, _Tried.of(plan, truth)) for plan in plans]
+    tried = [_Tried(plan, truth) for plan in plans]
     if wanted.alignments is not None:
         return _within(tried, wanted.alignments - base)
     return _risking(tried, wanted.loss or 0.0)
 
 
-def _within(tried: _Tries, most: float) -> tuple[Plan, float]:
+def _within(tried: Sequence[_Tried], most: float) -> tuple[Plan, float]:
     """Return the plan that is best with so many alignments on the mean, and its threshold.
 
     That is the highest one which keeps to the number. Of plans that are right equally often the
     log loss decides.
     """
     kept = []
-    for plan, own in tried:
-        # The higher the threshold, the more is asked.
-        above = bisect_right(THRESHOLDS, most, key=lambda t, own=own: own.at(t).alignments)  # type: ignore[misc]
-        assert above, "the lowest threshold asks nothing"
-        threshold = THRESHOLDS[above - 1]
+    for own in tried:
+
+        def asked(threshold: float, own: _Tried = own) -> float:
+            return own.at(threshold).alignments
+
+        # The higher the threshold, the more is asked; the lowest asks nothing.
+        threshold = THRESHOLDS[bisect_right(THRESHOLDS, most, key=asked) - 1]
         at = own.at(threshold)
-        kept.append((at.right.sum(), -at.loss, plan, threshold))
+        kept.append((at.right.sum(), -at.loss, own.plan, threshold))
     *_, plan, threshold = max(kept, key=lambda k: k[:2])
     return plan, threshold
 
 
-def _risking(tried: _Tries, loss: float) -> tuple[Plan, float]:
+def _risking(tried: Sequence[_Tried], loss: float) -> tuple[Plan, float]:
     r"""Return the plan that is best with everything asked, and the lowest threshold for a loss.
 
     Of n records, :math:`r_t` are wrong at a threshold t and right with everything asked, or at a
@@ -160,16 +150,14 @@ def _risking(tried: _Tries, loss: float) -> tuple[Plan, float]:
     ICLR, eq. 4.
     """
     everything = THRESHOLDS[-1]
-    plan, own = max(
-        tried, key=lambda t: (t[1].at(everything).right.sum(), -t[1].at(everything).alignments)
-    )
+    own = max(tried, key=lambda t: (t.at(everything).right.sum(), -t.at(everything).alignments))
     right, most, lowest = own.at(everything).right, 0, everything
     for threshold in reversed(THRESHOLDS):
         most = max(most, int((right & ~own.at(threshold).right).sum()))
         if (most + 1) / (len(right) + 1) > loss:
             break
         lowest = threshold
-    return plan, lowest
+    return own.plan, lowest
 
 
 def described(cascade: Cascade) -> str:
@@ -206,10 +194,7 @@ class CascadeCurve:
         return self.cascade.calibrated(raw), np.asarray(self.base + beyond, dtype=np.float64)
 
     def table(self, truth: IntArray) -> pd.DataFrame:
-        """Return cost and accuracy at growing thresholds; columns as :data:`CURVE_COLUMNS`.
-
-        ``truth``, of shape (n,): codes of the classes; n is not 0.
-        """
+        """Return cost and accuracy at growing thresholds; columns as :data:`CURVE_COLUMNS`."""
         going = [level.probabilities.max(axis=1) for level in self.levels[:-1]]
         shares = np.arange(1, POINTS - 1) / (POINTS - 1)
         between = np.quantile(np.concatenate(going), shares, method="higher") if going else []

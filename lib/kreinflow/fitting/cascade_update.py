@@ -1,13 +1,53 @@
-"""Records that join a cascade: it may ask them at once, and its levels stay as they are."""
+"""Records that join a model that asks: it may ask them at once, and its parts stay as they are."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from kreinflow.answering.cascade import Cascade, PairMachines
+from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.query_and_answers import FIRST, NEAREST
 from kreinflow.answering.record_scores import Records
 from kreinflow.base.numerics import IntArray
+from kreinflow.fitting.first_stage import FirstStage
+from kreinflow.fitting.fit_unknown import LARGEST_INDEX, spread
+
+
+def asking_as_before(
+    first: FirstStage,
+    recipe: Mapping[str, Any],
+    classifier: LandmarkClassifier,
+    before: LandmarkClassifier,
+) -> LandmarkClassifier:
+    """Return a model that was trained anew, with what asks records as it was before.
+
+    The levels of a cascade stay, as do the thresholds and the p-values of relatives, and what rests
+    on the answers of a cascade: the records that sets are made with, and the thresholds of the
+    levels. All records join those that are asked.
+    """
+    part, landmarks = first.data.part, first.data.landmarks
+    n = most = len(part.rows)
+    if before.cascade is None:
+        most = LARGEST_INDEX // len(landmarks.rows)
+    records = first.records(landmarks, first.kernel, spread(n, most))
+    codes = np.array([part.classes.index(label) for label in before.classes])
+    classifier = replace(classifier, about={**classifier.about, "recipe": dict(recipe)})
+    if before.relatives is not None:
+        # A cascade keeps its thresholds. That of a first stage is found anew.
+        sure = before.relatives.sure_threshold if before.cascade else None
+        relatives = replace(before.relatives, records=records, sure_threshold=sure)
+        classifier = classifier.with_parts(relatives=relatives)
+    if before.cascade is None:
+        return classifier
+    calibration, levels = before.calibration, before.levels
+    scale = before.temperature / first.classifier.temperature
+    return classifier.with_parts(
+        cascade=with_more_records(before.cascade, records, codes, scale),
+        calibration=calibration and calibration.of_more_classes(codes, len(part.classes)),
+        levels=levels and levels.of_more_classes(part.classes),
+    )
 
 
 def with_more_records(cascade: Cascade, records: Records, codes: IntArray, scale: float) -> Cascade:
@@ -18,20 +58,12 @@ def with_more_records(cascade: Cascade, records: Records, codes: IntArray, scale
     in units of that now: so :math:`w f` keeps its unit. And a machine gives new members of its
     classes, and new landmarks, the weight 0. No machine votes for a class that is new. ``codes``
     has the code that each class has now; their order is the same.
-
-    Raises ValueError if the first records or landmarks are others.
     """
-    n, m = len(cascade.records), len(cascade.records.landmarks)
-    if not (
-        np.array_equal(records.rows[:n], cascade.records.rows)
-        and np.array_equal(records.classes[:n], codes[cascade.records.classes])
-        and np.array_equal(records.landmarks[:m], cascade.records.landmarks)
-    ):
-        raise ValueError("the records of the cascade do not come first.")
-    # The weights of the levels, that of the first stage's decision scaled.
+    n = len(cascade.records)
+    assert np.array_equal(records.rows[:n], cascade.records.rows), "other records come first"
     stages = [FIRST, *(level.stage for level in cascade.levels)]
     weights = tuple(
-        own * np.where(np.arange(len(own)) == 0, scale, 1.0) if stage in (FIRST, NEAREST) else own
+        np.append(scale * own[:1], own[1:]) if stage in (FIRST, NEAREST) else own
         for stage, own in zip(stages, cascade.weights, strict=True)
     )
     machines = cascade.machines and _machines(cascade.machines, records, n, codes)

@@ -81,11 +81,13 @@ def make_factors(
     return entries
 
 
-def embedding_of(entries: Sequence[FactorEntry], recipe: Mapping[str, Any]) -> CorrectedFactor:
-    """Return the corrected factor of a recipe, among those that were made for several."""
+def embedding_of(
+    entries: Sequence[FactorEntry], recipe: Mapping[str, Any]
+) -> CorrectedFactor | None:
+    """Return the corrected factor of a recipe, None if none was made for it."""
     wanted = factor_key(recipe["transform"], recipe["rank"])
-    (entry,) = (entry for entry in entries if tuple(entry.names.values()) == wanted)
-    return entry.corrected[recipe["correction"]]
+    found = (e for e in entries if factor_key(e.transform.name, e.rank) == wanted)
+    return next((entry.corrected.get(recipe["correction"]) for entry in found), None)
 
 
 def save_factors(path: str | os.PathLike[str], entries: Sequence[FactorEntry]) -> None:

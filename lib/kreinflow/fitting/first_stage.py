@@ -15,16 +15,28 @@ from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
-from kreinflow.answering.record_scores import ScoreCache
+from kreinflow.answering.query_and_answers import Decided
+from kreinflow.answering.record_scores import Records, ScoreCache
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.fitting.fit_lift import Lifted, Lifting, TriedWidths, Widths
 from kreinflow.fitting.inner_folds import Calibrator, InnerFits, decisions_with_all_landmarks
+from kreinflow.fitting.record_index import first_alignments, records_of, row_query
 from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.strangers import Strangers
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
 from kreinflow.learners.siblings import Learned
 from kreinflow.views.lift import SCORES
+
+SAMPLE = 1500
+"""Records at most that a cascade is learned and measured on."""
+
+_FEATURES = 2_000_000  # numbers of one feature of them: with many classes there are fewer records
+
+
+def sample_size(n_records: int, n_classes: int) -> int:
+    """Return how many records a cascade is learned and measured on, at most."""
+    return min(n_records, SAMPLE, max(300, _FEATURES // n_classes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,19 +84,13 @@ class TrainingData:
 class RecipeLift:
     """The lift of a recipe: what makes it, the widths that were tried, and the one of all records.
 
-    A recipe without a lift has no tried widths. Its nearest records are those by the transformed
+    A recipe without a lift has the first alone. Its nearest records are those by the transformed
     scores.
     """
 
     lifting: Lifting
     tried: TriedWidths | None = None
     lifted: Lifted | None = None
-
-    @classmethod
-    def of_scores(cls, data: TrainingData, recipe: Mapping[str, Any]) -> "RecipeLift":
-        """Return what makes the index of records of a recipe without a lift."""
-        settings = {"kernel": "gaussian", "width": 1.0, "inducing": 1}
-        return cls(data.lifting({**recipe, "views": {}, "lift": settings}))
 
     def widths(self, without: int | None) -> Widths:
         """Return the widths of the views that an inner fold has no say in, or of all with None."""
@@ -111,7 +117,6 @@ class FirstStage:
     """A trained first stage, and what the parts above it are learned from."""
 
     data: TrainingData
-    recipe: Mapping[str, Any]
     classifier: LandmarkClassifier
     kernel: LandmarkKernel  # of the scores
     machine: Learner
@@ -125,9 +130,7 @@ class FirstStage:
     @property
     def alignments(self) -> int:
         """Of an object that meets the landmarks, that with itself included."""
-        landmarks = self.data.landmarks
-        with_itself = landmarks.kind == "sequences" and self.kernel.transform.name != "raw"
-        return len(landmarks.rows) + int(with_itself)
+        return first_alignments(self.data.landmarks, self.kernel.transform)
 
     @property
     def out_of_fold(self) -> OutOfFold:
@@ -136,14 +139,15 @@ class FirstStage:
         return OutOfFold(self.data.fits.measured, p, p, self.alignments)
 
     @cached_property
-    def shared(self) -> dict[str, Any]:
-        """What parts above it share, by name: recipes that differ in these alone have one."""
+    def shared(self) -> dict[Any, Any]:
+        """What parts above it share: recipes that differ in these alone have one."""
         return {}
 
     @cached_property
     def index(self) -> RecipeLift:
         """What makes the space in which the nearest records are found."""
-        return self.lift or RecipeLift.of_scores(self.data, self.recipe)
+        alone = {"kernel": "gaussian", "width": 1.0, "inducing": 1}
+        return self.lift or RecipeLift(self.data.lifting({"views": {}, "lift": alone}))
 
     @cached_property
     def calibration(self) -> Calibration:
@@ -161,7 +165,51 @@ class FirstStage:
         probabilities = self.calibrator.probabilities(decisions)
         return Calibration.of(probabilities, self.data.part.labels[places])
 
-    def drawn(self, most: int) -> IntArray:
+    def drawn(self) -> IntArray:
         """Return some of the records that are held out once, by their places among these."""
-        keys = self.index.lifting.keys[self.data.part.rows[self.data.fits.measured]]
-        return np.sort(np.argsort(keys, kind="stable")[:most])
+        part, keys = self.data.part, self.index.lifting.keys
+        order = np.argsort(keys[part.rows[self.data.fits.measured]], kind="stable")
+        return np.sort(order[: sample_size(len(part.rows), len(part.classes))])
+
+    # What its parts ask training records by.
+
+    @property
+    def cache(self) -> ScoreCache:
+        """The scores of the distinct rows with each other."""
+        assert self.data.cache is not None, "a part that asks records, and nothing that aligns"
+        return self.data.cache
+
+    @property
+    def evidence(self) -> ScoreTransform:
+        """What the nearest records are weighed by."""
+        return self.data.evidence or self.kernel.transform
+
+    @cached_property
+    def learned(self) -> list[int]:
+        """The inner folds that left more than one landmark to learn from."""
+        data = self.data
+        left = {fold: data.fits.landmarks(data.landmarks, data.part, fold) for fold in data.fits}
+        return [fold for fold, landmarks in left.items() if len(landmarks.rows) > 1]
+
+    @cached_property
+    def every_record(self) -> Records:
+        """All records of the training part, which a new object may ask."""
+        every = np.arange(len(self.data.part.rows))
+        return self.records(self.data.landmarks, self.kernel, every)
+
+    def records(
+        self, landmarks: Landmarks, kernel: LandmarkKernel, known: IntArray, fold: int | None = None
+    ) -> Records:
+        """Return the records that a fit knows, by their places; None is the fit of all."""
+        lift = self.index.lifting.lift_of(kernel, known, self.index.widths(fold), known)
+        return records_of(lift, self.data.part, landmarks, known)
+
+    def query(
+        self, landmarks: Landmarks, kernel: LandmarkKernel, records: Records, places: IntArray
+    ) -> Decided:
+        """Return the query of held-out records, by their places, that asks others."""
+        rows = self.data.part.rows[places]
+        ask, objects = self.cache.of_rows(rows, records.rows), self.index.lifting.objects
+        decisions = self.decisions[np.searchsorted(self.data.fits.measured, places)]
+        query = row_query(landmarks, rows, objects, ask)
+        return query.decided(np.asarray(kernel.C[places]), decisions)

@@ -5,9 +5,8 @@ meets the records that its inner fold learns from, in the space of the landmarks
 knows. The weights that it is measured with were learned from the other folds.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.cascade import (
     SMALLEST,
     Cascade,
@@ -27,16 +25,13 @@ from kreinflow.answering.cascade import (
     pair_features,
 )
 from kreinflow.answering.classifier import LandmarkClassifier
-from kreinflow.answering.query_and_answers import Decided
-from kreinflow.answering.record_scores import Records, ScoreCache
+from kreinflow.answering.record_scores import Records
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.fitting.calibration import TemperatureCalibrator
 from kreinflow.fitting.cascade_choice import Plan, Wanted, chosen
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold
-from kreinflow.fitting.record_index import records_of, row_query
-from kreinflow.fitting.reject_threshold import RejectRule
-from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks
+from kreinflow.krein.landmark_kernel import LandmarkKernel
 from kreinflow.views.objects import square_norms
 
 STEPS = (10, 20, 50, 100, 200, 500, 1000)
@@ -44,11 +39,6 @@ STEPS = (10, 20, 50, 100, 200, 500, 1000)
 
 LIKELIEST = 3
 """Classes whose members the level of pairs asks."""
-
-SAMPLE = 1500
-"""Records at most that a cascade is learned and measured on."""
-
-_FEATURES = 2_000_000  # numbers of one feature of them: with many classes there are fewer records
 
 BLOCKS = 200
 """Alignments at most for the machines of pairs, for each record of the training part."""
@@ -61,11 +51,6 @@ RIDGE = 0.1
 
 _CONFUSED = 0.5, 5e-4  # records of a pair that change places at least; and as a share of all
 _SHRINKAGE = 1e-3  # of the squared weights of a level, against the mean log loss
-
-
-def sample_size(n_records: int, n_classes: int) -> int:
-    """Return how many records a cascade is learned and measured on, at most."""
-    return min(n_records, SAMPLE, max(300, _FEATURES // n_classes))
 
 
 def fit_logit(features: FloatArray, y: IntArray) -> FloatArray:
@@ -125,151 +110,63 @@ def fit_part(
 ) -> tuple[LandmarkClassifier, OutOfFold]:
     """Return the model with the cascade that its recipe asks for, if it does.
 
-    Raises InputError if records may have several labels, or the landmarks alone are more alignments
-    than are wanted.
+    What it says of records held out is by the levels with the weights that the other inner folds
+    learn. Raises InputError if the landmarks alone are more alignments than are wanted.
     """
     settings = classifier.about["recipe"].get("cascade")
     if settings is None:
         return classifier, held
-    if classifier.several is not None:
+    wanted, base, before = Wanted.of(settings), first.alignments, first.cache.aligned
+    if wanted.alignments is not None and base > wanted.alignments:
         raise InputError(
-            "a cascade decides between classes, so it cannot serve records with several labels. "
-            "Leave out cascade."
+            f"cascade: {wanted.alignments:g} alignments for a query are asked for, and the "
+            f"first stage takes {base}. Give more, or its selector a smaller budget."
         )
-    fit = CascadeFit.of(first)
+    most = wanted.most_nearest(base)
     with single_threaded():
-        cascade, found = fit.fit(Wanted.of(settings), first.data.reject)
+        if most not in first.shared:
+            first.shared[most] = _HeldOut(first, most)
+        sample: _HeldOut = first.shared[most]
+        plan, threshold = chosen(sample.plans, sample.truth, wanted, base)
+        said, *_ = followed(plan.levels, threshold)
+        temperature, probabilities = _calibrated(said, sample.truth)
+        raw, alignments = sample.honest(wanted, base)
+        _, compared = _calibrated(raw, sample.truth)
+        records, machines = first.every_record, None
+        if plan.pairs:
+            machines = sample.machines(records, np.arange(len(records)), first.kernel)
+    cascade = Cascade(
+        records=records,
+        transform=first.kernel.transform,
+        evidence=first.evidence,
+        steps=sample.steps[: plan.steps],
+        weights=plan.weights,
+        machines=machines,
+        likeliest=LIKELIEST,
+        threshold=threshold,
+        temperature=temperature,
+        reject_threshold=first.data.reject.threshold(probabilities, sample.truth),
+        about={name: value for name, value in asdict(wanted).items() if value is not None},
+    )
+    found = OutOfFold(
+        sample.places,
+        probabilities,
+        compared,
+        alignments=base + float(alignments.mean()),
+        aligned=first.cache.aligned - before,
+    )
     return classifier.with_parts(cascade=cascade), found
 
 
-@dataclass(frozen=True, eq=False)
-class CascadeFit:
-    """What the cascade of a first stage is learned from."""
-
-    first: FirstStage
-    cache: ScoreCache
-
-    @classmethod
-    def of(cls, first: FirstStage) -> "CascadeFit":
-        """Return that of a first stage, which all recipes that share it share."""
-        assert first.data.cache is not None, "a cascade, and nothing that aligns"
-        found: CascadeFit = first.shared.setdefault("cascade", cls(first, first.data.cache))
-        return found
-
-    def fit(self, wanted: Wanted, reject: RejectRule) -> tuple[Cascade, OutOfFold]:
-        """Learn the cascade; return it with what it says of the records that are held out.
-
-        The out-of-fold probabilities are those of the levels with the weights that the other inner
-        folds learn, and of its threshold.
-        """
-        before, base, kernel = self.cache.aligned, self.base, self.first.kernel
-        if wanted.alignments is not None and base > wanted.alignments:
-            raise InputError(
-                f"cascade: {wanted.alignments:g} alignments for a query are asked for, and the "
-                f"first stage takes {base}. Give more, or its selector a smaller budget."
-            )
-        most = wanted.most_nearest(base)
-        if most not in self._planned:
-            held = _HeldOut(self, most)
-            self._planned[most] = held, held.plans()
-        held, plans = self._planned[most]
-        plan, threshold = chosen(plans, held.truth, wanted, base)
-        logs = np.log(np.maximum(followed(plan.levels, threshold)[0], SMALLEST))
-        calibrator = TemperatureCalibrator().fit(logs, held.truth)
-        probabilities = calibrator.probabilities(logs)
-        raw, alignments = held.honest(plans, wanted, base)
-        others = np.log(np.maximum(raw, SMALLEST))
-        compared = TemperatureCalibrator().fit(others, held.truth).probabilities(others)
-        every = np.arange(len(self.first.data.part.rows))
-        stated = {"loss": wanted.loss, "alignments": wanted.alignments}
-        cascade = Cascade(
-            records=self._every_record,
-            transform=kernel.transform,
-            evidence=self.evidence,
-            steps=held.steps[: plan.steps],
-            weights=plan.weights,
-            machines=held.machines(self._every_record, every, kernel) if plan.pairs else None,
-            likeliest=LIKELIEST,
-            threshold=threshold,
-            temperature=float(calibrator.temperature_),
-            reject_threshold=reject.threshold(probabilities, held.truth),
-            about={key: value for key, value in stated.items() if value is not None},
-        )
-        mean = float(alignments.mean()) if len(alignments) else 0.0
-        aligned = self.cache.aligned - before
-        of_query = self.first.alignments + mean
-        return cascade, OutOfFold(held.places, probabilities, compared, of_query, aligned)
-
-    @cached_property
-    def _planned(self) -> dict[int, tuple["_HeldOut", list[Plan]]]:
-        """The plans of records held out, by the most nearest ones that were asked."""
-        return {}
-
-    @cached_property
-    def _every_record(self) -> Records:
-        data = self.first.data
-        every = np.arange(len(data.part.rows))
-        return self.records(data.landmarks, self.first.kernel, every, None)
-
-    @property
-    def base(self) -> int:
-        """The alignments of the first stage."""
-        kernel = self.first.kernel
-        return len(self.first.data.landmarks.rows) + int(kernel.transform.name != "raw")
-
-    @property
-    def evidence(self) -> ScoreTransform:
-        """What the nearest records are weighed by."""
-        return self.first.data.evidence or self.first.kernel.transform
-
-    def records(
-        self, landmarks: Landmarks, kernel: LandmarkKernel, known: IntArray, fold: int | None
-    ) -> Records:
-        """Return the records that a fit knows, which a new object may ask."""
-        index = self.first.index
-        lift = index.lifting.lift_of(kernel, known, index.widths(fold), known)
-        return records_of(lift, self.first.data.part, landmarks, known)
-
-    def inner(self, fold: int, places: IntArray, decisions: FloatArray) -> "Inner":
-        """Return an inner fold.
-
-        ``places``, of shape (n_sample,): the records that are looked at, by their places in the
-        part. ``decisions``, of shape (n_sample, n_classes): of these.
-        """
-        data, kernel = self.first.data, self.first.kernel
-        landmarks = data.fits.landmarks(data.landmarks, data.part, fold)
-        if landmarks is not data.landmarks:
-            kernel = data.fits.kernel(landmarks, data.part, kernel.transform, fold)
-        known = np.flatnonzero(data.fits.inner != fold)
-        records = self.records(landmarks, kernel, known, fold)
-        held = np.flatnonzero(data.fits.inner[places] == fold)
-        query = self.query(landmarks, kernel, records, places[held], decisions[held])
-        return Inner(
-            held, known, kernel, LevelScores(records, query, self.evidence, kernel.transform)
-        )
-
-    def learned(self, fold: int) -> bool:
-        """Return whether an inner fold left more than one landmark to learn from."""
-        data = self.first.data
-        return len(data.fits.landmarks(data.landmarks, data.part, fold).rows) > 1
-
-    def query(
-        self,
-        landmarks: Landmarks,
-        kernel: LandmarkKernel,
-        records: Records,
-        held: IntArray,
-        decisions: FloatArray,
-    ) -> Decided:
-        """Return the query of training records, by their places, that asks others."""
-        rows = self.first.data.part.rows[held]
-        ask, objects = self.cache.of_rows(rows, records.rows), self.first.index.lifting.objects
-        query = row_query(landmarks, rows, objects, ask)
-        return query.decided(np.asarray(kernel.C[held]), decisions)
+def _calibrated(said: FloatArray, truth: IntArray) -> tuple[float, FloatArray]:
+    """Return the temperature of the answers of levels, and their probabilities."""
+    logs = np.log(np.maximum(said, SMALLEST))
+    calibrator = TemperatureCalibrator().fit(logs, truth)
+    return float(calibrator.temperature_), calibrator.probabilities(logs)
 
 
 @dataclass(frozen=True, eq=False)
-class Inner:
+class _Inner:
     """An inner fold: the records that it holds out, and their scores with those it knows."""
 
     held: IntArray  # places in the sample
@@ -281,32 +178,37 @@ class Inner:
 class _HeldOut:
     """The records that are held out once, and what the levels say of them."""
 
-    def __init__(self, fit: CascadeFit, most_nearest: int) -> None:
-        self._fit, first = fit, fit.first
-        part, fits = first.data.part, first.data.fits
-        drawn = first.drawn(sample_size(len(part.rows), len(part.classes)))
+    def __init__(self, first: FirstStage, most_nearest: int) -> None:
+        self._first, drawn = first, first.drawn()
+        fits, self._decisions = first.data.fits, first.decisions[drawn]
         self.places = fits.measured[drawn]
-        self.truth = part.labels[self.places]
+        self.truth = first.data.part.labels[self.places]
         self._folds = fits.inner[self.places]
-        self._decisions = first.decisions[drawn]
-        fewest = min((int((fits.inner != fold).sum()) for fold in fits), default=0)
-        self.steps = tuple(q for q in STEPS if q <= min(fewest, most_nearest))
         # Where one landmark is left nothing was learned: the first stage answers.
-        self._inner = [
-            fit.inner(fold, self.places, self._decisions)
-            for fold in np.unique(self._folds).tolist()
-            if fit.learned(fold)
-        ]
-        self._asks = np.zeros(len(self.places), dtype=bool)
-        for inner in self._inner:
-            self._asks[inner.held] = True
-        self.steps = self.steps if self._inner else ()
+        own = [fold for fold in np.unique(self._folds).tolist() if fold in first.learned]
+        self._asks, self._inner = np.isin(self._folds, own), [self._of_fold(fold) for fold in own]
+        fewest = min(int((fits.inner != fold).sum()) for fold in fits)
+        asked = min(fewest, most_nearest) if own else 0
+        self.steps = tuple(q for q in STEPS if q <= asked)
+        self.plans = self._planned()
 
-    def _gathered(self, of_fold: Callable[[Inner], tuple[NDArray[Any], ...]]) -> list[NDArray[Any]]:
+    def _of_fold(self, fold: int) -> _Inner:
+        first, data, kernel = self._first, self._first.data, self._first.kernel
+        landmarks = data.fits.landmarks(data.landmarks, data.part, fold)
+        if landmarks is not data.landmarks:
+            kernel = data.fits.kernel(landmarks, data.part, kernel.transform, fold)
+        known, held = np.flatnonzero(data.fits.inner != fold), np.flatnonzero(self._folds == fold)
+        records = first.records(landmarks, kernel, known, fold)
+        query = first.query(landmarks, kernel, records, self.places[held])
+        scores = LevelScores(records, query, first.evidence, kernel.transform)
+        return _Inner(held, known, kernel, scores)
+
+    def _gathered(
+        self, of_fold: Callable[[_Inner], tuple[NDArray[Any], ...]]
+    ) -> list[NDArray[Any]]:
         """Return arrays of all records held out from those of each inner fold; 0 of others."""
-        parts = [of_fold(inner) for inner in self._inner]
         gathered = []
-        for arrays in zip(*parts, strict=True):
+        for arrays in zip(*map(of_fold, self._inner), strict=True):
             whole = np.zeros((len(self.places), *arrays[0].shape[1:]), dtype=arrays[0].dtype)
             for inner, own in zip(self._inner, arrays, strict=True):
                 whole[inner.held] = own
@@ -314,51 +216,48 @@ class _HeldOut:
         return gathered
 
     def _logit(
-        self, features: FloatArray, used: NDArray[np.bool_] | None = None
+        self, features: FloatArray, used: NDArray[np.bool_]
     ) -> tuple[FloatArray, FloatArray]:
         """Return weights, and probabilities by the weights that the other inner folds learn."""
-        learned = np.ones(len(features), dtype=bool) if used is None else used
         probabilities = np.empty(features.shape[:2])
         for fold in np.unique(self._folds).tolist():
             out = self._folds == fold
-            others = learned & ~out
-            weights = fit_logit(features[others], self.truth[others])
+            weights = fit_logit(features[used & ~out], self.truth[used & ~out])
             probabilities[out] = logit(features[out], weights)
-        return fit_logit(features[learned], self.truth[learned]), probabilities
+        return fit_logit(features[used], self.truth[used]), probabilities
 
-    def honest(
-        self, plans: Sequence[Plan], wanted: Wanted, base: int
-    ) -> tuple[FloatArray, IntArray]:
+    def honest(self, wanted: Wanted, base: int) -> tuple[FloatArray, IntArray]:
         """Return probabilities and alignments by what the other inner folds choose.
 
         The best of many plans and thresholds looks better than it is on the records that it was
         chosen by.
         """
-        raw = np.empty_like(plans[0].levels[0].probabilities)
+        raw = np.empty_like(self.plans[0].levels[0].probabilities)
         alignments = np.zeros(len(raw), dtype=np.int64)
         for fold in np.unique(self._folds).tolist():
             out = self._folds == fold
-            others = [plan.on(~out) for plan in plans]
+            others = [plan.on(~out) for plan in self.plans]
             plan, threshold = chosen(others, self.truth[~out], wanted, base)
-            own = plans[others.index(plan)].on(out)
+            own = self.plans[others.index(plan)].on(out)
             raw[out], _, alignments[out] = followed(own.levels, threshold)
         return raw, alignments
 
-    def plans(self) -> list[Plan]:
+    def _planned(self) -> list[Plan]:
         """Return all plans: the first stage, more and more of the nearest, each with pairs."""
-        n = len(self.places)
-        w, first = self._logit(self._decisions[:, :, None])
-        levels = [LevelAnswers(first, np.zeros(n, dtype=np.int64), np.ones(n, dtype=bool))]
-        weights = [w]
+        everyone = np.ones(len(self.places), dtype=bool)
+        w, first = self._logit(self._decisions[:, :, None], everyone)
+        levels, weights = [LevelAnswers(first, np.zeros(len(first), dtype=np.int64), everyone)], [w]
         if self.steps:
             for inner in self._inner:
                 inner.scores.rank(np.arange(len(inner.held)), self.steps[-1])
                 inner.scores.records.index.forget()  # what is needed once
         plans = [Plan(0, False, tuple(levels), tuple(weights))]
         for number, q in enumerate(self.steps, start=1):
-            features, alignments = self._gathered(
-                lambda inner, q=q: inner.scores.nearest(np.arange(len(inner.held)), q)  # type: ignore[misc]
-            )
+
+            def nearest(inner: _Inner, q: int = q) -> tuple[NDArray[Any], ...]:
+                return inner.scores.nearest(np.arange(len(inner.held)), q)
+
+            features, alignments = self._gathered(nearest)
             w, said = self._logit(features, self._asks)
             said = np.where(self._asks[:, None], said, first)
             levels.append(LevelAnswers(said, alignments, self._asks))
@@ -367,20 +266,20 @@ class _HeldOut:
         self._pairs = self._confused(first)
         if not len(self._pairs) or not self._inner:
             return plans
-        machines = [
-            self.machines(inner.scores.records, inner.known, inner.kernel) for inner in self._inner
-        ]
+        machines = {
+            inner: self.machines(inner.scores.records, inner.known, inner.kernel)
+            for inner in self._inner
+        }
         return [*plans, *(self._with_pairs(plan, machines) for plan in plans)]
 
-    def _with_pairs(self, plan: Plan, machines: Sequence[PairMachines]) -> Plan:
+    def _with_pairs(self, plan: Plan, machines: Mapping[_Inner, PairMachines]) -> Plan:
         """Return a plan with a level of pairs behind its others."""
         before = plan.levels[-1]
         q = self.steps[plan.steps - 1] if plan.steps else 0
 
-        def votes(inner: Inner) -> tuple[NDArray[Any], ...]:
-            own = before.probabilities[inner.held]
-            told = machines[self._inner.index(inner)]
-            return inner.scores.votes(np.arange(len(inner.held)), own, told, LIKELIEST, q)
+        def votes(inner: _Inner) -> tuple[NDArray[Any], ...]:
+            own, every = before.probabilities[inner.held], np.arange(len(inner.held))
+            return inner.scores.votes(every, own, machines[inner], LIKELIEST, q)
 
         found, alignments, voting = self._gathered(votes)
         w, said = self._logit(pair_features(before.probabilities, found), voting)
@@ -390,7 +289,7 @@ class _HeldOut:
 
     def _confused(self, first: FloatArray) -> IntArray:
         """Return the pairs of classes that the first stage confuses, those of most use first."""
-        part = self._fit.first.data.part
+        part = self._first.data.part
         sizes = np.bincount(part.labels, minlength=len(part.classes))
         mass = first.T @ first * len(part.rows) / max(1, len(first))
         least = max(_CONFUSED[0], _CONFUSED[1] * len(part.rows))
@@ -414,7 +313,7 @@ class _HeldOut:
         for pair in self._pairs:
             own = np.flatnonzero(np.isin(records.classes, pair))
             rows, lengths, alone = records.rows[own], records.lengths[own], records.self_scores[own]
-            scores = self._fit.cache(rows, np.tile(rows, (len(rows), 1)))
+            scores = self._first.cache(rows, np.tile(rows, (len(rows), 1)))
             similar = kernel.transform.apply(scores, alone, alone, lengths, lengths)
             features = np.hstack([similar, np.asarray(kernel.C[known[own]])])
             w, intercept = fit_machine(features, records.classes[own] == pair[0])

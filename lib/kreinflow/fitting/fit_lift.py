@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations_with_replacement, product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,8 +87,7 @@ class Lifting:
     @property
     def form(self) -> Form:
         """Of the kernel."""
-        form: Form = self.settings["kernel"]
-        return form
+        return cast(Form, self.settings["kernel"])
 
     @cached_property
     def words(self) -> Words | None:
@@ -105,11 +104,8 @@ class Lifting:
         part = self.part
         return inducing_places(part.rows, part.labels, count, self.keys[part.rows])
 
-    def _viewed(self, places: IntArray) -> Viewed:
-        return self.objects.take(self.part.rows[places])
-
     def _features(self, view: str, places: IntArray) -> Features:
-        return self._viewed(places).features(view, self.words)
+        return self.objects.take(self.part.rows[places]).features(view, self.words)
 
     @cached_property
     def _between(self) -> dict[str, MatrixLike]:
@@ -126,30 +122,24 @@ class Lifting:
 
     def units(self, kernel: LandmarkKernel, places: IntArray) -> dict[str, float]:
         """Return what widths are measured in, for each view, on some records."""
-        return {
-            view: _unit(
-                self.form,
-                _rounded(kernel.C[places]) if view == SCORES else self._features(view, places),
-            )
-            for view in self.names
-        }
+        return {view: _unit(self.form, self._seen(view, kernel, places)) for view in self.names}
+
+    def _seen(self, view: str, kernel: LandmarkKernel, places: IntArray) -> Features:
+        """Return what a view sees of records, the scores among the views."""
+        return _rounded(kernel.C[places]) if view == SCORES else self._features(view, places)
 
     def lift_of(
         self, kernel: LandmarkKernel, seen: IntArray, widths: Widths, places: IntArray
     ) -> Lift:
         """Return the lift of a fit, as :meth:`on`, whose points are the records at these places."""
         units = self.units(kernel, np.intersect1d(self._drawn(_MEASURED), seen))
-        rates = {
-            view: 1.0 / (widths[view] * unit)
-            for view, unit in units.items()
-            if np.isfinite(widths[view])
-        }
+        own = ((view, unit) for view, unit in units.items() if np.isfinite(widths[view]))
         return Lift(
             form=self.form,
-            rates=rates,
+            rates={view: 1.0 / (widths[view] * unit) for view, unit in own},
             words=self.words,
             scores=np.asarray(kernel.C[places]).astype(np.float32),
-            objects=self._viewed(places),
+            objects=self.objects.take(self.part.rows[places]),
         )
 
     def on(self, kernel: LandmarkKernel, seen: IntArray, widths: Widths) -> Lifted:
@@ -159,7 +149,7 @@ class Lifting:
         the places of the records that the fit learns from: its inducing points are among them.
         """
         known = np.isin(self.inducing, seen)
-        places = self.inducing[known]
+        places, n = self.inducing[known], len(self.part.rows)
         lift = self.lift_of(kernel, seen, widths, places)
         rates = lift.rates
 
@@ -174,17 +164,11 @@ class Lifting:
 
             return by_rows(len(asked), len(places), rows)
 
-        n = len(self.part.rows)
         C = TiledMatrix((n, len(places)), columns).stored(4)
         own = np.ones(n) if self.form == "gaussian" else self._lengths(kernel, rates)
-        landmarks = Landmarks(
-            scores=np.empty((0, len(places))),
-            self_scores=np.empty(0),
-            lengths=np.empty(0),
-            rows=self.part.rows[places],
-            classes=self.part.labels[places],
-            kind="similarity",
-        )
+        nothing, of_places = np.empty(0), (self.part.rows[places], self.part.labels[places])
+        none = np.empty((0, len(places)))
+        landmarks = Landmarks(none, nothing, nothing, *of_places, kind="similarity")
         lifted = LandmarkKernel(make_transform("raw"), None, C, select(C, places), own, None)
         return Lifted(lift, landmarks, lifted)
 
@@ -195,9 +179,7 @@ class Lifting:
             places = np.arange(len(self.part.rows))[tile]
             total = np.zeros(len(places))
             for view, rate in rates.items():
-                scores = view == SCORES
-                own = _rounded(kernel.C[tile]) if scores else self._features(view, places)
-                total += rate * square_norms(own)
+                total += rate * square_norms(self._seen(view, kernel, places))
             return total
 
         return np.concatenate([*tile_map(lengths, len(self.part.rows))])
@@ -356,10 +338,6 @@ def positive_factor(kernel: LandmarkKernel) -> CorrectedFactor:
     """
     W = np.asarray(kernel.W[:])
     p, scale = len(W), float(np.trace(W)) / max(len(W), 1)
-    if not (np.isfinite(W).all() and scale > 0):
-        raise DegenerateKernelError(
-            "the lifted kernel is zero or not finite: check the scores and the views."
-        )
     with single_threaded():
         for jitter in _JITTER:
             A = W.copy()
@@ -369,7 +347,8 @@ def positive_factor(kernel: LandmarkKernel) -> CorrectedFactor:
                 break
         else:
             raise DegenerateKernelError(
-                "the lifted kernel has negative eigenvalues beyond rounding: check the views."
+                "the lifted kernel is zero, not finite, or has negative eigenvalues beyond "
+                "rounding: check the scores and the views."
             )
         inverse, _ = lapack.dtrtri(U, lower=0, overwrite_c=1)
     matrix = np.ascontiguousarray(inverse)
@@ -382,8 +361,8 @@ def _rounded(U: NDArray[Any]) -> FloatArray:
     largest = float(np.abs(scores).max(initial=0.0))
     if largest > _LARGEST or 0 < largest < 1 / _LARGEST:
         raise InputError(
-            f"the largest score with a landmark is {largest:.3g}. A lift keeps scores in single "
-            "precision, which has no such numbers. Give the scores in another unit."
+            f"the largest score with a landmark, {largest:.3g}, is out of the range of single "
+            "precision, in which a lift keeps scores. Give the scores in another unit."
         )
     return scores.astype(np.float32).astype(np.float64)
 

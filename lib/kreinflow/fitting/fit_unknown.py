@@ -29,7 +29,6 @@ from kreinflow.answering.relatives import (
 from kreinflow.answering.unknown_pvalue import Strangeness, strange
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tiles
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold
-from kreinflow.fitting.fit_cascade import CascadeFit, sample_size
 from kreinflow.fitting.record_index import places_of, records_of, row_query
 from kreinflow.fitting.strangers import Strangers
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
@@ -86,19 +85,17 @@ def asked_records(
     """
     if classifier.records is not None:
         return classifier.records
-    lift = classifier.lift
     most = LARGEST_INDEX // classifier.n_landmarks if thinned else len(part.rows)
     kept = spread(len(part.rows), most)
     rows = part.rows[kept]
     scores = np.empty((len(rows), classifier.n_landmarks), dtype=np.float32)
     for tile in tiles(len(rows)):
-        own = rows[tile]
-        scores[tile] = classifier.landmark_rows(row_query(landmarks, own))
-    own_objects = objects.take(rows)
+        scores[tile] = classifier.landmark_rows(row_query(landmarks, rows[tile]))
+    lift, own = classifier.lift, objects.take(rows)
     if lift is None:
-        index = Lift("gaussian", {SCORES: 1.0}, None, scores, own_objects)
+        index = Lift("gaussian", {SCORES: 1.0}, None, scores, own)
     else:
-        index = Lift(lift.form, lift.rates, lift.words, scores, own_objects)
+        index = replace(lift, scores=scores, objects=own)
     return records_of(index, part, landmarks, kept)
 
 
@@ -123,21 +120,31 @@ class NoRelativeFit:
             return self._fit(classifier)
 
     def _fit(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
-        relatives = classifier.relatives
+        relatives, strangers = classifier.relatives, self.strangers
         if relatives is None:
             records = asked_records(classifier, self.landmarks, self.part, self.objects, True)
             relatives = Relatives(records, self.evidence)
         records = relatives.records
-        near, far = self._evidence_of(classifier, records, self.strangers.reversed)
-        rule = NoRelative(*(float(np.sort(T)[-SPARED - 1]) for T in (near, far)))
-        near, far = self._evidence_of_known(classifier, records)
+        query = self._query(classifier, records, strangers.reversed)
+        T = _evidence(RecordScores(records, classifier.decided(query), relatives.evidence))
+        rule = NoRelative(*(float(np.sort(of)[-SPARED - 1]) for of in T))
+        # And training records, each without the records of its own group.
+        rows, groups = (
+            np.unique(strangers.sources),
+            np.unique(self.part.groups, return_inverse=True)[1],
+        )
+        own, others = (groups[places_of(of, self.part.rows)] for of in (rows, records.rows))
+        objects = self.objects if classifier.looks_at_objects else None
+        query = row_query(self.landmarks, rows, objects, self.cache.of_rows(rows, records.rows))
+        known = RecordScores(records, classifier.decided(query), relatives.evidence)
+        near, far = _evidence(known, (own, others))
         rejected = float(np.mean((near <= rule.near) & (far <= rule.far)))
         off = rejected > TOO_MANY or not np.isfinite([rule.near, rule.far]).all()
-        told: dict[str, Any] = {"off": off, "known_rejected": rejected, "tried": len(near)}
+        told: dict[str, Any] = {"off": off, "known_rejected": rejected, "tried": len(rows)}
         if not off:
             told |= {"near": rule.near, "far": rule.far}
             classifier = classifier.with_parts(relatives=replace(relatives, null=rule))
-        answers = classifier.answer(self._query(classifier, records, self.strangers.shuffled))
+        answers = classifier.answer(self._query(classifier, records, strangers.shuffled))
         told["shuffled"] = len(answers.reason)
         told["shuffled_accepted"] = float(np.mean(~answers.rejected))
         unknown = {**classifier.about.get("unknown", {}), "no_relative": told}
@@ -147,56 +154,39 @@ class NoRelativeFit:
         """Return the query of some of the strangers."""
         of, vectors = self.strangers, self.objects.vectors
         rows = np.asarray(of.first + numbers)
-        landmarks = np.tile(self.landmarks.rows, (len(numbers), 1))
         objects = Viewed(
             [of.sequences[number] for number in numbers.tolist()],
             None if vectors is None else vectors[of.sources[numbers]],
         )
         return Query(
-            self.cache(rows, landmarks),
+            self.cache(rows, np.tile(self.landmarks.rows, (len(numbers), 1))),
             of.self_scores[numbers],
             of.lengths[numbers],
             objects if classifier.looks_at_objects else None,
             self.cache.of_rows(rows, records.rows),
         )
 
-    def _evidence_of(
-        self, classifier: LandmarkClassifier, records: Records, numbers: IntArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return T of some of the strangers."""
-        return self._evidence(classifier, records, self._query(classifier, records, numbers))
 
-    def _evidence_of_known(
-        self, classifier: LandmarkClassifier, records: Records
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return T of some training records, each without the records of its own group."""
-        rows, landmarks = np.unique(self.strangers.sources), self.landmarks
-        groups = np.unique(self.part.groups, return_inverse=True)[1]
-        own, others = (groups[places_of(of, self.part.rows)] for of in (rows, records.rows))
-        objects = self.objects if classifier.looks_at_objects else None
-        query = row_query(landmarks, rows, objects, self.cache.of_rows(rows, records.rows))
-        return self._evidence(classifier, records, query, (own, others))
-
-    def _evidence(
-        self,
-        classifier: LandmarkClassifier,
-        records: Records,
-        query: Query,
-        besides: tuple[IntArray, IntArray] | None = None,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return T over the landmarks and a few of the nearest records, and more of them."""
-        scores = RecordScores(records, classifier.decided(query), self.evidence)
-        every = np.arange(len(query))
-        scores.rank(every, MORE, besides)
-        near, far = (
-            evidence_mean(scores.resemblance(every, around)[1])
-            for around in (_without(scores.around(every, q), besides) for q in (NEAREST, MORE))
-        )
-        return near, far
+Besides = tuple[IntArray, IntArray]
+"""Codes of objects and of all records: of an object those of its own code are left out."""
 
 
-def _without(around: IntArray, besides: tuple[IntArray, IntArray] | None) -> IntArray:
-    """Return records without those that have the code of the object."""
+def _evidence(
+    scores: RecordScores, besides: Besides | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return T over the landmarks and a few of the nearest records, and more of them."""
+    every = np.arange(len(scores.query))
+    scores.rank(every, MORE, besides)
+    near, far = (
+        evidence_mean(scores.resemblance(every, _around(scores, every, q, besides))[1])
+        for q in (NEAREST, MORE)
+    )
+    return near, far
+
+
+def _around(scores: RecordScores, objects: IntArray, q: int, besides: Besides | None) -> IntArray:
+    """Return the landmarks and the q nearest records of objects, but those that are left out."""
+    around = scores.around(objects, q)
     if besides is None:
         return around
     own, codes = besides
@@ -210,49 +200,43 @@ def fit_part(
     data = first.data
     if data.false_alarms is None or data.strangers is None or classifier.several is not None:
         return classifier, held
-    fit = CascadeFit.of(first)
     places, probabilities = held.places, held.probabilities
     if classifier.cascade is None:
-        drawn = first.drawn(sample_size(len(data.part.rows), len(data.part.classes)))
+        drawn = first.drawn()
         places, probabilities = places[drawn], probabilities[drawn]
-    with single_threaded():
-        classifier = _with_p_values(fit, classifier, places, probabilities, data.false_alarms)
+    learned = np.isin(data.fits.inner[places], first.learned)
     objects = first.index.lifting.objects
     rule = NoRelativeFit(
-        data.landmarks, data.part, objects, fit.evidence, data.strangers, fit.cache
+        data.landmarks, data.part, objects, first.evidence, data.strangers, first.cache
     )
+    with single_threaded():
+        if learned.any():
+            found = _with_p_values(first, classifier, places[learned], probabilities[learned])
+            classifier = found
     return rule.fit(classifier), held
 
 
 def _with_p_values(
-    fit: CascadeFit,
-    classifier: LandmarkClassifier,
-    places: IntArray,
-    probabilities: FloatArray,
-    false_alarms: float,
+    stage: FirstStage, classifier: LandmarkClassifier, places: IntArray, probabilities: FloatArray
 ) -> LandmarkClassifier:
     """Return a classifier with p-values, of records that were held out with these probabilities."""
-    stage, data = fit.first, fit.first.data
+    data, false_alarms = stage.data, stage.data.false_alarms
+    assert false_alarms is not None, "p-values, and nothing to reject by them"
     part, levels = data.part, data.levels
-    learned = np.isin(data.fits.inner[places], [fold for fold in data.fits if fit.learned(fold)])
-    if not learned.any():
-        return classifier
-    places, probabilities = places[learned], probabilities[learned]
     n, truth, labels = len(places), part.labels[places], probabilities.argmax(axis=1)
     decisions = stage.decisions[np.searchsorted(data.fits.measured, places)]
     first: FloatArray = softmax(decisions / classifier.temperature, axis=1)
-    objects, keys = stage.index.lifting.objects, stage.index.lifting.keys
-    records = asked_records(classifier, data.landmarks, part, objects)
-    query = fit.query(data.landmarks, stage.kernel, records, places, decisions)
-    scores = RecordScores(records, query, fit.evidence)
+    records = asked_records(classifier, data.landmarks, part, stage.index.lifting.objects)
+    query = stage.query(data.landmarks, stage.kernel, records, places)
+    scores = RecordScores(records, query, stage.evidence)
     groups, every = np.unique(part.groups, return_inverse=True)[1], np.arange(n)
     alone = groups[places], groups[places_of(records.rows, part.rows)]
 
     def told(
-        objects: IntArray, q: int, besides: tuple[IntArray, IntArray], top: FloatArray
+        objects: IntArray, q: int, besides: Besides, top: FloatArray
     ) -> tuple[FloatArray, IntArray, FloatArray]:
         """Return how strange objects are without records, these, and what is left of -ln E."""
-        around = _without(scores.around(objects, q), besides)
+        around = _around(scores, objects, q, besides)
         normalised, gains = scores.resemblance(objects, around)
         return strange(normalised, gains, top), around, gains
 
@@ -268,12 +252,14 @@ def _with_p_values(
     accepted = np.count_nonzero(probabilities.max(axis=1) >= plain)
     if np.count_nonzero(sure.max(axis=1) >= threshold) < accepted:
         threshold = None
-    tried = np.argsort(keys[part.rows[places]], kind="stable")[:LEFT_OUT]
-    besides, strangers = (truth[tried], records.classes), []
+    keys = stage.index.lifting.keys[part.rows[places]]
+    tried = np.argsort(keys, kind="stable")[:LEFT_OUT]
+    left = truth[tried]
+    besides, strangers = (left, records.classes), []
     scores.rank(tried, NEAREST, besides)
     for q, p in ((0, first), (NEAREST, probabilities)):
         others = p[tried].copy()
-        others[np.arange(len(tried)), truth[tried]] = 0.0
+        others[np.arange(len(tried)), left] = 0.0
         others /= np.maximum(others.sum(axis=1, keepdims=True), SMALLEST)
         strangers.append(told(tried, q, besides, others.max(axis=1))[0])
     found = strangeness.p_values(*strangers) <= false_alarms
@@ -281,23 +267,22 @@ def _with_p_values(
     if levels is not None:
         # Of each class the nodes that are neither the root nor on the last level.
         for of_class in lineages(levels.tree)[levels.tree.leaf, 1:-1].T:
-            besides = of_class[truth[tried]], of_class[records.classes]
+            besides = of_class[left], of_class[records.classes]
             scores.rank(tried, NEAREST, besides)
             of_node, *_ = told(tried, NEAREST, besides, first[tried].max(axis=1))
             evidence = -of_node[besides[0] >= 0, 1]
             needed.append(evidence_needed(evidence, 1.0 - levels.back_off))
     relatives = Relatives(
         records,
-        fit.evidence,
+        stage.evidence,
         strangeness=strangeness,
         sure_threshold=threshold,
         needed=np.array(needed) if needed else None,
     )
-    own = [float(found[truth[tried] == label].mean()) for label in np.unique(truth[tried])]
     unknown = {
         "false_alarms": false_alarms,
         "calibrating": len(strangeness),
-        "would_be_found": float(np.mean(own)),
+        "would_be_found": float(np.mean([found[left == code].mean() for code in np.unique(left)])),
         "left_out": len(tried),
     }
     about = {**classifier.about, "unknown": unknown}

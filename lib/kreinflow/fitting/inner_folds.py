@@ -41,20 +41,17 @@ from kreinflow.sequences.folds import inner_folds
 T = TypeVar("T")
 Factored = tuple[Embedding, Eigenpairs]
 Calibrator = TemperatureCalibrator | PlattCalibrator
-"""That of records with one label, or with several."""
 ChooseAgain = Callable[[IntArray], Landmarks]
-"""Returns the landmarks that are chosen if some records, by their places in the training part, are
-not there."""
+"""Returns the landmarks that are chosen without some records, by their places in the part."""
 
 
 def inner_partition(part: TrainingPart, k: int, seed: int, fold: str) -> IntArray:
     """Return the inner fold of each training record; -1 is always trained on.
 
     Groups with a class that is in one inner fold alone are trained on. So are, of records with
-    several labels, those without a label that all records outside one inner fold have.
-
-    ``k``: inner folds wanted; see :func:`~kreinflow.sequences.folds.inner_folds`. ``fold``: name of
-    the outer fold. Raises InputError if there are not two folds left.
+    several labels, those without a label that all records outside one inner fold have. ``k``,
+    ``fold``: see :func:`~kreinflow.sequences.folds.inner_folds`. Raises InputError if there are not
+    two folds left.
     """
     inner = inner_folds(part.groups, part.labels, k, seed, fold, memberships=part.memberships)
     for own in _sides(part):
@@ -89,10 +86,8 @@ def _sides(part: TrainingPart) -> Iterator[NDArray[np.bool_]]:
 
 def whole_groups(groups: NDArray[Any], inner: IntArray) -> bool:
     """Return whether no group has records in several inner folds."""
-    units, unit_of = np.unique(groups, return_inverse=True)
-    lowest = np.full(len(units), np.iinfo(np.int64).max)
-    np.minimum.at(lowest, unit_of, inner)
-    return bool((inner == lowest[unit_of]).all())
+    _, first, unit_of = np.unique(groups, return_index=True, return_inverse=True)
+    return bool((inner == inner[first][unit_of]).all())
 
 
 class InnerFits:
@@ -108,15 +103,8 @@ class InnerFits:
     is allowed suffices for each. What does not fit is made again for each recipe, and has the same
     bits.
 
-    Parameters
-    ----------
-    inner : ndarray of shape (n,)
-        See :func:`inner_partition`.
-    choose_again : callable, optional
-        See :data:`ChooseAgain`. Without it the landmarks of a fit are those of the training part,
-        less those that are held out.
-    make_factor : callable
-        Returns the factor of a kernel and a rank, and its eigenpairs.
+    ``inner``, of shape (n,): see :func:`inner_partition`. Without ``choose_again`` the landmarks of
+    a fit are those of the training part, less those that are held out.
     """
 
     def __init__(
@@ -129,8 +117,7 @@ class InnerFits:
         self._choose_again = choose_again
         self._make_factor = make_factor
         self._landmarks: dict[int, Landmarks] = {}
-        self._kernels = _Kept[LandmarkKernel]()
-        self._factors = _Kept[Factored]()
+        self._kernels, self._factors = _Kept[LandmarkKernel](), _Kept[Factored]()
 
     @property
     def measured(self) -> IntArray:
@@ -141,10 +128,9 @@ class InnerFits:
         return iter(np.unique(self.inner[self.measured]).tolist())
 
     def problem(self, problem: Problem, fold: int, rank: Rank) -> Problem | None:
-        """Return the problem of all records with what the fit of an inner fold may know.
+        """Return the problem of a training part with what the fit of an inner fold may know.
 
-        ``problem``: the whole training part, with its landmarks and its factor. None if fewer than
-        two landmarks are left.
+        None if fewer than two landmarks are left.
         """
         part, transform = problem.part, problem.everything.transform
         landmarks = self.landmarks(problem.landmarks, part, fold)
@@ -172,10 +158,7 @@ class InnerFits:
         return Problem(embedding, kernel, landmarks, part, problem.chosen, problem.seed)
 
     def landmarks(self, whole: Landmarks, part: TrainingPart, fold: int) -> Landmarks:
-        """Return the landmarks that the fit of an inner fold may have.
-
-        ``whole``: those of the training part, which are returned if none of them is held out.
-        """
+        """Return the landmarks that a fit may have: those of the part, if none is held out."""
         if fold not in self._landmarks:
             self._landmarks[fold] = self._of_fit(whole, part, np.flatnonzero(self.inner == fold))
         return self._landmarks[fold]
@@ -203,8 +186,7 @@ class LiftedFits(InnerFits):
     """The fits of inner folds over lifted kernels.
 
     Each has the landmarks of :class:`InnerFits`, inducing points among the records that it learns
-    from, and the widths that the other inner folds prefer. ``fits`` are those of the scores,
-    ``landmarks`` and ``kernel`` those of the whole training part.
+    from, and the widths that the other inner folds prefer. ``fits`` are those of the scores.
     """
 
     def __init__(
@@ -334,10 +316,9 @@ def decisions_with_all_landmarks(
 
     The fits of inner folds do without the landmarks that are held out, so their decisions are
     smaller than those of the final one, and mostly right less often. These fits learn from the same
-    records, with all landmarks and the factor of the final fit. A record that is a landmark (of the
-    scores, or an inducing point), or in a group with one, would know itself; it is left out.
-    Returned are the places of the others in the training part, and their decisions; None if most
-    records would be left out, or a fit failed.
+    records, with all landmarks and the factor of the final fit. A record that is a landmark, or in
+    a group with one, would know itself; it is left out. Returned are the places of the others, and
+    their decisions; None if most records would be left out, or a fit failed.
     """
     part, measured = problem.part, fits.measured
     itself = np.isin(part.rows, np.concatenate([problem.landmarks.rows, landmarks.rows]))

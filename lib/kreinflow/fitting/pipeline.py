@@ -55,14 +55,8 @@ def training(
 ) -> Training:
     """Return what trains recipes on a training part.
 
-    Parameters
-    ----------
-    choose_again : callable, optional
-        See :class:`~kreinflow.fitting.inner_folds.InnerFits`.
-    **more
-        The other fields of :class:`~kreinflow.fitting.first_stage.TrainingData`.
-
-    Raises InputError if the records are too few for inner folds.
+    ``more``: the other fields of :class:`~kreinflow.fitting.first_stage.TrainingData`. Raises
+    InputError if the records are too few for inner folds.
     """
     inner = inner_partition(part, settings.inner_folds, settings.seed, settings.fold)
     keys = hash_keys(settings.seed, "inducing points", source.digests)
@@ -86,8 +80,7 @@ def fold_training(
 ) -> Training:
     """Return what trains recipes of one selector on the training part of a fold.
 
-    ``params``: of the rule ``model``: what the config says. ``folder``: of the results of the data
-    set.
+    ``params``: of the rule ``model``. ``folder``: of the results of the data set.
     """
     scheme, part = read_scheme(run.dataset, params.scoring, params.data), run.training_part(fold)
     selector, unknown = make_selector(params.selector), params.unknown
@@ -107,10 +100,11 @@ def fold_training(
         if strangers is not None or any(recipe["cascade"] for recipe in recipes):
             cache = run.pair_scores(scheme, params.backend, threads, strangers)
     reject = RejectRule.of_config(params.reject)
+    settings = Settings(fold, params.seed, params.inner_folds, reject)
     return training(
         landmarks,
         part,
-        Settings(fold, params.seed, params.inner_folds, reject),
+        settings,
         LiftSource.of(run, scheme),
         run.choose_again(stage, selector, len(landmarks.rows)),
         cache=cache,

@@ -17,7 +17,7 @@ from kreinflow.answering.several_labels import label_texts
 from kreinflow.base.numerics import TILE, IntArray, single_threaded, tile_map
 from kreinflow.fitting.best_hits import Hits
 from kreinflow.fitting.cascade_choice import CascadeCurve
-from kreinflow.fitting.record_index import row_query
+from kreinflow.fitting.record_index import first_alignments, row_query
 from kreinflow.fitting.run import Run
 from kreinflow.krein.landmark_kernel import Landmarks
 from kreinflow.sequences.partition import fold_numbers
@@ -30,10 +30,8 @@ _ROWS = TILE // 4  # objects that are answered together: each may ask thousands 
 class FoldRecords:
     """The records that a fold tests, for one classifier.
 
-    Parameters
-    ----------
-    cache : ScoreCache, optional
-        Of the distinct rows with each other. Without it the first stage answers.
+    ``cache`` has the scores of the distinct rows with each other. Without it the first stage
+    answers.
     """
 
     run: Run
@@ -48,15 +46,9 @@ class FoldRecords:
         return np.flatnonzero(self.run.partition.testing(self.fold))
 
     @property
-    def asks(self) -> bool:
-        """Whether training records are asked."""
-        return self.cache is not None and self.classifier.records is not None
-
-    @property
     def first_alignments(self) -> int:
         """The alignments of a record before it asks any other."""
-        sequences = self.run.dataset.kind == "sequences"
-        return self.classifier.n_landmarks + (sequences and self.classifier.transform.name != "raw")
+        return first_alignments(self.landmarks, self.classifier.transform)
 
     @cached_property
     def hits(self) -> Hits:
@@ -65,12 +57,12 @@ class FoldRecords:
 
     def query(self, places: IntArray) -> Query:
         """Return the query of some of the records, by their places."""
-        rows, landmarks = self.run.dataset.rows[self.records[places]], self.landmarks
-        asked, ask, classifier = self.classifier.records, None, self.classifier
+        rows, ask = self.run.dataset.rows[self.records[places]], None
+        asked = self.classifier.records
         if self.cache is not None and asked is not None:
             ask = self.hits.noting(self.cache.of_rows(rows, asked.rows), places, asked)
-        objects = self.run.objects if classifier.looks_at_objects else None
-        return row_query(landmarks, rows, objects, ask)
+        objects = self.run.objects if self.classifier.looks_at_objects else None
+        return row_query(self.landmarks, rows, objects, ask)
 
     def curve(self) -> CascadeCurve:
         """Return what all levels of the cascade say of the records."""
@@ -91,79 +83,39 @@ class FoldRecords:
         columns node, which is empty for the root, and node_probability besides.
         """
         dataset, classifier, tested = self.run.dataset, self.classifier, self.records
-        answers = answered(classifier, len(tested), self.query, self.asks)
-        probabilities = answers.probabilities
-        classes = np.array(dataset.classes, dtype=object)
-        true, predicted = classes[dataset.labels[tested]], classes[probabilities.argmax(axis=1)]
+        answers = _answers(classifier, len(tested), self.query, self.cache is not None)
+        probabilities, labels = answers.probabilities, dataset.labels[tested]
+        table = _told(classifier, answers, recipe, self.fold)
+        table["id"] = [dataset.ids[i] for i in tested]
+        table["true"] = np.array(dataset.classes, dtype=object)[labels]
+        table["alignments"] = self.first_alignments + answers.alignments
         if classifier.several is not None and dataset.memberships is not None:
-            true = label_texts(dataset.classes, dataset.memberships[tested])
-            predicted = label_texts(dataset.classes, classifier.several.chosen(probabilities))
-        table = pd.DataFrame(
-            {
-                **_place(recipe, self.fold),
-                "id": [dataset.ids[i] for i in tested],
-                "true": true,
-                "predicted": predicted,
-                "reason": answers.reason,
-                "unknown_p": answers.p_value,
-                "alignments": self.first_alignments + answers.alignments,
-            }
-        )
+            table["true"] = label_texts(dataset.classes, dataset.memberships[tested])
+            chosen = classifier.several.chosen(probabilities)
+            table["predicted"] = label_texts(dataset.classes, chosen)
         parts = [table, self.hits.table()]
         if classifier.levels is not None:
             found = classifier.levels.nodes(probabilities, answers.deepest)
             nodes = np.array(classifier.levels.tree.nodes, dtype=object)[found.node]
             parts.append(pd.DataFrame({"node": nodes, "node_probability": found.probability}))
-        parts.append(pd.DataFrame(probabilities, columns=[f"p_{label}" for label in classes]))
+        columns = [f"p_{label}" for label in dataset.classes]
+        parts.append(pd.DataFrame(probabilities, columns=columns))
         if classifier.calibration is not None:
-            parts.append(outcomes(classifier.calibration, probabilities, dataset.labels[tested]))
+            parts.append(outcomes(classifier.calibration, probabilities, labels))
         return pd.concat(parts, axis=1)
-
-
-def answered(
-    classifier: LandmarkClassifier, n: int, query: Callable[[IntArray], Query], asks: bool
-) -> Answers:
-    """Return the answers for n objects, which are read and answered some at a time.
-
-    ``query``: takes places of objects. ``asks``: whether training records are asked: in one thread
-    then.
-    """
-    nothing = Answers.of_first(np.empty((0, len(classifier.classes))), 0.0)
-
-    def answer(places: IntArray) -> Answers:
-        return classifier.answer(query(places))
-
-    if not asks:
-        tiles = tile_map(lambda tile: answer(np.arange(tile.start, tile.stop)), n)
-        return Answers.joined([nothing, *tiles])
-    with single_threaded():
-        return Answers.joined([nothing, *map(answer, _blocks(n))])
-
-
-def _blocks(n: int) -> list[IntArray]:
-    return [np.arange(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)]
-
-
-def _place(recipe: str, fold: str) -> dict[str, Any]:
-    repeat, number = fold_numbers(fold)
-    return {"recipe": recipe, "repeat": repeat, "fold": number}
 
 
 @dataclass(frozen=True, eq=False)
 class UnknownRecords:
     """The records that are held out as unknown.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows, n_union)
-        Of their distinct rows with the union of the landmarks.
-    cache : ScoreCache or None
-        Scores of the distinct rows, and behind them those of the data set, with each other: for
-        classifiers that ask records.
+    ``scores`` are of their distinct rows with the union of the landmarks. ``cache`` has scores of
+    the distinct rows, and behind them those of the data set, with each other: for classifiers that
+    ask records.
     """
 
     table: pd.DataFrame  # columns id, label, row, length, self_score
-    scores: NDArray[Any]
+    scores: NDArray[Any]  # (n_rows, n_union)
     union: IntArray  # (n_union,): the rows of these in the data set
     objects: Viewed | None = None  # the distinct rows as views see them
     cache: ScoreCache | None = None
@@ -175,8 +127,7 @@ class UnknownRecords:
 
         The columns are :data:`kreinflow.evaluation.unknown.UNKNOWN_COLUMNS`.
         """
-        columns = np.searchsorted(self.union, landmark_rows)
-        rows = self.table["row"].to_numpy(np.int64)
+        columns, rows = np.searchsorted(self.union, landmark_rows), self.table["row"].to_numpy()
         own, lengths = (self.table[name].to_numpy(np.float64) for name in ("self_score", "length"))
         records, cache = classifier.records, self.cache
 
@@ -184,26 +135,54 @@ class UnknownRecords:
             part, ask = rows[places], None
             if records is not None and cache is not None:
                 ask = cache.of_rows(part, len(self.scores) + records.rows)
-            return Query(
-                np.asarray(self.scores[part])[:, columns],
-                own[places],
-                lengths[places],
-                None if self.objects is None else self.objects.take(part),
-                ask,
-            )
+            objects = None if self.objects is None else self.objects.take(part)
+            scores = np.asarray(self.scores[part])[:, columns]
+            return Query(scores, own[places], lengths[places], objects, ask)
 
-        asks = records is not None and cache is not None
-        answers = answered(classifier, len(rows), query, asks)
-        classes = np.array(classifier.classes, dtype=object)
-        return pd.DataFrame(
-            {
-                **_place(recipe, fold),
-                "id": self.table["id"],
-                "true": self.table["label"],
-                "predicted": classes[answers.probabilities.argmax(axis=1)],
-                "reason": answers.reason,
-                "unknown_p": answers.p_value,
-                "probability": answers.probabilities.max(axis=1),
-                "reject": np.where(answers.rejected, "yes", "no"),
-            }
-        )
+        answers = _answers(classifier, len(rows), query, cache is not None)
+        told = _told(classifier, answers, recipe, fold)
+        told["id"], told["true"] = self.table["id"], self.table["label"]
+        told["probability"] = answers.probabilities.max(axis=1)
+        return told.assign(reject=np.where(answers.rejected, "yes", "no"))
+
+
+def _answers(
+    classifier: LandmarkClassifier, n: int, query: Callable[[IntArray], Query], asks: bool
+) -> Answers:
+    """Return the answers for n objects, which are read and answered some at a time.
+
+    ``query``: takes places of objects. ``asks``: whether training records may be asked: in one
+    thread then.
+    """
+    nothing = Answers.of_first(np.empty((0, len(classifier.classes))), 0.0)
+
+    def answer(places: IntArray) -> Answers:
+        return classifier.answer(query(places))
+
+    if not asks or classifier.records is None:
+        tiles = tile_map(lambda tile: answer(np.arange(tile.start, tile.stop)), n)
+        return Answers.joined([nothing, *tiles])
+    with single_threaded():
+        return Answers.joined([nothing, *map(answer, _blocks(n))])
+
+
+def _blocks(n: int) -> list[IntArray]:
+    return [np.arange(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)]
+
+
+def _told(classifier: LandmarkClassifier, answers: Answers, recipe: str, fold: str) -> pd.DataFrame:
+    """Return the first columns of a table of predictions; id and true are to be filled."""
+    repeat, number = fold_numbers(fold)
+    classes = np.array(classifier.classes, dtype=object)
+    return pd.DataFrame(
+        {
+            "recipe": recipe,
+            "repeat": repeat,
+            "fold": number,
+            "id": "",
+            "true": "",
+            "predicted": classes[answers.probabilities.argmax(axis=1)],
+            "reason": answers.reason,
+            "unknown_p": answers.p_value,
+        }
+    )

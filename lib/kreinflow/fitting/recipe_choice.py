@@ -44,7 +44,6 @@ _NUMBERS = (
 PREFERENCES = ("accuracy", "cheap")
 """What recipes are chosen for."""
 
-
 BEHIND = 2.0
 """A recipe is out if it is behind the best by more standard errors of the difference than this."""
 
@@ -69,20 +68,14 @@ def packed(right: NDArray[np.bool_]) -> str:
 def unpacked(row: Mapping[Any, Any]) -> FloatArray:
     """Return what the recipe of a row predicts of the inner records; see :func:`packed`.
 
-    Returns
-    -------
-    ndarray
-        A number for each inner record, and more up to a multiple of 8: 1 for right, 0 for wrong,
-        NaN for a record that the recipe was not measured on. ``inner_known`` has the others, or
-        nothing, which stands for the first ``inner_records``.
+    It is 1 for right, 0 for wrong, and NaN for a record that the recipe was not measured on, with
+    more of these up to a multiple of 8. ``inner_known`` has the others, or nothing, which stands
+    for the first ``inner_records``.
     """
-
-    def bits(name: str) -> NDArray[np.bool_]:
-        digits = bytes.fromhex(str(row[name]))
-        return np.unpackbits(np.frombuffer(digits, dtype=np.uint8)).astype(bool)
-
-    right, n = bits("inner_right"), int(row["inner_records"])
-    known = bits("inner_known") if row.get("inner_known") else np.arange(len(right)) < n
+    digits = (bytes.fromhex(str(row.get(name) or "")) for name in BITS)
+    right, measured = (np.unpackbits(np.frombuffer(own, dtype=np.uint8)) for own in digits)
+    n = int(row["inner_records"])
+    known = measured == 1 if len(measured) else np.arange(len(right)) < n
     found = np.full(len(known), np.nan)
     found[known] = right[:n]
     return found
@@ -98,9 +91,7 @@ def gained(better: FloatArray, other: FloatArray) -> tuple[float, float]:
               \sqrt{\frac{1}{n (n-1)} \sum_i (d_i - \bar d)^2}
 
     Records of one group are taken for independent, and fits of inner folds share records: it is a
-    rule to choose by and no test.
-
-    ``better``, ``other``, of shape (inner_records,): see :func:`unpacked`.
+    rule to choose by and no test. Both are those of :func:`unpacked`.
 
     Examples
     --------
@@ -125,12 +116,11 @@ def close(better: FloatArray, other: FloatArray, errors: float = 1.0) -> bool:
 
 
 def read_figures(paths: Sequence[str | os.PathLike[str]], order: Sequence[str]) -> pd.DataFrame:
-    """Read tables of models as one.
+    """Read tables of models as one: one of all models, or those of folds, SELECTOR/FOLD.tsv.
 
-    ``paths``: one table of all models, or those of single folds, SELECTOR/FOLD.tsv. ``order``: all
-    recipes. Raises InputError if a model is missing, stands twice, is of another recipe or fold or
-    has no figures. The first training part has a model of each recipe; the others have those that
-    went on after it, which may be all.
+    The first training part has a model of each recipe; the others have those that went on after it,
+    which may be all. Raises InputError if a model is missing, stands twice, is of another recipe or
+    fold or has no figures.
     """
     parts = []
     for path in map(Path, paths):
@@ -151,8 +141,8 @@ def read_figures(paths: Sequence[str | os.PathLike[str]], order: Sequence[str]) 
     # After a race the parts behind the first have fewer recipes, the same ones each.
     if everywhere[0] != set(order) or any(names != everywhere[-1] for names in everywhere[1:]):
         raise InputError(
-            f"{', '.join(map(str, paths))}: not all recipes have a model in each fold. Delete "
-            "these tables and run again."
+            f"{', '.join(map(str, paths))}: not all recipes have a model in each fold. "
+            "Delete these tables and run again."
         )
     return figures
 
@@ -205,7 +195,6 @@ def choose_recipe(
     if prefer == "accuracy":
         return names[0]
     best = unpacked(found[names[0]])
-
     near = [name for name in names if close(best, unpacked(found[name]))]
     return min(near, key=lambda name: float(found[name]["alignments_per_query"]))
 
@@ -215,8 +204,8 @@ def _accuracies(found: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     if not any(row.get("inner_known") for row in found.values()):
         return {name: float(row["inner_accuracy"]) for name, row in found.items()}
     right = np.stack([unpacked(row) for row in found.values()])
-    common = right[:, ~np.isnan(right).any(axis=0)]
-    return dict(zip(found, common.mean(axis=1).tolist(), strict=True))
+    common = right[:, ~np.isnan(right).any(axis=0)].mean(axis=1)
+    return dict(zip(found, common.tolist(), strict=True))
 
 
 def other_choice(
@@ -236,14 +225,13 @@ def race_table(
     """Return which recipes go on, and why the others do not; columns :data:`RACE_COLUMNS`.
 
     A recipe is out if it is behind the best by more than :data:`BEHIND` standard errors; see
-    :func:`gained`. With ``prefer: cheap`` it also is if it needs
-    more alignments (the mean for a query) than others that go on, and is not ahead of the best of
+    :func:`gained`. With ``prefer: cheap`` it also is if it needs more alignments than others that
+    go on, and is not ahead of the best of
     these by more than one standard error. The best recipe of the part, the one that it prefers, and
     the one ``wanted`` as that of the final model go on in any case.
 
-    ``figures`` are those of all recipes in the first training part, and ``order`` lists the recipes
-    as the config does. ``behind`` is the inner accuracy of the best less the recipe's,
-    ``standard_error`` that of this difference.
+    ``figures`` are of the first training part, and ``order`` lists the recipes as the config does.
+    ``behind`` is the inner accuracy of the best less the recipe's.
     """
     rows = {str(row["recipe"]): row for row in figures}
     right = {name: unpacked(rows[name]) for name in order}
@@ -256,37 +244,32 @@ def race_table(
         kept[wanted] = "is asked for as final"
     why: dict[str, str] = {}
     for name in sorted(order, key=cost.__getitem__):
-        cheaper = [other for other in why if why[other] == "" and cost[other] < cost[name]]
-        rival = choose_recipe(figures, [other for other in order if other in cheaper] or [name])
+        cheaper = [o for o in order if why.get(o) == "" and cost[o] < cost[name]]
+        rival, why[name] = choose_recipe(figures, cheaper or [name]), ""
         if name in kept:
-            why[name] = ""
-        elif not close(right[best], right[name], BEHIND):
+            continue
+        if not close(right[best], right[name], BEHIND):
             why[name] = f"behind {best} by more than {BEHIND:g} standard errors"
         elif prefer == "cheap" and cheaper and close(right[name], right[rival]):
             why[name] = f"not a standard error ahead of {rival}, which needs fewer alignments"
-        else:
-            why[name] = ""
-    table = []
-    for name in order:
-        behind, error = gained(right[best], right[name])
-        table.append(
-            (
-                *(name, rows[name]["landmarks"], rows[name]["alignments_per_query"]),
-                rows[name]["inner_accuracy"],
-                *(behind, error, "no" if why[name] else "yes", why[name] or kept.get(name, "")),
-            )
+    table = [
+        (
+            *(rows[name][column] for column in RACE_COLUMNS[:4]),
+            *gained(right[best], right[name]),
+            *("no" if why[name] else "yes", why[name] or kept.get(name, "")),
         )
+        for name in order
+    ]
     return pd.DataFrame(table, columns=list(RACE_COLUMNS))
 
 
 def going_on(
     recipes: Sequence[Mapping[str, Any]], paths: Sequence[str | os.PathLike[str]]
 ) -> list[Mapping[str, Any]]:
-    """Return the recipes that are fitted on a training part.
+    """Return the recipes that are fitted on a training part: all, or those left by its race.
 
-    ``recipes``: with the key name. ``paths``: the file of :func:`race_table`; none for a part
-    without a race, where all are fitted. Raises InputError if the file is damaged, or lacks a
-    recipe.
+    ``paths``: the file of :func:`race_table`, if there is one. Raises InputError if it is damaged,
+    or lacks a recipe.
     """
     found = list(recipes)
     for path in paths:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.query_and_answers import NOBODY, Ask, Query
 from kreinflow.answering.record_scores import Records
 from kreinflow.base.numerics import IntArray
@@ -42,3 +43,8 @@ def row_query(
         None if objects is None else objects.take(rows),
         ask,
     )
+
+
+def first_alignments(landmarks: Landmarks, transform: ScoreTransform) -> int:
+    """Return the alignments of an object before it asks records: landmarks, and itself."""
+    return len(landmarks.rows) + (landmarks.kind == "sequences" and transform.name != "raw")

@@ -18,7 +18,7 @@ GRID = 200
 """Numbers of rows at which the errors are bounded: shares of the whole in steps of 0.5 %."""
 
 CONFIDENCE = 0.9
-"""With which the thresholds are found where the reject threshold is found by a coverage."""
+"""Of a rule that states none, as one of a coverage."""
 
 UNKEPT_ADVICE = (
     "Use more records, raise reject_error, or give reject_coverage in its place, which promises "
@@ -34,22 +34,18 @@ class RejectRule:
     """How the threshold is chosen: by the errors among what is accepted, or by its share.
 
     ``error`` and ``confidence`` are those of :func:`reject_threshold`, ``coverage`` that of
-    :func:`coverage_threshold`, which goes before an error. Raises ValueError if there is neither.
+    :func:`coverage_threshold`, which goes before an error. One of the two is there.
     """
 
     error: float | None = None
     coverage: float | None = None
-    confidence: float | None = 0.9  # goes with the error
-
-    def __post_init__(self) -> None:
-        if self.coverage is None and (self.error is None or self.confidence is None):
-            raise ValueError("the threshold needs an error and a confidence, or a coverage")
+    confidence: float = CONFIDENCE
 
     @classmethod
     def of_config(cls, config: Mapping[str, Any]) -> "RejectRule":
         """Return the rule of the keys ``reject_*``; those that are missing have defaults."""
-        keys = (f"reject_{field.name}" for field in fields(cls))
-        return cls(**{key.removeprefix("reject_"): config[key] for key in keys if key in config})
+        given = {field.name: config.get(f"reject_{field.name}") for field in fields(cls)}
+        return cls(**{name: value for name, value in given.items() if value is not None})
 
     @property
     def stated(self) -> dict[str, float | None]:
@@ -62,16 +58,13 @@ class RejectRule:
         """Return the smallest top probability to accept."""
         if self.coverage is not None:
             return coverage_threshold(probabilities, self.coverage)
-        assert self.error is not None
-        assert self.confidence is not None
+        assert self.error is not None, "neither an error nor a coverage"
         return reject_threshold(probabilities, y, self.error, self.confidence)
 
     def unkept(self, threshold: float) -> str | None:
         """Return what to say if the threshold accepts nothing, as no error can be promised."""
-        if self.coverage is not None or threshold < NOTHING_ACCEPTED:
+        if self.coverage is not None or self.error is None or threshold < NOTHING_ACCEPTED:
             return None
-        assert self.error is not None
-        assert self.confidence is not None
         least = records_needed(self.error, self.confidence)
         return (
             f"no threshold can promise at most {100 * self.error:g} % errors with "
@@ -91,12 +84,10 @@ def reject_threshold(
     1 - ``confidence``. Of the n surest rows, k are wrong. The threshold accepts the largest n with
     k of at most :func:`allowed_errors`; rows of equal top probability are accepted together.
 
-    ``probabilities``, of shape (N, n_classes), are those of inner out-of-fold predictions, and
-    ``y``, of shape (N,), true class codes. The threshold is never below the least certain row, and
+    ``probabilities``, of shape (N, n_classes), are those of inner out-of-fold predictions. The
+    threshold is never below the least certain row, and
     :data:`~kreinflow.answering.query_and_answers.NOTHING_ACCEPTED` if no row can be accepted.
 
-    Notes
-    -----
     These bounds hold at all n together [1]_, as the threshold is picked among many. The level is
     exact for rows that are independent and like the new objects, if the error rate r(t) among
     objects with a top probability of at least t does not grow with t. The probabilities need not be
@@ -137,12 +128,8 @@ def allowed_errors(n: int, error: float, confidence: float) -> tuple[IntArray, I
     which is the Clopper-Pearson bound [1]_ of level :math:`\alpha`. This level is the largest for
     which a sum of independent errors of probability :math:`\epsilon` is within these bounds
     anywhere with a probability of at most 1 - confidence. That probability is computed exactly,
-    number by number, as for repeated significance tests [2]_.
-
-    Returns
-    -------
-    numbers, allowed : ndarray
-        -1 where no number of errors is small enough.
+    number by number, as for repeated significance tests [2]_. Returned are the numbers, and what
+    is allowed: -1 where no number of errors is small enough.
 
     References
     ----------
@@ -174,9 +161,7 @@ def _passing(numbers: IntArray, bounds: IntArray, error: float) -> float:
     """Return with what probability a sum of independent errors is within a bound anywhere."""
     outside = np.zeros(int(bounds.max()) + 1)  # by their number; what is above stays above
     outside[:1] = 1.0
-    passed = 0.0
-    steps = np.diff(numbers, prepend=0)
-    added = {}
+    passed, steps, added = 0.0, np.diff(numbers, prepend=0), {}
     for step in np.unique(steps):
         most = int(quantile(1.0 - 1e-14, step, error))
         added[step] = np.diff(bdtr(np.arange(most + 1), step, error), prepend=0.0)
@@ -196,21 +181,16 @@ def records_needed(error: float, confidence: float) -> int:
 def coverage_threshold(probabilities: FloatArray, coverage: float) -> float:
     """Return the largest top probability to accept so that a share of the rows is accepted.
 
-    A prediction is accepted if its top probability is at least the threshold: that of the row
-    number ceil(coverage N), the surest first. Rows of equal top probability are accepted together,
-    so the share may be larger.
-
-    ``probabilities``, of shape (N, n_classes): of inner out-of-fold predictions. ``coverage``:
-    above 0, at most 1.
+    It is that of the row number ceil(coverage N), the surest first. Rows of equal top probability
+    are accepted together, so the share may be larger. ``coverage``: above 0, at most 1.
     """
     top = np.sort(probabilities.max(axis=1))
     # 0.07 x 100 is a little more than 7.
-    accepted = max(1, int(np.ceil(coverage * len(top) - 1e-9)))
-    return float(top[-accepted])
+    return float(top[-max(1, int(np.ceil(coverage * len(top) - 1e-9)))])
 
 
 def fitted_levels(
-    levels: Levels, probabilities: FloatArray, y: IntArray, confidence: float | None = CONFIDENCE
+    levels: Levels, probabilities: FloatArray, y: IntArray, confidence: float = CONFIDENCE
 ) -> Levels:
     """Return the levels with thresholds that keep what they promise.
 
@@ -220,16 +200,12 @@ def fitted_levels(
     rows than :func:`reject_threshold` of the most likely nodes of the level; and not below that of
     the level above. Above 1 nothing is answered. Rows whose labels end above the level are left
     out: what is below their ends is unknown.
-
-    ``probabilities``, of shape (n, n_classes): of inner out-of-fold predictions. ``y``: true class
-    codes.
     """
     likeliest, top = levels.likeliest(probabilities)
     true = lineages(levels.tree)[levels.tree.leaf[y]]
     right, has = likeliest == true, true >= 0
-    level = CONFIDENCE if confidence is None else confidence
     found = [
-        _level_threshold(levels.back_off, top[has[:, d], d], right[has[:, d], d], level)
+        _level_threshold(levels.back_off, top[has[:, d], d], right[has[:, d], d], confidence)
         for d in range(1, true.shape[1])
     ]
     return replace(levels, thresholds=np.maximum.accumulate(found))
@@ -241,8 +217,7 @@ def _level_threshold(
     """Return the threshold of a level by its likeliest nodes, whether right or not."""
     if not len(top):
         return NOTHING_ACCEPTED
-    wrong = np.where(right, 0, 1)
-    found = reject_threshold(top[:, None], wrong, 1.0 - back_off, confidence)
+    found = reject_threshold(top[:, None], (~right).astype(int), 1.0 - back_off, confidence)
     # Between the last row that is accepted and the next one any threshold accepts the same.
     surer = top[(top >= back_off) & (top < found)]
     return max(back_off, found) if len(surer) or found > top.max() else back_off

@@ -24,7 +24,7 @@ from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.base.tiled_matrix import MatrixLike, TiledMatrix
+from kreinflow.base.tiled_matrix import TiledMatrix
 from kreinflow.files.arrays import open_array
 from kreinflow.fitting.best_hits import Hits, Searched
 from kreinflow.fitting.inner_folds import ChooseAgain
@@ -55,9 +55,8 @@ class Run:
     def landmarks(self, table: pd.DataFrame, scores: Scores | None = None) -> Landmarks:
         """Return the landmarks of one fold, with the scores of all distinct rows.
 
-        ``table``: see :meth:`~kreinflow.landmarks.selector.Selector.select`. ``scores`` (optional):
-        where the scores are, if they are not among the columns of the run. Raises InputError if a
-        landmark is not among the columns.
+        ``table``: see :meth:`~kreinflow.landmarks.selector.Selector.select`. ``scores``: where the
+        scores are, if they are not among the columns of the run; InputError if they should be.
         """
         rows = table["row"].to_numpy(np.int64)
         if scores is None and not np.isin(rows, self.union).all():
@@ -66,15 +65,14 @@ class Run:
                 "the data set's results and run again."
             )
         codes = {label: code for code, label in enumerate(self.dataset.classes)}
-        columns: MatrixLike | NDArray[Any]
+        columns: TiledMatrix | NDArray[Any]
         if scores is not None:
             shape = len(self.dataset.digests), len(rows)
             columns = TiledMatrix(shape, lambda places: scores.rectangle(places, rows))
         else:
             every = np.array_equal(rows, self.union)  # then nothing needs to be copied
-            columns = TiledMatrix.mapped(
-                self.scores, None if every else np.searchsorted(self.union, rows)
-            )
+            own = None if every else np.searchsorted(self.union, rows)
+            columns = TiledMatrix.mapped(self.scores, own)
         return Landmarks(
             scores=columns,
             self_scores=self.self_scores,
@@ -90,12 +88,9 @@ class Run:
         """Group of each record by the least digest of its rows: numbers shift as data grow."""
         digests = np.array(self.dataset.digests)[self.dataset.rows]
         order = np.argsort(digests, kind="stable")
-        _, first, group = np.unique(
-            self.partition.groups[order], return_index=True, return_inverse=True
-        )
-        names = np.empty_like(digests)
-        names[order] = digests[order][first][group]
-        return names
+        groups = self.partition.groups
+        _, first = np.unique(groups[order], return_index=True)
+        return digests[order][first][np.unique(groups, return_inverse=True)[1]]
 
     def choose_again(
         self, stage: LandmarkStage, selector: Selector, count: int
@@ -107,12 +102,11 @@ class Run:
         """
         if not self.dataset.payload.free or selector.needs == "table":
             return None
-        whole = len(stage.rows)
 
         def chosen(held_out: IntArray) -> Landmarks:
             fewer, own = stage.without(held_out), selector
             if selector.settings.get("budget") is not None:
-                wanted = max(1, round(count * len(fewer.rows) / whole))
+                wanted = max(1, round(count * len(fewer.rows) / len(stage.rows)))
                 own = type(selector)({**selector.settings, "budget": wanted})
             return self.landmarks(fewer.select(own), stage.scores)
 
@@ -128,12 +122,10 @@ class Run:
             training = self.dataset.rows[self.partition.training(fold)]
             rows = np.intersect1d(self.union, training)
             labels = [self.dataset.row_labels[row] for row in rows]
-            self._searched[fold] = Searched(
-                self.landmarks(pd.DataFrame({"row": rows, "class": labels})),
-                self.training_part(fold),
-                self.dataset.rows[self.partition.testing(fold)],
-                np.unique(self.dataset.digests, return_inverse=True)[1],
-            )
+            columns = self.landmarks(pd.DataFrame({"row": rows, "class": labels}))
+            tested = self.dataset.rows[self.partition.testing(fold)]
+            ranks = np.unique(self.dataset.digests, return_inverse=True)[1]
+            self._searched[fold] = Searched(columns, self.training_part(fold), tested, ranks)
         return Hits(self._searched[fold])
 
     @cached_property
@@ -191,9 +183,8 @@ def pair_scores(
 ) -> ScoreCache:
     """Return the scores of sequences with each other, which are aligned when they are asked for.
 
-    ``backend``: as in the config. Some pairs are held against parasail; see :data:`CHECKED`.
-    ``threads``: scores do not depend on it. Raises KreinflowError when it is asked, if a score is
-    not that of parasail.
+    Some pairs are held against parasail (see :data:`CHECKED`): it raises KreinflowError when it is
+    asked, if a score is not that of parasail.
     """
     packed, aligner = pack(sequences, scheme, threads), backend_named(backend)
     left = 0 if backend == "parasail" else SAMPLE
@@ -215,7 +206,7 @@ def pair_scores(
 
 
 def open_run(files: Any) -> Run:
-    """Read what the factor and the models of any fold need.
+    """Read what the models of any fold need.
 
     ``files``: with the paths records, folds, columns, union and self_scores as attributes.
     """

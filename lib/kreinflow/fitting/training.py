@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import compress
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,19 +22,18 @@ from kreinflow.base.wording import abridged
 from kreinflow.fitting import fit_cascade, fit_unknown
 from kreinflow.fitting.calibration import PlattCalibrator, held_out_figures, several_of
 from kreinflow.fitting.cascade_choice import described
-from kreinflow.fitting.cascade_update import with_more_records
+from kreinflow.fitting.cascade_update import asking_as_before
+from kreinflow.fitting.factors import FactorEntry, embedding_of
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold, RecipeLift, TrainingData
 from kreinflow.fitting.fit_lift import positive_factor
-from kreinflow.fitting.fit_unknown import LARGEST_INDEX, spread
 from kreinflow.fitting.inner_folds import InnerFits, LiftedFits, choose, whole_groups
 from kreinflow.fitting.recipe_choice import packed
-from kreinflow.fitting.record_index import records_of
 from kreinflow.fitting.reject_threshold import fitted_levels
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, landmark_kernel
 from kreinflow.learners.binary_relevance import BinaryRelevance
 from kreinflow.learners.learner import NOTES, Fitted, Problem
-from kreinflow.learners.registry import factored, make_learner
+from kreinflow.learners.registry import make_learner
 from kreinflow.learners.siblings import learner_of
 
 
@@ -95,6 +94,7 @@ class Training(TrainingData):
         settings: Mapping[str, Any],
         embedding: CorrectedFactor | None,
         kernel: LandmarkKernel,
+        before: LandmarkClassifier | None = None,
     ) -> Trained:
         """Train one recipe: hyper-parameters, calibration, threshold on inner folds, then on all.
 
@@ -104,57 +104,18 @@ class Training(TrainingData):
         the labels.
 
         ``settings``: of the learner. ``embedding``: a lifted kernel has a factor of its own, and
-        not all learners ask for one. ``kernel``: that of the recipe's transform. Raises InputError,
+        not all learners ask for one. ``kernel``: that of the recipe's transform. ``before``: what
+        the recipe gave for fewer of these records, the first ones; what asks records stays as it
+        was, see :func:`~kreinflow.fitting.cascade_update.asking_as_before`. Raises InputError,
         naming the recipe, if the records cannot be learned from.
         """
-        return self._trained(recipe, self.first_stage(recipe, settings, embedding, kernel))
-
-    def train_again(
-        self,
-        recipe: Mapping[str, Any],
-        settings: Mapping[str, Any],
-        embedding: CorrectedFactor | None,
-        kernel: LandmarkKernel,
-        before: LandmarkClassifier,
-    ) -> Trained:
-        """Train a recipe that was trained before, on fewer of these records: the first ones.
-
-        It is :meth:`train`, but for what asks records. The levels of a cascade stay, as do the
-        thresholds and the p-values of relatives, and what rests on the answers of a cascade: the
-        records that sets are made with, and the thresholds of the levels. All records join those
-        that are asked; see :func:`~kreinflow.fitting.cascade_update.with_more_records`. ``before``:
-        what the recipe gave.
-        """
-        if before.records is None:
-            return self.train(recipe, settings, embedding, kernel)
         first = self.first_stage(recipe, settings, embedding, kernel)
+        if before is None or before.records is None:
+            return self._trained(recipe, first)
         trained = self._trained({**recipe, "cascade": None}, first)
-        most = len(self.part.rows)
-        if before.cascade is None:
-            most = LARGEST_INDEX // len(self.landmarks.rows)
-        kept, index = spread(len(self.part.rows), most), first.index
-        records = records_of(
-            index.lifting.lift_of(kernel, kept, index.widths(None), kept),
-            *(self.part, self.landmarks, kept),
+        return replace(
+            trained, classifier=asking_as_before(first, recipe, trained.classifier, before)
         )
-        scale = before.temperature / first.classifier.temperature
-        codes = np.array([self.part.classes.index(label) for label in before.classes])
-        classifier = replace(
-            trained.classifier, about={**trained.classifier.about, "recipe": dict(recipe)}
-        )
-        if before.relatives is not None:
-            # A cascade keeps its thresholds. That of a first stage is found anew.
-            sure = None if before.cascade is None else before.relatives.sure_threshold
-            relatives = replace(before.relatives, records=records, sure_threshold=sure)
-            classifier = classifier.with_parts(relatives=relatives)
-        if before.cascade is not None:
-            classes, calibration, levels = self.part.classes, before.calibration, before.levels
-            classifier = classifier.with_parts(
-                cascade=with_more_records(before.cascade, records, codes, scale),
-                calibration=calibration and calibration.of_more_classes(codes, len(classes)),
-                levels=levels and levels.of_more_classes(classes),
-            )
-        return replace(trained, classifier=classifier)
 
     def first_stage(
         self,
@@ -184,7 +145,7 @@ class Training(TrainingData):
         else:
             temperature = float(calibrator.temperature_)
             threshold = self.reject.threshold(calibrator.probabilities(decisions), truth)
-        lifted = None if lift is None else lift.lifted
+        lifted = lift.lifted if lift else None
         classifier = LandmarkClassifier(
             classes=part.classes,
             decision=fitted.decision,
@@ -193,28 +154,17 @@ class Training(TrainingData):
             landmark_self_scores=landmarks.self_scores[landmarks.rows],
             landmark_lengths=landmarks.lengths[landmarks.rows],
             centring=kernel.centring,
-            lift=None if lifted is None else lifted.lift,
-            inducing_rows=None if lifted is None else lifted.landmarks.rows,
-            inducing_classes=None if lifted is None else lifted.landmarks.classes,
+            lift=lifted.lift if lifted else None,
+            inducing_rows=lifted.landmarks.rows if lifted else None,
+            inducing_classes=lifted.landmarks.classes if lifted else None,
             forks=of_forks,
             temperature=temperature,
             reject_threshold=threshold,
             several=several,
             about={"learner": dict(settings), "reject": stated},
         )
-        return FirstStage(
-            data=self,
-            recipe=recipe,
-            classifier=classifier,
-            kernel=kernel,
-            machine=machine,
-            problem=problem,
-            choice=choice,
-            fitted=fitted,
-            calibrator=calibrator,
-            decisions=decisions,
-            lift=lift,
-        )
+        of = machine, problem, choice, fitted, calibrator, decisions, lift
+        return FirstStage(self, classifier, kernel, *of)
 
     def _trained(self, recipe: Mapping[str, Any], first: FirstStage) -> Trained:
         """Return a recipe and its figures, with all parts above its first stage."""
@@ -232,15 +182,13 @@ class Training(TrainingData):
         else:
             own = self.part.truth[measured]
             right, losses = held_out_figures(first.decisions, own, self.fits.inner[measured])
-        lift, problem, cascade = first.lift, first.problem, classifier.cascade
-        tried = None if lift is None else lift.tried
+        cascade, tried = classifier.cascade, first.lift.tried if first.lift else None
+        share = first.problem.n_landmarks / len(self.part.rows)
         widths = {} if tried is None else {f"width_{v}": w for v, w in tried.best().items()}
         figures = {
             "landmarks": len(self.landmarks.rows),
             "rank": _rank(first),
-            **fit_figures(
-                first.fitted, problem.n_landmarks / len(self.part.rows), self.part.classes
-            ),
+            **fit_figures(first.fitted, share, self.part.classes),
             "hyper_parameters": as_json({**first.choice, **widths}),
             "views": "" if tried is None else as_json(tried.worth()),
             "groups_held_out": whole_groups(self.part.groups, self.fits.inner),
@@ -268,12 +216,8 @@ class Training(TrainingData):
         """Return what the learner of a recipe learns from, in all and on inner folds."""
         every = np.arange(len(self.part.rows))
         if not recipe.get("lift"):
-
-            def factor() -> CorrectedFactor:
-                assert embedding is not None, "a recipe without a factor"
-                return embedding
-
-            problem = Problem(factor, kernel, self.landmarks, self.part, every, self.seed)
+            given = cast(CorrectedFactor, embedding)  # not all learners look at it
+            problem = Problem.of(given, kernel, self.landmarks, self.part, self.seed)
             return problem, self.fits, None
         lifting = self.lifting(recipe)
         tried = lifting.tried(kernel, self.landmarks, self.fits.inner)
@@ -288,16 +232,14 @@ class Training(TrainingData):
         recipes: Sequence[Mapping[str, Any]],
         learners: Mapping[str, Mapping[str, Any]],
         transforms: Mapping[str, ScoreTransform],
-        embedding_of: Callable[[Mapping[str, Any]], CorrectedFactor | None],
+        entries: Sequence[FactorEntry],
     ) -> Iterator[tuple[Mapping[str, Any], Trained]]:
         """Train recipes, and yield each with what it gave.
 
         Recipes of one transform follow each other, so that one kernel at a time is held. Those that
-        differ in their cascades alone share a first stage. ``embedding_of``: returns the corrected
-        factor of a recipe; only those of :func:`~kreinflow.learners.registry.factored` are asked
-        for.
+        differ in their cascades alone share a first stage. ``entries``: the factors of those of
+        :func:`~kreinflow.learners.registry.factored`.
         """
-        needing = {recipe["name"] for recipe in factored(recipes, learners)}
         for name in dict.fromkeys(recipe["transform"] for recipe in recipes):
             kernel = landmark_kernel(self.landmarks, self.part, transforms[name])
             firsts: dict[str, FirstStage] = {}
@@ -305,8 +247,7 @@ class Training(TrainingData):
                 own = {k: value for k, value in recipe.items() if k not in ("name", "cascade")}
                 key = json.dumps(own, sort_keys=True)
                 if key not in firsts:
-                    embedding = embedding_of(recipe) if recipe["name"] in needing else None
-                    settings = learners[recipe["learner"]]
+                    settings, embedding = learners[recipe["learner"]], embedding_of(entries, recipe)
                     firsts = {key: self.first_stage(recipe, settings, embedding, kernel)}
                 yield recipe, self._trained(recipe, firsts[key])
 

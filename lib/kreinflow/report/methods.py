@@ -11,7 +11,8 @@ from markupsafe import Markup
 from kreinflow.alignment.scoring import by_parasail
 from kreinflow.base.hierarchy import Tree
 from kreinflow.base.references import REFERENCES
-from kreinflow.fitting.fit_cascade import LIKELIEST, SAMPLE, STEPS
+from kreinflow.fitting.first_stage import SAMPLE
+from kreinflow.fitting.fit_cascade import LIKELIEST, STEPS
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.learners.registry import factored, make_learner
 from kreinflow.learners.siblings import learner_of
