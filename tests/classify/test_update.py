@@ -352,7 +352,7 @@ def test_identical_sequences_join_their_row(small, tmp_path):
     done = updated_of(tmp_path, it, [*again, ("twice", *again[0][1:])], backend=counting)
     assert len(done.learned.dataset.payload) == len(it.dataset.payload)
     assert done.learned.dataset.rows[-4:].tolist() == [0, 1, 2, 0]
-    assert (done.alignments, counting.pairs.total(), done.far) == (0, 0, None)
+    assert done.alignments == counting.pairs.total() == 0
 
 
 def test_near_identical_records_share_an_inner_fold(tmp_path):
@@ -392,25 +392,6 @@ def test_what_changed_is_told(small, tmp_path):
     changed = int((table["before"] != table["after"])[: len(old)].sum())
     assert f"of {len(old)} old records that inner folds hold out" in text
     assert f"labels {changed} otherwise" in text
-
-
-def test_far_records_are_told(tmp_path):
-    near = families(3, ("a", "b"), each=15)
-    it = trained_on(tmp_path, [r for r in near if len(r[0]) == 2], config_of("sf_lsm"))
-    more = [r for r in near if len(r[0]) == 3]
-    assert "far from" not in update_text(updated_of(tmp_path, it, more))
-    strangers = families(77, ("x",), each=8)
-    done = updated_of(tmp_path, it, strangers)
-    low = done.far[1]
-    assert done.far[0] < low
-    said = update_text(done)
-    assert "warning: the new records lie far from all landmarks" in said
-    # A dense count: nearness of old records to landmarks other than themselves.
-    S = np.asarray(it.training.landmarks.scores, dtype=float)
-    own = it.training.landmarks.self_scores
-    near = S / np.sqrt(own[:, None] * own[it.rows])
-    near[it.rows, np.arange(len(it.rows))] = -np.inf
-    assert low == np.quantile(near.max(axis=1), 0.01, method="lower")
 
 
 def bad(old, new):

@@ -234,35 +234,21 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Cascade(ModelPart):
-    """The levels above the first stage, and when an object goes up.
-
-    Parameters
-    ----------
-    evidence : ScoreTransform
-        What the nearest records are weighed by; see
-        :meth:`~kreinflow.alignment.transforms.ScoreTransform.evidence`.
-    steps : tuple of int
-        Rising numbers of nearest records that are asked; empty for no such level.
-    weights : tuple of ndarray
-        Of each level, those of its :data:`FEATURES`: the first, each step, and the pairs, if there
-        are machines.
-    about : dict
-        What was asked for, and what the inner folds said.
-    """
+    """The levels above the first stage, and when an object goes up."""
 
     needs: ClassVar = "records"
 
     records: Records = field()
     transform: ScoreTransform  # what the machines see scores through: that of the first stage
-    evidence: ScoreTransform
-    steps: tuple[int, ...]
-    weights: tuple[FloatArray, ...]
+    evidence: ScoreTransform  # what the nearest records are weighed by
+    steps: tuple[int, ...]  # rising numbers of nearest records that are asked; may be empty
+    weights: tuple[FloatArray, ...]  # of the FEATURES of each level
     machines: PairMachines | None
     likeliest: int  # classes at most whose members the level of pairs asks
     threshold: float  # an object goes up while its largest probability is below it
     temperature: float  # of the answers of all levels together
     reject_threshold: float
-    about: dict[str, Any] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)  # what was asked for, and found
 
     @property
     def levels(self) -> tuple[Level, ...]:

@@ -47,27 +47,12 @@ class LandmarkClassifier(State):
         p(x) = softmax(f(x) / temperature)
 
     or, of objects that may have several labels, that of
-    :class:`~kreinflow.answering.several_labels.Several`.
-    If classes are leaves of a tree, f has been through a temperature for each of its forks.
+    :class:`~kreinflow.answering.several_labels.Several`. If classes are leaves of a tree, f has
+    been through a temperature for each of its forks. If there is a lift, f sees the kernel with its
+    p inducing points in place of k(x).
 
     Most learners over a Krein factor are linear in z(x) = k(x)' P and so fold into m weights a
     class (schleif2018, section 5).
-
-    Parameters
-    ----------
-    lift : Lift or None
-        If there is one, the decision sees the kernel with its inducing points in place of k(x).
-    reject_threshold : float
-        A prediction whose probability is below it is rejected. Above 1: all are.
-    about : dict
-        The recipe and the figures of its training, for people.
-    inducing_rows, inducing_classes : ndarray of shape (p,) or None
-        Of a lift: the distinct rows of its inducing points in the training data, and the codes of
-        their classes.
-    several : Several or None
-        Of objects that may have several labels: their probabilities and thresholds.
-    parts : mapping of str to ModelPart
-        What stands above this first stage, by the names in :data:`PARTS`.
     """
 
     classes: tuple[str, ...]
@@ -78,11 +63,11 @@ class LandmarkClassifier(State):
     landmark_lengths: FloatArray  # (n_landmarks,)
     centring: LandmarkCentring | None  # for squared dissimilarities
     temperature: float
-    reject_threshold: float
-    about: dict[str, Any] = field(default_factory=dict)
+    reject_threshold: float  # above 1: all predictions are rejected
+    about: dict[str, Any] = field(default_factory=dict)  # recipe and figures, for people
     lift: Lift | None = None
-    inducing_rows: IntArray | None = None
-    inducing_classes: IntArray | None = None
+    inducing_rows: IntArray | None = None  # (p,): distinct rows in the training data
+    inducing_classes: IntArray | None = None  # (p,): codes of their classes
     forks: ForkTemperatures | None = None
     several: Several | None = None
     parts: Mapping[str, ModelPart] = field(default_factory=dict)

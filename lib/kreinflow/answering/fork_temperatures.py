@@ -24,23 +24,11 @@ class ForkTemperatures(State):
 
     where the softmax of a branch is over the branches of its fork.
 
-    Parameters
-    ----------
-    of_forks : ndarray of shape (n_forks,)
-        :math:`T_v` of each fork v.
-
-    Notes
-    -----
-    All temperatures are those of
-    :class:`~kreinflow.fitting.calibration.TemperatureCalibrator` on inner out-of-fold decisions:
-    T on the classes of all records, :math:`T_v` on the branches that the records of fork v take. T
-    is 1 for decisions that are log probabilities. A fork without records has the temperature of
-    the fork above it.
-
-    Unlike one temperature for all they may change the likeliest class, and where T says little of
-    most rows, because a few are far off, the sums do too. So all :math:`T_v` are 1, unless T is
-    given, if of the classes of the rows w become wrong, r become right, and
-    :math:`w - r > \sqrt{w + r}`, which is a standard error.
+    T is found on the classes of all inner out-of-fold decisions (1 if they are log probabilities),
+    :math:`T_v` on the branches that the records of fork v take. A fork without records has the
+    temperature of the fork above it. Unlike one temperature for all they may change the likeliest
+    class. So all :math:`T_v` are 1, unless T is given, if of the classes of the rows w become
+    wrong, r become right, and :math:`w - r > \sqrt{w + r}`, which is a standard error.
     """
 
     forks: Forks

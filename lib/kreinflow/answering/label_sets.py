@@ -38,23 +38,13 @@ def nonconformity(probabilities: FloatArray) -> FloatArray:
 
     .. math:: s_r = \sum_{q < r} p_q + u\, p_r, \qquad u = \frac{1 - p_1}{(K - 1)\, p_1} .
 
-    Romano, Sesia and Candès [1]_ draw u from 0 to 1 for each object. Any function of the
-    probabilities keeps the promise too. This one is 0 where the model is sure and 1 where all
-    classes are alike, so the likeliest class has the mean probability of the others. It fits the
-    better the surer the model is, and better than each other class of any object. Of classes that
-    are as probable the first in order is the likelier.
+    Romano, Sesia and Candès (Classification with valid and adaptive coverage, NeurIPS 2020, eqs.
+    5-8) draw u from 0 to 1 for each object. Any function of the probabilities keeps the promise
+    too. This one is 0 where the model is sure and 1 where all classes are alike. It fits the better
+    the surer the model is, and better than each other class of any object. Of classes that are as
+    probable the first in order is the likelier.
 
     ``probabilities``, of shape (n, K). The result has shape (n, K): from 0 to 1.
-
-    References
-    ----------
-    .. [1] Romano, Y., Sesia, M., Candès, E. J.: Classification with valid and adaptive coverage.
-       NeurIPS 2020, Advances in Neural Information Processing Systems 33, 3581-3591, eqs. 5-8.
-
-    Examples
-    --------
-    >>> nonconformity(np.array([[0.1, 0.8, 0.1]])).round(4)
-    array([[0.8125, 0.1   , 0.9125]])
     """
     order = np.argsort(-probabilities, axis=1, kind="stable")
     p = np.take_along_axis(probabilities, order, axis=1)
@@ -68,17 +58,11 @@ def nonconformity(probabilities: FloatArray) -> FloatArray:
 
 
 def accepted(p: FloatArray, share: float) -> NDArray[np.bool_]:
-    r"""Return the hypotheses that Benjamini and Hochberg reject, here: the predictions to accept.
+    r"""Return which predictions Benjamini and Hochberg accept.
 
     Of m p-values those of at most :math:`q k / m`, with the largest k for which k of them are so
-    small [1]_.
-
-    ``p``, of shape (m,). ``share``: q, the expected share of wrong predictions among the accepted.
-
-    References
-    ----------
-    .. [1] Benjamini, Y., Hochberg, Y.: Controlling the false discovery rate. Journal of the Royal
-       Statistical Society B 57, 289-300 (1995).
+    small (Controlling the false discovery rate, Journal of the Royal Statistical Society B 57,
+    289-300, 1995). ``share``: q, the expected share of wrong predictions among the accepted.
 
     Examples
     --------
@@ -94,27 +78,15 @@ def accepted(p: FloatArray, share: float) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Calibration(ModelPart):
-    """What sets and p-values look at: the records that were held out once.
-
-    Parameters
-    ----------
-    conformity : ndarray of shape (n,)
-        The :func:`nonconformity` of each record's own class: class by class, growing in each.
-    wrong : ndarray of shape (n_wrong,)
-        The largest probability of each record that is predicted wrong, growing.
-    """
+    """What sets and p-values look at: the records that were held out once."""
 
     counts: IntArray  # (n_classes,): records of each class
-    conformity: FloatArray
-    wrong: FloatArray
+    conformity: FloatArray  # (n,): nonconformity of their own classes, which it grows in
+    wrong: FloatArray  # (n_wrong,): the largest probability of each predicted wrong, growing
 
     @classmethod
     def of(cls, probabilities: FloatArray, y: IntArray) -> "Calibration":
-        """Return that of out-of-fold probabilities.
-
-        ``probabilities``, of shape (n, n_classes): of models that were not trained on the record.
-        ``y``, of shape (n,): True class codes.
-        """
+        """Return that of probabilities by models that were not trained on the record."""
 
         def own(rows: slice) -> FloatArray:
             found: FloatArray = nonconformity(probabilities[rows])[np.arange(len(y[rows])), y[rows]]
@@ -129,31 +101,25 @@ class Calibration(ModelPart):
         )
 
     def of_more_classes(self, codes: IntArray, n_classes: int) -> "Calibration":
-        """Return the same records among more classes; a new one has none, so it shares others'.
+        """Return the same records among more classes, by the code that each class has now.
 
-        ``codes``, of shape (n_classes_before,): the code that each class has now; growing.
+        A new one has none, so it shares others'.
         """
         counts = np.zeros(n_classes, dtype=np.int64)
         counts[codes] = self.counts
         return replace(self, counts=counts)
 
     def sets(self, probabilities: FloatArray, confidence: float) -> NDArray[np.bool_]:
-        r"""Return which classes are in the set of each object.
+        r"""Return which classes are in the set of each object, of shape (n, n_classes).
 
         Class y is in it if its :func:`nonconformity` is at most that of the record number
         :math:`\lceil (n_y + 1) \gamma \rceil` among the :math:`n_y` records of the class, the one
         that fits best first. Then the set of a new object of class y holds y with a probability of
-        at least the confidence :math:`\gamma` [1]_. Classes with fewer records than
+        at least the confidence :math:`\gamma` (V. Vovk, Conditional validity of inductive conformal
+        predictors, ACML 2012, 475-490). Classes with fewer records than
         :math:`\gamma / (1 - \gamma)` share those of all of them, and the next smallest join them
-        until there are enough. The promise is for these classes together then.
-
-        ``probabilities``, of shape (n, n_classes). ``confidence``: above 0, below 1. Raises
-        InputError if all records together are too few.
-
-        References
-        ----------
-        .. [1] Vovk, V.: Conditional validity of inductive conformal predictors. ACML 2012,
-           Proceedings of Machine Learning Research 25, 475-490.
+        until there are enough. The promise is for these classes together then. An InputError if all
+        records together are too few.
         """
         return nonconformity(probabilities) <= self.limits(confidence) * (1 + _ROUNDING)
 
@@ -191,25 +157,17 @@ class Calibration(ModelPart):
 
         .. math:: p = \frac{1 + \#\{i : \hat y_i \ne y_i, \; \max_c p_{ic} \ge t\}}{n + 1}
 
-        with the largest probability t of the new object. That its prediction is wrong and p is at
-        most :math:`\alpha` has a probability of at most :math:`\alpha`. So :func:`accepted` bounds
-        the expected share of wrong predictions among the accepted [1]_.
-
-        ``top``, of shape (m,): the largest probabilities of new objects.
-
-        References
-        ----------
-        .. [1] Jin, Y., Candès, E. J.: Selection by prediction with conformal p-values. Journal of
-           Machine Learning Research 24 (244), 1-41 (2023): the clipped score, section 2.3.
+        with the largest probability t of the new object (``top``). That its prediction is wrong and
+        p is at most :math:`\alpha` has a probability of at most :math:`\alpha`. So :func:`accepted`
+        bounds the expected share of wrong predictions among the accepted (Jin and Candès, Selection
+        by prediction with conformal p-values, Journal of Machine Learning Research 24 (244), 2023:
+        the clipped score, section 2.3).
         """
         surer = len(self.wrong) - np.searchsorted(self.wrong, top, side="left")
         return np.asarray((1 + surer) / (len(self.conformity) + 1))
 
     def check_errors(self, share: float) -> None:
-        """Refuse a share of errors that no prediction can meet, however sure it is.
-
-        Raises InputError if the records are too few.
-        """
+        """Refuse a share of errors that no prediction can meet, however sure it is."""
         n = len(self.conformity)
         if 1 / (n + 1) > share * (1 + _ROUNDING):
             needed = int(np.ceil(1 / share - _ROUNDING)) - 1

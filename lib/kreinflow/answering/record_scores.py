@@ -112,20 +112,14 @@ class ScoreCache:
 
 @dataclass(frozen=True, eq=False)
 class Records(State):
-    """The training records that an object may be aligned with.
-
-    Parameters
-    ----------
-    landmarks : ndarray of shape (n_landmarks,)
-        The places of the landmarks among the records, -1 for one that is not there.
-    """
+    """The training records that an object may be aligned with."""
 
     index: Lift  # its points are the records, in the space in which the nearest are found
     classes: IntArray  # (n_records,): codes of their classes
     rows: IntArray  # (n_records,): their distinct rows in the training data
     self_scores: FloatArray  # (n_records,)
     lengths: FloatArray  # (n_records,)
-    landmarks: IntArray
+    landmarks: IntArray  # (n_landmarks,): places among the records, -1 for one that is not there
 
     def __len__(self) -> int:
         """Return the number of records."""

@@ -57,17 +57,7 @@ class NoRelative(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Relatives(ModelPart):
-    """The training records that tell whether an object is like any of them.
-
-    Parameters
-    ----------
-    sure_threshold : float or None
-        The reject threshold of (h + p) / 2, with the largest probability p, and h = 1 of an
-        overwhelming hit, else 0; None if hits do not count.
-    needed : ndarray of shape (n,) or None
-        Of classes that are paths: the evidence that what is unknown must have more of to be
-        answered at level 1, 2, ...; infinite where nothing is.
-    """
+    """The training records that tell whether an object is like any of them."""
 
     needs: ClassVar = "records"
 
@@ -75,7 +65,11 @@ class Relatives(ModelPart):
     evidence: ScoreTransform  # of E-values
     null: NoRelative | None = None  # None if the rule is off
     strangeness: Strangeness | None = None  # None if p-values were not asked for
+    # The reject threshold of (h + p) / 2, with the largest probability p, and h = 1 of an
+    # overwhelming hit, else 0; None if hits do not count.
     sure_threshold: float | None = None
+    # Of classes that are paths: the evidence that what is unknown must have more of to be answered
+    # at level 1, 2, ...; infinite where nothing is.
     needed: FloatArray | None = None
 
     def most_asked(self, n_classes: int) -> int:

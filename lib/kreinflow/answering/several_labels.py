@@ -15,17 +15,11 @@ from kreinflow.sequences.labels import SEPARATOR
 
 @dataclass(frozen=True, eq=False)
 class Several(State):
-    r"""What makes labels of the decisions for each: p = expit(a f + b), and p at least t.
-
-    Parameters
-    ----------
-    thresholds : ndarray of shape (n_labels,)
-        t, above 0 and below 1. See :func:`~kreinflow.fitting.calibration.f1_threshold`.
-    """
+    """What makes labels of the decisions for each: p = expit(a f + b), and p at least t."""
 
     slopes: FloatArray  # (n_labels,): a, above 0, and b
     intercepts: FloatArray  # (n_labels,)
-    thresholds: FloatArray
+    thresholds: FloatArray  # (n_labels,): t, above 0 and below 1
 
     def probabilities(self, decisions: FloatArray) -> FloatArray:
         """Return the probability of each label, of shape (n, n_labels)."""

@@ -49,7 +49,7 @@ def strange(normalised: FloatArray, gains: FloatArray, probability: FloatArray) 
     """Return n, e and p of objects, of shape (n, 3); see this module.
 
     ``normalised``, ``gains``, of shape (n, q): normalised scores, and -ln E; NaN where none was
-    aligned. ``probability``, of shape (n,): the largest of each.
+    aligned.
     """
     likeness = mean_of_largest(normalised, LARGEST, 0.0)
     evidence = mean_of_largest(gains, LARGEST, _NONE)
@@ -60,11 +60,8 @@ def strange(normalised: FloatArray, gains: FloatArray, probability: FloatArray) 
 class Strangeness(State):
     """What p-values are made of, and the largest one that is rejected.
 
-    Parameters
-    ----------
-    of_landmarks, of_nearest : ndarray of shape (N, 3)
-        :func:`strange` of the records that calibrate, by the landmarks alone with the probability
-        of the first stage; and by the landmarks and the nearest records with that of the answer.
+    :func:`strange` of the N records that calibrate: by the landmarks alone with the probability of
+    the first stage; and by the landmarks and the nearest records with that of the answer.
     """
 
     of_landmarks: FloatArray
@@ -87,10 +84,7 @@ class Strangeness(State):
         """Return the p-value of each object.
 
         Whoever asks is stranger than all who do not. Of those who do not ask the order is that by
-        the landmarks.
-
-        ``of_landmarks``, ``of_nearest``, of shape (n, 3): the latter is looked at where
-        :meth:`asks` says so.
+        the landmarks. ``of_nearest`` is looked at where :meth:`asks` says so.
         """
         out = np.empty(len(of_landmarks))
         for part in _parts(len(out)):

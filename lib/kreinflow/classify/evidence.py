@@ -49,20 +49,14 @@ with more than :data:`LARGEST_TRACE` cells, the columns from ``identity`` on."""
 
 
 class Evidence(NamedTuple):
-    """The members that speak for some answers, and what they cost.
+    """The members that speak for some answers, a row each, and what they cost.
 
-    Attributes
-    ----------
-    table : DataFrame
-        :data:`EVIDENCE_COLUMNS`, a row for each member: in the order of the objects, predicted
-        labels before the runner-up, the member with the smallest E-value first, then the one of
-        another class, if the answer names one.
-    alignments : int
-        With training records, beyond those with the landmarks.
+    In the order of the objects, predicted labels before the runner-up, the member with the smallest
+    E-value first, then the one of another class, if the answer names one.
     """
 
-    table: pd.DataFrame
-    alignments: int
+    table: pd.DataFrame  # EVIDENCE_COLUMNS
+    alignments: int  # with training records, beyond those with the landmarks
 
 
 class Witnesses:

@@ -39,43 +39,27 @@ class Explanation:
     :math:`f_c(x) = \sum_l k(x, l)\, w_{lc} + b_c`, and its terms are the contributions. Of a lifted
     decision l are not the landmarks but the inducing points.
 
-    Attributes
-    ----------
-    labels, probabilities, decisions : pair
-        Of the predicted class and the runner-up. Decisions are the first stage's; if they are sums,
-        before the temperatures of the forks of a tree.
-    why : str
-        Why the object is rejected, if it is and the model aligns records.
-    several : dict of str to float, or None
-        The labels that the object has and their probabilities, the likeliest first.
-    evidence : DataFrame
-        See :class:`~kreinflow.classify.evidence.Evidence`.
-    table : DataFrame
-        One row a landmark: ``score`` as aligned or measured (dissimilarities: squared), of
-        sequences ``normalised``, and ``transformed`` as the decision sees it; or of a lifted
-        decision one row an inducing point: ``kernel``, which the decision sees, and what each view
-        says, as ``near_scores``: the factors :math:`\exp(-r_v d_v^2)` whose product is a Gaussian
-        kernel, or the terms :math:`r_v\, x_v'y_v` of a linear one. If the decision is linear, also
-        the ``contribution`` for the predicted class and ``runner_up_contribution``, the largest
-        difference of the two first, and a last row :data:`INTERCEPT`.
-    told : dict of str to Told
-        What the first stage tells, and each part of the model, by its name.
-    sequence, strand : bytes, str or None
-        The residues that were scored; ``+`` or ``-`` if both were aligned.
+    ``table`` has a row for each landmark: ``score`` as aligned or measured (dissimilarities:
+    squared), of sequences ``normalised``, and ``transformed`` as the decision sees it; or for each
+    inducing point: ``kernel``, which the decision sees, and what each view says, as
+    ``near_scores``: the factors :math:`\exp(-r_v d_v^2)` whose product is a Gaussian kernel, or the
+    terms :math:`r_v\, x_v'y_v` of a linear one. If the decision is linear, also the
+    ``contribution`` for the predicted class and ``runner_up_contribution``, the largest difference
+    of the two first, and a last row :data:`INTERCEPT`.
     """
 
     id: str
-    labels: tuple[str, str]
+    labels: tuple[str, str]  # the predicted class and the runner-up
     probabilities: tuple[float, float]
-    decisions: tuple[float, float]
+    decisions: tuple[float, float]  # of the first stage; sums are before the forks of a tree
     rejected: bool
-    why: str
-    several: Mapping[str, float] | None
-    evidence: pd.DataFrame
+    why: str  # it is rejected, if the model aligns records
+    several: Mapping[str, float] | None  # the labels it has, the likeliest first
+    evidence: pd.DataFrame  # see kreinflow.classify.evidence.Evidence
     table: pd.DataFrame
-    told: Mapping[str, Told]
-    sequence: bytes | None
-    strand: str | None
+    told: Mapping[str, Told]  # by the first stage, and each part of the model
+    sequence: bytes | None  # the residues that were scored
+    strand: str | None  # + or -, if both were aligned
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what is not finite is told by its name

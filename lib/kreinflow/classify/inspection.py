@@ -151,11 +151,6 @@ def exported_landmarks(model: Model, name: str) -> str | bytes:
 
     The ending of the file's ``name`` says how vectors are written: ``.npy``, or ``.csv`` or
     ``.tsv`` with the ids in the first column. Without an ending, as for a pipe, it is TSV.
-
-    Raises
-    ------
-    InputError
-        If the model has none, as one of a matrix, or the ending is another.
     """
     ending = name_endings(Path(name))[1]
     kind, landmarks = kind_of_objects(model), model.landmarks

@@ -35,38 +35,18 @@ _PAIRS = 1 << 22
 class Options:
     """How new objects are read and scored, and what is told of them.
 
-    Parameters
-    ----------
-    threads : int
-        Results do not depend on them.
-    both_strands : bool
-        Align nucleotides and their reverse complement, and keep the strand whose best normalised
-        score with a landmark is higher; the one given if they are equal.
-    backend : callable, optional
-        What aligns, "auto" if it is left out. 1,000 pairs of each batch are held against parasail.
-    vectors : Path, optional
-        The vectors of the objects by id, for a model that looks at them; see
-        :func:`~kreinflow.sequences.record_vectors.read_record_vectors`.
-    confidence : float, optional
-        Above 0, below 1: adds the columns ``set`` and ``set_size``.
-    errors : float, optional
-        Above 0, below 1: adds the column ``error_p``, which
-        :func:`~kreinflow.classify.classification.accepting` takes.
-    on_fault : callable, optional
-        Called with a message for each record that cannot be classified; without it the first one
-        is raised.
-    on_evidence : callable, optional
-        Called for each batch with its :class:`~kreinflow.classify.evidence.Evidence`.
+    Results do not depend on the threads, nor on what aligns (``backend``, "auto" if it is left
+    out): 1,000 pairs of each call are held against parasail.
     """
 
     threads: int = 1
-    both_strands: bool = False
+    both_strands: bool = False  # keep the one whose best normalised score with a landmark is higher
     backend: Backend | None = None
-    vectors: Path | None = None
-    confidence: float | None = None
-    errors: float | None = None
-    on_fault: Callable[[str], object] | None = None
-    on_evidence: Callable[[Any], object] | None = None
+    vectors: Path | None = None  # of the objects by id, for a model that looks at them
+    confidence: float | None = None  # adds the columns set and set_size
+    errors: float | None = None  # adds the column error_p
+    on_fault: Callable[[str], object] | None = None  # without it the first fault is raised
+    on_evidence: Callable[[Any], object] | None = None  # called with the Evidence of each batch
 
 
 DEFAULTS = Options()
@@ -104,15 +84,11 @@ def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator
     """Yield the objects of a file with their scores, in order.
 
     FASTA is read as it is needed, so the memory does not depend on how many records there are. A
-    row of the scores depends on its own object alone.
+    row of the scores depends on its own object alone. For the file see
+    :func:`~kreinflow.classify.classification.classify_batches`.
 
-    The file is as for :func:`~kreinflow.classify.classification.classify_batches`.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, or does not fit the model. Of FASTA a record at fault is not
-        raised but told in the faults of its batch, and so is any object without a vector.
+    An InputError says that a file cannot be read, or does not fit the model. Of FASTA a record at
+    fault is not raised but told in the faults of its batch, and so is any object without a vector.
     """
     lift, width = model.classifier.lift, None
     if lift is not None and "vectors" in lift.rates and lift.objects.vectors is not None:

@@ -39,13 +39,9 @@ def read_new(
     """Read the records that a model is to learn.
 
     ``path`` is FASTA, or vectors or strings as for ``kreinflow classify``; ``labels`` a table with
-    the columns that the table of the training had, else id and label; ``vectors`` one by id.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read or does not fit the model, an id stands twice, an id has no label
-        or a label no object, or the model has levels and a label is no path.
+    the columns that the table of the training had, else id and label; ``vectors`` one by id. An
+    InputError says that a file cannot be read or does not fit the model, an id stands twice, an id
+    has no label or a label no object, or the model has levels and a label is no path.
     """
     levels, payload = model.classifier.levels, learned.dataset.payload
     separator = None if levels is None else levels.separator
@@ -98,11 +94,8 @@ def read_new(
 def with_new(learned: Learned, new: NewRecords) -> tuple[Dataset, tuple[str, ...]]:
     """Return the data set with the new records behind the others, and the classes that are new.
 
-    Raises
-    ------
-    InputError
-        If an id is there already, an object is there with another label, or a new class has too
-        few records.
+    An InputError if an id is there already, an object is there with another label, or a new class
+    has too few records.
     """
     old = learned.dataset
     if twice := sorted(set(new.ids) & set(old.ids)):

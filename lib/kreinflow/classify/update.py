@@ -42,9 +42,6 @@ from kreinflow.sequences.scores import AlignedScores, KernelScores, Scores
 MOST_LANDMARKS = 3
 """Landmarks of a new class: as many as the others have on the mean, but no more than these."""
 
-FAR = 0.01
-"""Share of the old records. New ones lie far if half of them are less near a landmark."""
-
 _OF_LEVELS = (
     *("inner_accuracy", "inner_log_loss", "inner_records", "alignments_per_query"),
     *("temperature", "reject_threshold", "cascade", "cascade_pairs"),
@@ -56,29 +53,18 @@ _OF_LEVELS = (
 class Updated:
     """A model that has learned more records, and what that changed.
 
-    Parameters
-    ----------
-    changes : DataFrame
-        A line for each record, the old ones first: ``id``, ``label``, ``added`` (yes or no), and
-        what the first stage says of it when an inner fold holds it out, ``before`` and ``after``
-        the update. Both are empty for a record that is always learned from, and ``before`` for new
-        ones.
-    landmarks : int
-        Added for the new classes.
-    alignments : int
-        That were made, those of sequences with themselves included; 0 if nothing is aligned.
-    far : tuple of float, optional
-        If the new records lie far from all landmarks: the median of the new ones, and the quantile
-        :data:`FAR` of the old ones.
+    ``changes`` has a line for each record, the old ones first: ``id``, ``label``, ``added`` (yes or
+    no), and what the first stage says of it when an inner fold holds it out, ``before`` and
+    ``after`` the update. Both are empty for a record that is always learned from, and ``before``
+    for new ones.
     """
 
     model: Model
     learned: Learned
     changes: pd.DataFrame
     new_classes: tuple[str, ...]
-    landmarks: int
-    alignments: int
-    far: tuple[float, float] | None
+    landmarks: int  # added for the new classes
+    alignments: int  # those of sequences with themselves included; 0 if nothing is aligned
 
 
 def update(
@@ -95,13 +81,8 @@ def update(
     found on inner folds, as in :meth:`~kreinflow.fitting.training.Training.train`.
 
     The result does not depend on the threads, nor on the backend ("auto" if it is left out): 1,000
-    pairs of each call are held against parasail.
-
-    Raises
-    ------
-    InputError
-        If an id is there already, a sequence is there with another label, a new class has too few
-        records, or a record cannot be compared.
+    pairs of each call are held against parasail. An InputError as of :func:`with_new`, or if a
+    record cannot be compared.
     """
     dataset, new_classes = with_new(learned, new)
     scores: Scores
@@ -113,9 +94,8 @@ def update(
         scheme, own = model.scheme, learned.self_scores
         assert scheme is not None, "sequences, and nothing that scores them"
         scores = AlignedScores(dataset.sequences, scheme, threads, aligner, own)
-    known, old = len(learned.dataset.payload), learned.landmark_rows
     columns, added = _columns(model, learned, dataset, scores, new_classes)
-    rows = np.concatenate([old, added])
+    rows = np.concatenate([learned.landmark_rows, added])
     names = [str(label) for label in model.landmark_labels]
     names += [dataset.row_labels[row] for row in added.tolist()]
     groups = own_groups(learned.settings["folds"], dataset)
@@ -147,7 +127,6 @@ def update(
         new_classes=new_classes,
         landmarks=len(added),
         alignments=scores.aligned if isinstance(scores, AlignedScores) else 0,
-        far=_far(landmarks, len(old), known),
     )
 
 
@@ -251,30 +230,6 @@ def _model(
     )
 
 
-def _far(landmarks: Landmarks, m: int, known: int) -> tuple[float, float] | None:
-    """Return how near new rows are to the first m landmarks, and old ones, if they lie far.
-
-    Nearness is the largest normalised score with a landmark, or of dissimilarities the negative
-    smallest one. A landmark is not near itself.
-    """
-    own, nearness = landmarks.self_scores, np.empty(len(landmarks.scores))
-    rows = landmarks.rows[:m]
-    for part in tiles(len(nearness)):
-        block = np.asarray(landmarks.scores[part], dtype=np.float64)[:, :m]
-        if landmarks.kind == "squared_dissimilarity":
-            block = -block
-        else:
-            scale = np.sqrt(np.maximum(own[part][:, None] * own[rows], 0.0))
-            block = np.divide(block, scale, out=np.full_like(block, -np.inf), where=scale > 0)
-        block[np.arange(len(nearness))[part, None] == rows] = -np.inf
-        nearness[part] = block.max(axis=1)
-    if len(nearness) == known:
-        return None
-    middle = float(np.median(nearness[known:]))
-    low = float(np.quantile(nearness[:known], FAR, method="lower"))
-    return (middle, low) if middle < low else None
-
-
 def update_text(updated: Updated) -> str:
     """Return what a person wants to know of an update, as lines of text."""
     changes = updated.changes
@@ -298,11 +253,4 @@ def update_text(updated: Updated) -> str:
         f"{after.mean():.4f} after",
         f"with the new ones: {plural(len(measured), 'record')}, accuracy {right.mean():.4f}",
     ]
-    if updated.far is not None:
-        middle, low = updated.far
-        lines.append(
-            "warning: the new records lie far from all landmarks that the model had. Half of them "
-            f"are at most {middle:.3g} near to one, and {100 * (1 - FAR):g} % of the old ones more "
-            f"than {low:.3g}. Scores tell little of them: train anew, with landmarks among them"
-        )
     return "".join(f"{line}\n" for line in lines)
