@@ -17,7 +17,7 @@ from kreinflow.classify.model_file import Model
 from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.sequences.fasta import read_fasta
-from kreinflow.sequences.objects import read_objects
+from kreinflow.sequences.matrix_files import read_objects
 from small_inputs import lifted_model, model_of
 
 OBJECTS = {

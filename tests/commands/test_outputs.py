@@ -15,7 +15,7 @@ import pytest
 
 from kreinflow.classify.model_file import Model
 from kreinflow.kernels.registry import make_kernel
-from kreinflow.sequences.objects import read_objects
+from kreinflow.sequences.matrix_files import read_objects
 from small_inputs import model_of, write_fasta
 
 KREINFLOW = f"{sys.executable} -m kreinflow.commands.main"

@@ -8,9 +8,8 @@ import pytest
 from kreinflow.base.errors import InputError
 from kreinflow.files.provenance import file_sha256
 from kreinflow.sequences.dataset import read_dataset, without_unknown, write_dataset
+from kreinflow.sequences.matrix_files import read_record_vectors
 from kreinflow.sequences.record_vectors import (
-    check_vectors_file,
-    read_record_vectors,
     shared_vectors,
     with_vectors,
 )
@@ -114,11 +113,10 @@ def test_tables_that_are_refused(dataset, tmp_path, rows, message):
 
 
 def test_files_that_are_refused(tmp_path):
-    for read in (check_vectors_file, read_record_vectors):
-        with pytest.raises(InputError, match="v.npy: the ending is not .*Name it .csv, .tsv"):
-            read(tmp_path / "v.npy")
-        with pytest.raises(InputError, match="none.tsv"):
-            read(tmp_path / "none.tsv")
+    with pytest.raises(InputError, match="v.npy: the ending is not .*Name it .csv, .tsv"):
+        read_record_vectors(tmp_path / "v.npy")
+    with pytest.raises(InputError, match="none.tsv"):
+        read_record_vectors(tmp_path / "none.tsv")
     with pytest.raises(InputError, match="call the column id in a header"):
         read_record_vectors(table(tmp_path / "v.tsv", [(1, 2, 3), (4, 5, 6)], header=""))
     path = table(tmp_path / "v.tsv", [("p", 2, 3)])

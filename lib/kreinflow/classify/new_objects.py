@@ -19,9 +19,13 @@ from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.model_file import Model
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.sequences.fasta import LONGEST, FastaRecord, read_any_fasta
-from kreinflow.sequences.matrix_files import DISSIMILARITIES, read_vectors
-from kreinflow.sequences.objects import read_objects
-from kreinflow.sequences.record_vectors import RecordVectors, read_record_vectors
+from kreinflow.sequences.matrix_files import (
+    DISSIMILARITIES,
+    ReadMatrix,
+    read_objects,
+    read_record_vectors,
+    read_vectors,
+)
 from kreinflow.sequences.strands import reverse_complements, strand_fault
 from kreinflow.sequences.text_files import STANDARD_INPUT
 from kreinflow.views.objects import Viewed
@@ -69,11 +73,11 @@ class Batch(Query):
         """The residues that are scored."""
         return None if self.objects is None else self.objects.sequences
 
-    def with_vectors(self, read: RecordVectors) -> "Batch":
+    def with_vectors(self, read: ReadMatrix, path: Path | None) -> "Batch":
         """Return the objects with their vectors; those that have none are at fault."""
         places = read.places([self.ids[number] for number in self.scored.tolist()])
         has = places >= 0
-        fault = f"has no vector in {read.path}. Add it."
+        fault = f"has no vector in {path}. Add it."
         faults = self.faults | dict.fromkeys(self.scored[~has].tolist(), fault)
         found = self.take(np.flatnonzero(has))
         objects = Viewed(found.sequences, read.values[places[has]])
@@ -105,10 +109,10 @@ def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator
     else:
         batches = _measured_batches(model, path)
     for batch in batches:
-        yield batch if read is None else batch.with_vectors(read)
+        yield batch if read is None else batch.with_vectors(read, options.vectors)
 
 
-def vectors_to_look_at(width: int | None, path: Path | None, what: str) -> RecordVectors | None:
+def vectors_to_look_at(width: int | None, path: Path | None, what: str) -> ReadMatrix | None:
     """Read the vectors of new objects for a model that looks at so many numbers, or at none."""
     if path is None and width is not None:
         raise InputError(

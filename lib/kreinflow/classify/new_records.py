@@ -18,7 +18,7 @@ from kreinflow.sequences.collapse import SourceRecords, collapse
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.headers import known_by
 from kreinflow.sequences.labels import check_matched, read_pairs
-from kreinflow.sequences.objects import read_objects
+from kreinflow.sequences.matrix_files import read_objects
 from kreinflow.sequences.payload import Compared, Payload, Sequences
 from kreinflow.sequences.text_files import refuse_control
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kreinflow.base.errors import InputError
 from kreinflow.sequences.folds import check_groups
-from kreinflow.sequences.record_vectors import check_vectors_file
+from kreinflow.sequences.matrix_files import TABLE_ENDINGS, check_numbers_file
 from kreinflow.sequences.sources.registry import SOURCES, make_source
 from kreinflow.sequences.text_files import check_file, check_results, has_control
 
@@ -44,14 +44,14 @@ def check_files(config: Mapping[str, Any], data: Path) -> None:
         make_source(dataset["source"], data).check()
         check_groups(dataset["folds"], dataset["source"], data)
         if dataset["vectors"] is not None:
-            check_vectors_file(data / dataset["vectors"])
+            check_numbers_file(data / dataset["vectors"], TABLE_ENDINGS)
     named = [request["input"] for request in config["classify"].values()]
     named += [settings["table"] for settings in config["selectors"].values() if "table" in settings]
     for path in named:
         check_file(data / path)
     for request in config["classify"].values():
         if request["vectors"] is not None:
-            check_vectors_file(data / request["vectors"])
+            check_numbers_file(data / request["vectors"], TABLE_ENDINGS)
 
 
 _KEYS = {"results", "data", "matrix", "table", "lines", "input"}

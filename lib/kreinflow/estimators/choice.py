@@ -34,8 +34,7 @@ from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.landmarks.score_free import NamedLandmarks
 from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix
-from kreinflow.sequences.objects import refuse_unfit
+from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix, refuse_unfit
 from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.payload import Compared, Matrix, Payload, Sequences
 from kreinflow.sequences.scores import KernelScores, open_scores

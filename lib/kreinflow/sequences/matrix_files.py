@@ -1,7 +1,10 @@
-"""Matrices of similarities or dissimilarities: reading and checking."""
+"""Matrices, vectors and strings: reading and checking."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -10,13 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import FloatArray, tiles
+from kreinflow.base.late import pandas as pd
+from kreinflow.base.numerics import FloatArray, IntArray, tiles
 from kreinflow.base.wording import abridged, plural, shortened
 from kreinflow.files.arrays import map_array
+from kreinflow.kernels.kernel import Kernel, Objects
+from kreinflow.sequences.labels import read_lines
 from kreinflow.sequences.text_files import check_file, name_endings, refuse_control
 from kreinflow.sequences.user_tables import open_rows
 
 MATRIX_ENDINGS = (".npy", ".csv", ".tsv", ".mat")
+TABLE_ENDINGS = (".csv", ".tsv")
 
 MATRIX_KINDS = {
     "similarity": "similarity",
@@ -49,6 +56,14 @@ class ReadMatrix:
     values: NDArray[Any]
     ids: tuple[str, ...] | None = None
     column_ids: tuple[str, ...] | None = None
+
+    @cached_property
+    def _index(self) -> pd.Index[str]:
+        return pd.Index([*(self.ids or ())])
+
+    def places(self, ids: Sequence[str]) -> IntArray:
+        """Return the row of each id, -1 where it has none."""
+        return self._index.get_indexer(pd.Index([*ids]))
 
 
 def check_numbers_file(path: Path, endings: Sequence[str] = MATRIX_ENDINGS) -> None:
@@ -105,6 +120,53 @@ def read_vectors(path: Path, variable: str | None = None, width: int | None = No
     why = f"is not a finite number, or above {LARGEST_ENTRY:g} in size. Correct it."
     _refuse_first(path, values, ~(np.abs(values) <= LARGEST_ENTRY), why, read.ids)
     return replace(read, values=values)
+
+
+def read_record_vectors(path: Path, width: int | None = None) -> ReadMatrix:
+    """Read vectors by id: a ``.tsv[.gz]`` or ``.csv[.gz]`` table as of :func:`read_vectors`."""
+    check_numbers_file(path, TABLE_ENDINGS)
+    read = read_vectors(path, width=width)
+    if read.ids is None:
+        raise InputError(
+            f"{path}: its first column has numbers where the ids of the records are expected. If "
+            "these numbers are the ids, call the column id in a header."
+        )
+    return read
+
+
+def check_objects_file(path: Path, kernel: Kernel) -> None:
+    """Refuse a file that cannot hold what a kernel compares, by its name and first byte alone."""
+    if kernel.strings and name_endings(path)[1] != ".txt":
+        raise InputError(
+            f"{path}: the kernel {kernel.name} compares strings. Give a .txt file (or .txt.gz) "
+            "with one string a line."
+        )
+    if kernel.strings:
+        check_file(path)
+    else:
+        check_numbers_file(path)
+
+
+def read_objects(
+    path: Path, kernel: Kernel, variable: str | None = None, width: int | None = None
+) -> ReadMatrix:
+    """Read the objects that a kernel compares: vectors, or strings, one a line of a ``.txt[.gz]``.
+
+    An InputError is as of :func:`read_vectors`, or says what the kernel cannot compare.
+    """
+    check_objects_file(path, kernel)
+    if kernel.strings:
+        return ReadMatrix(np.array(read_lines(path, "string"), dtype=object))
+    read = read_vectors(path, variable, width)
+    refuse_unfit(str(path), kernel, read.values)
+    return read
+
+
+def refuse_unfit(place: str, kernel: Kernel, objects: Objects) -> None:
+    """Refuse objects that a kernel cannot compare; ``place`` says where they come from."""
+    fault = kernel.first_fault(objects)
+    if fault is not None:
+        raise InputError(f"{place}, {fault}")
 
 
 def _check_square(path: Path, shape: tuple[int, ...]) -> None:

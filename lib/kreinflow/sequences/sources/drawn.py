@@ -6,7 +6,7 @@ from typing import ClassVar
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.kernels.generators import GENERATORS, generate
 from kreinflow.sequences.collapse import SourceRecords
-from kreinflow.sequences.objects import refuse_unfit
+from kreinflow.sequences.matrix_files import refuse_unfit
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.simulation import simulate_families
 from kreinflow.sequences.sources.measured import ComparedSource

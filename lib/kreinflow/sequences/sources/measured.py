@@ -15,9 +15,10 @@ from kreinflow.sequences.matrix_files import (
     MATRIX_KINDS,
     check_matrix,
     check_numbers_file,
+    check_objects_file,
     read_matrix,
+    read_objects,
 )
-from kreinflow.sequences.objects import check_objects_file, read_objects
 from kreinflow.sequences.payload import MATRIX_FILE, VECTORS_FILE, Compared, Matrix
 from kreinflow.sequences.sources.source import (
     MIN_CLASS_SIZE,
