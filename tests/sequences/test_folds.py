@@ -53,6 +53,17 @@ def folds_of(data, path, **changes):
     return assign_folds(settings(**changes), data, 1, path)
 
 
+def fold_of(data, path, **changes):
+    """The fold of each record, where there is one repeat."""
+    return folds_of(data, path, **changes)["fold"].to_numpy()
+
+
+def assert_each_fold_has_its_share(folds, has, k):
+    for own in has.T:
+        sizes = np.bincount(folds[own & (folds >= 0)], minlength=k)
+        assert np.abs(sizes - own.sum() / k).max() <= 1 + 0.25 * own.sum() / k
+
+
 @pytest.mark.parametrize("k", [2, 5, 10])
 def test_stratified_folds_differ_by_one_unit_in_each_class(tmp_path, k):
     data = dataset(*random_data(300))
@@ -75,32 +86,29 @@ def test_stratified_folds_differ_by_one_unit_in_each_class(tmp_path, k):
 def test_most_units_are_at_home(tmp_path):
     """The rebalancing is minimal: it moves the surplus of a fold, no more."""
     data = dataset(*random_data(300))
-    table = folds_of(data, tmp_path)
+    fold = fold_of(data, tmp_path)
     home = hash_keys(1, "fold\x1f0", data.digests)[data.rows] % 5
     for code in range(3):
         mine = data.labels == code
         counts = np.bincount(home[mine].astype(int), minlength=5)
         surplus = np.maximum(counts - mine.sum() // 5, 0).sum()
-        assert (table["fold"][mine] != home[mine]).sum() <= surplus
+        assert (fold[mine] != home[mine]).sum() <= surplus
 
 
 def test_added_sequences_leave_almost_all_others_where_they_were(tmp_path):
     sequences, labels = random_data(400)
-    before = folds_of(dataset(sequences[:-1], labels[:-1]), tmp_path)["fold"].to_numpy()
-    after = folds_of(dataset(sequences, labels), tmp_path)["fold"].to_numpy()[:-1]
-    assert (before != after).sum() <= 5
-    before = folds_of(dataset(sequences[:-40], labels[:-40]), tmp_path)["fold"].to_numpy()
-    after = folds_of(dataset(sequences, labels), tmp_path)["fold"].to_numpy()[:-40]
-    assert (before == after).mean() > 0.9
+    after = fold_of(dataset(sequences, labels), tmp_path)
+    before = fold_of(dataset(sequences[:-1], labels[:-1]), tmp_path)
+    assert (before != after[:-1]).sum() <= 5
+    before = fold_of(dataset(sequences[:-40], labels[:-40]), tmp_path)
+    assert (before == after[:-40]).mean() > 0.9
 
 
 def test_the_order_of_the_input_does_not_matter(tmp_path):
     sequences, labels = random_data(100)
     order = np.random.default_rng(2).permutation(100)
-    one = folds_of(dataset(sequences, labels), tmp_path)["fold"].to_numpy()
-    two = folds_of(dataset([sequences[i] for i in order], [labels[i] for i in order]), tmp_path)[
-        "fold"
-    ].to_numpy()
+    turned = dataset([sequences[i] for i in order], [labels[i] for i in order])
+    one, two = fold_of(dataset(sequences, labels), tmp_path), fold_of(turned, tmp_path)
     np.testing.assert_array_equal(one[order], two)
 
 
@@ -115,36 +123,30 @@ def test_near_identical_sequences_share_a_fold(tmp_path):
     sequences, labels = random_data(60, length=80)
     mutants = [b"W" + s[1:40] + b"W" + s[41:] for s in sequences]
     data = dataset(sequences + mutants, labels * 2)
-    fold = folds_of(data, tmp_path, k=3, method="grouped")["fold"].to_numpy()
+    fold = fold_of(data, tmp_path, k=3, method="grouped")
     np.testing.assert_array_equal(fold[:60], fold[60:])
     for code in range(3):
         assert np.ptp(np.bincount(fold[:60][data.labels[:60] == code], minlength=3)) <= 1
-    apart = folds_of(data, tmp_path, k=3)["fold"].to_numpy()
+    apart = fold_of(data, tmp_path, k=3)
     assert (apart[:60] != apart[60:]).any()
-
-
-def test_class_smaller_than_the_folds(tmp_path):
-    sequences, _ = random_data(34)
-    data = dataset(sequences + sequences[-4:], ["A"] * 20 + ["C"] * 10 + ["B"] * 8)
-    message = r"1 of 3 classes have fewer different records than k = 5 folds; 'B' has 4\."
-    with pytest.raises(InputError, match=message):
-        folds_of(data, tmp_path)
-    folds_of(data, tmp_path, k=4)
 
 
 def test_classes_in_fewer_groups_than_folds(tmp_path):
     sequences, _ = random_data(40, length=80)
-    labels = ["A", "B"] * 20
     mutants = [sequences[0][:i] + b"W" + sequences[0][i + 1 :] for i in (10, 20, 30, 40)]
-    data = dataset([*sequences, *mutants], [*labels, "C", "C", "D", "D"])
-    message = r"2 of 4 classes have fewer groups .*identity 0\.9\) than k = 2 folds; 'D' has 0\."
-    with pytest.raises(InputError, match=message):
-        folds_of(data, tmp_path, k=2, method="grouped")
-    data = dataset([*sequences, *(s[::-1] for s in sequences[:2])], [*labels, "C", "C"])
-    message = r"1 of 3 classes .*'C' has 2\."
-    with pytest.raises(InputError, match=message):
-        folds_of(data, tmp_path, k=3, method="grouped")
-    folds_of(data, tmp_path, k=2, method="grouped")
+    four = dataset([*sequences[:34], *sequences[30:34]], ["A"] * 20 + ["C"] * 10 + ["B"] * 8)
+    none = dataset([*sequences, *mutants], [*list("AB") * 20, *"CCDD"])
+    two = dataset([*sequences, *(s[::-1] for s in sequences[:2])], [*list("AB") * 20, *"CC"])
+    grouped = {"method": "grouped"}
+    for data, k, changes, message in (
+        (four, 5, {}, r"1 of 3 classes have fewer different records than k = 5 .*; 'B' has 4\."),
+        (none, 2, grouped, r"2 of 4 classes .*groups .*identity 0\.9\) than k = 2 .*'D' has 0\."),
+        (two, 3, grouped, r"1 of 3 classes .*'C' has 2\."),
+    ):
+        with pytest.raises(InputError, match=message):
+            folds_of(data, tmp_path, k=k, **changes)
+    folds_of(four, tmp_path, k=4)
+    folds_of(two, tmp_path, k=2, **grouped)
 
 
 def test_a_matrix_cannot_be_grouped_by_identity(tmp_path):
@@ -190,7 +192,7 @@ def test_groups_of_many_classes_leave_their_shares_even(tmp_path):
     species = [f"s{number}" for number in random.geometric(0.1, 600)]
     data = with_species(dataset(sequences, labels), species)
     for k in (2, 5):
-        fold = folds_of(data, tmp_path, k=k, method="grouped", column="organism")["fold"]
+        fold = fold_of(data, tmp_path, k=k, method="grouped", column="organism")
         for code in range(3):
             sizes = np.bincount(fold[data.labels == code], minlength=k)
             assert sizes.min() > 0.5 * sizes.mean()
@@ -199,13 +201,16 @@ def test_groups_of_many_classes_leave_their_shares_even(tmp_path):
 
 
 def test_columns_that_make_no_folds(tmp_path):
-    sequences, _ = random_data(40)
-    data = with_species(dataset(sequences, list("AB") * 20), ["x", "x", "y", "y"] * 10)
-    with pytest.raises(InputError, match=r"the records are in 2 groups, fewer than k = 3 folds"):
-        folds_of(data, tmp_path, k=3, method="grouped", column="organism")
-    data = with_species(data, ["x", "y", "z", "y"] * 10)
-    with pytest.raises(InputError, match=r"folds.column: all .* have the label 'B' are"):
-        folds_of(data, tmp_path, k=2, method="grouped", column="organism")
+    data = dataset(random_data(40)[0], list("AB") * 20)
+    for species, k, column, message in (
+        ("xxyy", 3, "organism", r"the records are in 2 groups, fewer than k = 3 folds"),
+        ("xyzy", 2, "organism", r"folds.column: all .* have the label 'B' are"),
+        ("xyzy", 2, "place", r"'place' is no column .*; known are organism, taxonomy"),
+        ("", 2, "organism", r"'organism' is no column .*OS= and OX=\); there is none"),
+    ):
+        known = with_species(data, list(species) * 10) if species else data
+        with pytest.raises(InputError, match=message):
+            folds_of(known, tmp_path, k=k, method="grouped", column=column)
 
 
 def test_groups_from_a_column_of_the_labels_table(tmp_path):
@@ -232,14 +237,6 @@ def test_groups_from_a_column_of_the_labels_table(tmp_path):
     }
 
 
-def test_a_column_that_is_nowhere(tmp_path):
-    data = dataset(*random_data(30))
-    with pytest.raises(InputError, match=r"'organism' is no column .*OS= and OX=\); there is none"):
-        folds_of(data, tmp_path, method="grouped", column="organism")
-    with pytest.raises(InputError, match=r"'place' is no column .*; known are organism, taxonomy"):
-        folds_of(with_species(data, ["x"] * 30), tmp_path, method="grouped", column="place")
-
-
 SIX = dataset([b"M" * i for i in range(1, 7)], list("AABBAB"))
 LINES = [f"s{i} {fold}" for i, fold in enumerate("121211")]
 
@@ -262,15 +259,15 @@ def test_the_users_table(tmp_path):
     assert table_folds(tmp_path, ["P12345 1", *LINES[1:]], long)[0] == [0, 1, 0, 1, 0, 0]
 
 
+TWINS = dataset([b"MK", b"MK", b"MV", b"ML", b"MM", b"MW"], list("AABBAB"))
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
         (LINES[:4], r"f.tsv: no fold for 2 of 6 ids: s4, s5"),
         ([*LINES, "t 1"], r"f.tsv: no record for 1 of 7 folds: t"),
-        (
-            ["s0 1", "s1 1", "s2 2", "s3 2", "s4 1", "s5 2"],
-            r"f.tsv: all .* have the label 'A' are in",
-        ),
+        ([f"s{i} {'112212'[i]}" for i in range(6)], r"f.tsv: all .* have the label 'A' are in"),
         ([f"s{i} train" for i in range(6)], r"all ids are in fold 'train'"),
         ([f"s{i} 1" for i in range(6)], r"all ids are in fold '1'"),
         ([f"s{i} {'Train' if i < 3 else 'Test'}" for i in range(6)], r"'train' and 'Train' differ"),
@@ -282,17 +279,13 @@ def test_faults_of_the_users_table(tmp_path, lines, message):
         table_folds(tmp_path, lines)
 
 
-def test_dropped_records_may_stay_in_the_users_table(tmp_path):
+def test_the_users_table_may_have_dropped_records_and_must_not_split_identical_ones(tmp_path):
     data = replace(SIX, dropped=("t",))
+    assert table_folds(tmp_path, [*LINES, "t 2"], data)[0] == [0, 1, 0, 1, 0, 0]
     with pytest.raises(InputError, match=r"none of the ids of fold '3' is left"):
         table_folds(tmp_path, [*LINES, "t 3"], data)
-    assert table_folds(tmp_path, [*LINES, "t 2"], data)[0] == [0, 1, 0, 1, 0, 0]
-
-
-def test_the_users_table_must_not_split_identical_sequences(tmp_path):
-    data = dataset([b"MK", b"MK", b"MV", b"ML", b"MM", b"MW"], list("AABBAB"))
     with pytest.raises(InputError, match=r"'s0' and 's1' are the same sequence"):
-        table_folds(tmp_path, LINES, data)
+        table_folds(tmp_path, LINES, TWINS)
 
 
 def test_inner_folds_are_stratified_by_groups():
@@ -343,9 +336,7 @@ def test_each_fold_has_its_share_of_each_of_several_labels(tmp_path, k):
     assert set(table["fold"]) == set(range(k))
     for repeat in (0, 1):
         fold = table[table["repeat"] == repeat]["fold"].to_numpy()
-        for own in data.memberships.T:
-            sizes = np.bincount(fold[own], minlength=k)
-            assert np.abs(sizes - own.sum() / k).max() <= 1 + 0.25 * own.sum() / k
+        assert_each_fold_has_its_share(fold, data.memberships, k)
     one, two = (table[table["repeat"] == r]["fold"].to_numpy() for r in (0, 1))
     assert (one == two).mean() < 0.7
 
@@ -361,12 +352,9 @@ def test_groups_of_several_labels_are_spread_by_all_that_their_records_have(tmp_
         labels=np.where(has, has.sum(axis=0), 999).argmin(axis=1),
         classes=data.classes,
     )
-    fold = folds_of(twice, tmp_path, k=4, method="grouped")["fold"].to_numpy()
+    fold = fold_of(twice, tmp_path, k=4, method="grouped")
     np.testing.assert_array_equal(fold[:120], fold[120:])
-    unions = has[:120] | has[120:]
-    for own in unions.T:
-        sizes = np.bincount(fold[:120][own], minlength=4)
-        assert np.abs(sizes - own.sum() / 4).max() <= 1 + 0.25 * own.sum() / 4
+    assert_each_fold_has_its_share(fold[:120], has[:120] | has[120:], 4)
     species = with_species(twice, [f"s{i % 30}" for i in range(240)])
     table = folds_of(species, tmp_path, k=3, method="grouped", column="organism")
     assert (table.groupby("group")["fold"].nunique() == 1).all()
@@ -381,8 +369,6 @@ def test_labels_that_too_few_records_have_or_lack_for_folds(tmp_path):
     few[:, 0] = np.arange(60) < 3
     with pytest.raises(InputError, match=r"fewer different records than k = 5 folds; 'a' has 3"):
         folds_of(replace(data, memberships=few), tmp_path, k=5)
-    with pytest.raises(InputError, match=r"fewer groups .*'a' has 3"):
-        folds_of(replace(data, memberships=few), tmp_path, k=5, method="grouped")
     alone = data.memberships.copy()
     alone[:, 5] = np.arange(60) > 0
     message = r"folds: all records that lack the label 'f' are .* Lower 'folds.k', or raise 'min"
@@ -413,9 +399,7 @@ def test_inner_folds_of_several_labels():
     assert (folds[groups == groups[3]] == -1).all()
     assert (folds == -1).sum() == 2
     units = np.logical_or.reduceat(has, np.arange(0, 150, 2), axis=0)
-    for own in units.T[1:]:
-        sizes = np.bincount(folds[::2][own & (folds[::2] >= 0)], minlength=3)
-        assert np.abs(sizes - own.sum() / 3).max() <= 1 + 0.25 * own.sum() / 3
+    assert_each_fold_has_its_share(folds[::2], units[:, 1:], 3)
     again = inner_folds(groups, np.zeros(150, dtype=int), 3, 1, "r0f0", memberships=has)
     np.testing.assert_array_equal(folds, again)
     other = inner_folds(groups, data.labels, 3, 2, "r0f0", memberships=has)

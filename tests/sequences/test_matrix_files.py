@@ -33,24 +33,42 @@ def test_numbers_as_ids_are_told_by_the_corner(tmp_path, corner):
     assert read.ids == ("0", "1", "2")
 
 
-def test_header_without_a_corner_as_r_writes_it(tmp_path):
-    (tmp_path / "m.tsv").write_text("a\tb\na\t1\t2\nb\t2\t1\n")
-    read = read_matrix(tmp_path / "m.tsv")
-    assert read.ids == ("a", "b")
-    assert read.values.tolist() == [[1, 2], [2, 1]]
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("m.tsv", "a\tb\na\t1\t2.5\nb\t2.5\t1\n"),  # without a corner, as R writes it
+        ("m.csv", "a,\u00a01,2.5\nb, 2.5 ,1\u3000\n"),
+        *(
+            ("m.csv", f'{h}a;1;2.5\n"b";"2.5";1\n')
+            for h in ("id;a;b\n", '"";"a";"b"\n', "a;b\n", "")
+        ),
+    ],
+)
+def test_harmless_oddities(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    for square in (True, False):
+        read = read_matrix(tmp_path / name, square=square)
+        assert read.values.tolist() == [[1, 2.5], [2.5, 1]]
+        assert read.ids == ("a", "b")
 
 
 def test_npy_and_mat(tmp_path):
     np.save(tmp_path / "m.npy", K.astype(np.float32))
     np.testing.assert_array_equal(read_matrix(tmp_path / "m.npy").values, K.astype(np.float32))
-    scipy.io.savemat(tmp_path / "m.mat", {"K": K, "y": np.arange(3)})
-    np.testing.assert_array_equal(read_matrix(tmp_path / "m.mat").values, K)
-    scipy.io.savemat(tmp_path / "two.mat", {"K": K, "L": 2 * K})
-    np.testing.assert_array_equal(read_matrix(tmp_path / "two.mat", "L").values, 2 * K)
+    path = tmp_path / "m.mat"
+    scipy.io.savemat(path, {"K": K, "y": np.arange(3)})
+    np.testing.assert_array_equal(read_matrix(path).values, K)
+    scipy.io.savemat(path, {"X": K[:, :1]})
+    np.testing.assert_array_equal(read_matrix(path, square=False).values, K[:, :1])
+    scipy.io.savemat(path, {"K": K, "L": 2 * K})
+    np.testing.assert_array_equal(read_matrix(path, "L").values, 2 * K)
     with pytest.raises(InputError, match=r"holds 2 matrices .* has K, L\."):
-        read_matrix(tmp_path / "two.mat")
+        read_matrix(path)
     with pytest.raises(InputError, match=r"holds 0 matrices .* 'M', .* has K, L\."):
-        read_matrix(tmp_path / "two.mat", "M")
+        read_matrix(path, "M")
+    scipy.io.savemat(path, {"y": np.array(["a", "b"], dtype=object)})
+    with pytest.raises(InputError, match=r"m.mat: holds 0 matrices of numbers"):
+        read_matrix(path)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +89,7 @@ def test_npy_and_mat(tmp_path):
         ("m.csv", b",a,b\na,1,2,3\nb,2,1,3\n", r"its header has 3 fields, the row below it 4"),
         ("m.csv", b"id,a,b,c\na,1,2\nb,2,1\n", r"its header has 4 fields, the row below it 3"),
         ("m.npy", b"PK\x03\x04" + bytes(40), r"m.npy: truncated, or not a .npy file"),
-        ("m.csv", b"1,2\xff\n", r"not UTF-8"),
         ("m.csv.gz", gzip.compress(b"1,2\n2,1\n", mtime=0)[:-9], r"truncated or damaged gzip"),
-        ("m.npy", b"1,2\n2,1\n", r"truncated, or not a .npy file"),
         ("m.mat", b"1,2\n2,1\n", r"m.mat: truncated, or not a .mat file"),
         ("m.xlsx", b"1", r"the ending is not one of a table of numbers"),
         ("m.npy.gz", b"1", r"the ending is not one of a table of numbers"),
@@ -83,64 +99,6 @@ def test_each_fault_of_a_file_has_its_message(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message):
         read_matrix(tmp_path / name)
-
-
-def test_spaces_around_numbers_are_harmless(tmp_path):
-    (tmp_path / "m.csv").write_text("1,\u00a02\n 2 ,1\u3000\n")
-    assert read_matrix(tmp_path / "m.csv").values.tolist() == [[1, 2], [2, 1]]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("x.tsv", "a;b\n1;2\n3;4\n", "Fields must be separated by tabs"),
-        ("x.csv", "1 2\n3 4\n", "Fields must be separated by commas"),
-        ("x.tsv", "1,2\n3,4\n", "Separate fields by tabs"),
-    ],
-)
-def test_fields_separated_by_something_else(tmp_path, name, text, message):
-    (tmp_path / name).write_text(text)
-    with pytest.raises(InputError, match=message):
-        read_matrix(tmp_path / name, square=False)
-
-
-@pytest.mark.parametrize("header", ["id;a;b\n", '"";"a";"b"\n', "a;b\n", ""])
-def test_a_csv_with_semicolons(tmp_path, header):
-    (tmp_path / "x.csv").write_text(f'{header}a;1;2.5\n"b";"2.5";1\n')
-    for square in (True, False):
-        read = read_matrix(tmp_path / "x.csv", square=square)
-        assert read.values.tolist() == [[1, 2.5], [2.5, 1]]
-        assert read.ids == ("a", "b")
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "place", "separator"),
-    [
-        ("x.csv", "id;x;y\na;3,5;1\nb;1;2\n", "column 1: '3,5'", "semicolons"),
-        ("x.csv", 'id,x,y\na,"3,5",1\nb,1,2\n', "column 1: '3,5'", "commas"),
-        ("x.tsv", "a\t3,5\t1\nb\t1\t2\n", "column 1: '3,5'", "tabs"),
-        ("x.csv", "a;3,5;1,5\nb;1,5;2,5\n", "column 1: '5;1'", "commas"),
-        ("x.csv", "x;y\n1,5;2,5\n3;4,5\n", "column 1: '1,5'", "semicolons"),
-        ("x.tsv", "1,5\t2,5\n3,5\t4,5\n", "column 1: '1,5'", "tabs"),
-        ("x.tsv", "a\t3;5\t1\nb\t1\t2\n", "column 1: '3;5'", "tabs"),
-    ],
-)
-def test_decimal_commas_are_refused(tmp_path, name, text, place, separator):
-    (tmp_path / name).write_text(text)
-    message = (
-        f"row 1, {place} is not a number. Separate fields by {separator}, and write decimals with "
-        "a point (3.5)"
-    )
-    with pytest.raises(InputError, match=re.escape(message)):
-        read_matrix(tmp_path / name, square=False)
-
-
-def test_mat_with_one_column_and_without_a_matrix(tmp_path):
-    scipy.io.savemat(tmp_path / "c.mat", {"X": K[:, :1]})
-    np.testing.assert_array_equal(read_matrix(tmp_path / "c.mat", square=False).values, K[:, :1])
-    scipy.io.savemat(tmp_path / "n.mat", {"y": np.array(["a", "b"], dtype=object)})
-    with pytest.raises(InputError, match=r"n.mat: holds 0 matrices of numbers"):
-        read_matrix(tmp_path / "n.mat")
 
 
 @pytest.mark.parametrize(
@@ -158,6 +116,28 @@ def test_npy_with_objects_text_or_three_dimensions(tmp_path, array, message):
         read_matrix(tmp_path / "m.npy")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("x.tsv", "a;b\n1;2\n3;4\n", "Fields must be separated by tabs"),
+        ("x.csv", "1 2\n3 4\n", "Fields must be separated by commas"),
+        ("x.tsv", "1,2\n3,4\n", "column 1: '1,2' is not a number. Separate fields by tabs"),
+        ("x.csv", "id;x;y\na;3,5;1\nb;1;2\n", "column 1: '3,5' .* by semicolons"),
+        ("x.csv", 'id,x,y\na,"3,5",1\nb,1,2\n', "column 1: '3,5' .* by commas"),
+        ("x.tsv", "a\t3,5\t1\nb\t1\t2\n", "column 1: '3,5' .* by tabs"),
+        ("x.csv", "a;3,5;1,5\nb;1,5;2,5\n", "column 1: '5;1' .* by commas"),
+        ("x.csv", "x;y\n1,5;2,5\n3;4,5\n", "column 1: '1,5' .* by semicolons"),
+        ("x.tsv", "1,5\t2,5\n3,5\t4,5\n", "column 1: '1,5' .* by tabs"),
+        ("x.tsv", "a\t3;5\t1\nb\t1\t2\n", "column 1: '3;5' .* by tabs"),
+    ],
+)
+def test_other_separators_and_decimal_commas_are_refused(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        read_matrix(tmp_path / name, square=False)
+    assert re.search(r"row 1, .* decimals with a point \(3.5\)|decimals have a", str(caught.value))
+
+
 def changed(i, j, value, both=True, D=K):
     M = D.copy()
     M[i, j] = value
@@ -167,6 +147,8 @@ def changed(i, j, value, both=True, D=K):
 
 
 D = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
+TILES = np.ones((4100, 4100))
+TILES[3, 7], TILES[4099, 5] = 1.1, 1.5
 
 
 @pytest.mark.parametrize(
@@ -187,18 +169,12 @@ D = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
         (changed(2, 0, 0.5, both=False), "similarity", r"-0.5 at row 1, column 3 but 0.5 at row 3"),
         (changed(0, 1, -1, D=D), "dissimilarity", r"row 1, column 2: -1 is no dissimilarity"),
         (changed(1, 1, 1, D=D), "squared_dissimilarity", r"row 2, column 2: 1 is no squared"),
+        (TILES, "similarity", r"row 6, column 4100.*row 4100, column 6"),  # the worst pair of all
     ],
 )
 def test_each_fault_of_the_values_has_its_message(tmp_path, values, kind, message):
     with pytest.raises(InputError, match=message):
         check_matrix(tmp_path / "m.csv", values, kind, 1e-6)
-
-
-def test_the_worst_pair_is_named_across_tiles(tmp_path):
-    M = np.ones((4100, 4100))
-    M[3, 7], M[4099, 5] = 1.1, 1.5
-    with pytest.raises(InputError, match=r"row 6, column 4100.*row 4100, column 6"):
-        check_matrix(tmp_path / "m.csv", M, "similarity", 1e-6)
 
 
 def test_small_asymmetry_is_averaged(tmp_path):
@@ -221,6 +197,9 @@ def test_asymmetric_matrices_stay_as_they_are(tmp_path):
 
 
 def test_dissimilarities_are_squared_once(tmp_path):
-    np.testing.assert_array_equal(check_matrix(tmp_path, D, "dissimilarity", 0)[0], D**2)
-    np.testing.assert_array_equal(check_matrix(tmp_path, D, "squared_dissimilarity", 0)[0], D)
-    np.testing.assert_array_equal(check_matrix(tmp_path, K, "similarity", 0)[0], K)
+    for values, kind, wanted in (
+        (D, "dissimilarity", D**2),
+        (D, "squared_dissimilarity", D),
+        (K, "similarity", K),
+    ):
+        np.testing.assert_array_equal(check_matrix(tmp_path, values, kind, 0)[0], wanted)
