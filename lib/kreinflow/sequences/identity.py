@@ -51,8 +51,6 @@ _NEIGHBOURS = 4
 # What a pair must score for each residue of the shorter before its alignment is looked at: half of
 # the lowest found among the pairs of nine Pfam families that were joined at 40 % over 80 %.
 _LEAST_SCORE = 0.4
-# Beyond so many cells the trace of an alignment, of 4 bytes a cell, would fill the memory.
-_TRACED_CELLS = 25_000_000
 # Of an alignment in parts: a residue of the first against a gap, of the second, equal ones.
 _INSERTED, _DELETED, _EQUAL = 1, 2, 7
 
@@ -67,17 +65,16 @@ def identity_clusters(
 
     Candidate pairs share one of their lowest-hashed words of 5 residues (10 nucleotides), as in
     Linclust: each sequence is compared with the longest that has the word, and with the next longer
-    ones. A pair is verified by an alignment only if the word, extended without gaps, scores more
-    than chance, and if as many short words are shared as the identity makes certain; the most alike
-    pairs come first, and pairs of one cluster are passed over. So the work grows linearly with the
-    number of sequences. A pair that shares no such word is missed; sequences shorter than a word
-    stay alone.
+    ones. A pair is aligned only if the word, extended without gaps, scores more than chance, and if
+    as many short words are shared as the identity makes certain. The most alike pairs come first,
+    and pairs of one cluster are passed over, so the work grows linearly with the number of
+    sequences. A pair that shares no such word is missed.
 
     Identity is the number of identical pairs in the best local alignment (BLOSUM62, or 2/-3 for
     nucleotides; gaps 11/1 or 5/2) divided by the length of the shorter sequence; or, with
     ``coverage`` (the share of the shorter sequence that the alignment must cover), by the columns
     of the alignment, see :func:`covered`. With the ``classes`` of the sequences all pairs of one
-    class are compared, whatever words they share: this work grows with the squares of their sizes.
+    class are compared too: this work grows with the squares of their sizes.
 
     The sequences are distinct and upper case. The cluster of each, (n,), is the index of its first
     member.
@@ -144,8 +141,6 @@ def covered(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
     The identity is that of the columns of the alignment, gaps included; the coverage is the
     residues of the shorter sequence in the alignment divided by its length.
     """
-    if len(a) * len(b) > _TRACED_CELLS:
-        return _covered_by_ends(a, b, nucleotides)
     aligned = parasail.sw_trace_scan_32(a.decode("ascii"), b.decode("ascii"), *_scheme(nucleotides))
     traced = aligned.cigar  # its memory is that of the result
     # Each entry is a length, and in the lowest four bits what it is of (as in BAM files).
@@ -159,22 +154,6 @@ def covered(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
     gaps = _DELETED if len(a) <= len(b) else _INSERTED
     residues = columns - int(lengths[kinds == gaps].sum())
     return float(lengths[kinds == _EQUAL].sum()) / columns, residues / min(len(a), len(b))
-
-
-def _covered_by_ends(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
-    """Return the values of :func:`covered` from counts and ends alone.
-
-    The alignment of the reversed parts up to its end ends at its beginning. Where several have the
-    best score, that may be another one than a trace gives, of less coverage.
-    """
-    scheme = _scheme(nucleotides)
-    there = parasail.sw_stats_striped_32(a.decode("ascii"), b.decode("ascii"), *scheme)
-    if there.score == 0:
-        return 0.0, 0.0
-    parts = a[: there.end_query + 1][::-1], b[: there.end_ref + 1][::-1]
-    back = parasail.sw_striped_32(parts[0].decode("ascii"), parts[1].decode("ascii"), *scheme)
-    residues = 1 + (back.end_query if len(a) <= len(b) else back.end_ref)
-    return float(there.matches) / there.length, residues / min(len(a), len(b))
 
 
 def _scoring_scheme(sequences: Sequence[bytes], kind: _Kind) -> ScoringScheme:

@@ -15,10 +15,10 @@ SEPARATOR = ";"
 
 
 def refuse_lookalikes(labels: Iterable[str]) -> None:
-    """Refuse labels that cannot be told apart by eye: they would be classes of their own.
+    """Refuse labels that differ in what the eye cannot see: they would be classes of their own.
 
-    Such differ in white space, in characters that are not shown, or in whether an accent is stored
-    with its letter or behind it (Unicode's normal form C).
+    That is white space, characters that are not shown, or whether an accent is stored with its
+    letter or behind it (Unicode's normal form C).
     """
     seen = {"": ""}  # none is all characters that are not shown
     for label in dict.fromkeys(labels):
@@ -60,8 +60,7 @@ def read_pairs(
     """Return the value of each id in a TSV or CSV file, in the order of the file.
 
     Several columns are the parts of a path; see :func:`read_columns`. With ``several`` an id may
-    stand in several lines, and a line may have several labels: they are joined. Else an id that
-    stands twice is refused.
+    have several lines, and a line several labels: they are joined.
     """
     found: dict[str, str] = {}
     lines: dict[str, int] = {}
@@ -172,14 +171,12 @@ def check_matched(
     ``may_drop`` tells whether the message names the option to drop them.
     """
     ids = list(ids)
-    known = set(ids)
     missing = [id for id in ids if id not in labels]
+    known = set(ids)
     left = [id for id in labels if id not in known]
     if not missing and not left:
         return
-    option = ", or set 'unmatched' to drop" if may_drop else ""
-    if missing and may_drop:
-        option += ", or to classify: the final model labels them"
+    option = ", or set 'unmatched' to drop or to classify them" if may_drop else ""
     if missing:
         fault = f"no {has} for {len(missing)} of {len(ids)} ids: {abridged(missing)}"
         if left:
