@@ -30,24 +30,12 @@ def test_identical_sequences_share_a_row():
     assert data.sequences == (b"MKVL", b"ACDE", b"MKVLL", b"ACDEE")
     assert data.digests[0] == hashlib.sha256(b"MKVL").hexdigest()[:32]
     assert data.lengths.tolist() == [4, 4, 5, 5]
-    assert data.statistics == {
-        "records_read": 5,
-        "records_kept": 5,
-        "distinct": 4,
-        "dropped": {},
-        "substitutions": {},
-        "class_sizes": {"A": 3, "B": 2},
-        "lengths": {
-            "minimum": 4.0,
-            "lower_quartile": 4.0,
-            "median": 4.5,
-            "upper_quartile": 5.0,
-            "maximum": 5.0,
-            "mean": 4.5,
-        },
-        "asymmetry": None,
-        "files": {},
-    }
+    lengths = data.statistics.pop("lengths")
+    assert list(lengths.values()) == [4.0, 4.0, 4.5, 5.0, 5.0, 4.5]
+    assert list(lengths)[::2] == ["minimum", "median", "maximum"]
+    counts = {"records_read": 5, "records_kept": 5, "distinct": 4, "class_sizes": {"A": 3, "B": 2}}
+    nothing = {"dropped": {}, "substitutions": {}, "files": {}, "asymmetry": None}
+    assert data.statistics == counts | nothing
 
 
 def test_a_sequence_of_two_classes_is_dropped_or_refused():
@@ -101,13 +89,13 @@ def sets_of(data):
 
 def test_identical_sequences_have_the_labels_of_all_of_them():
     data = of_several(min_class_size=1)
-    assert sets_of(data) == {
-        "a": {"x", "y", "z"},
-        "b": {"y"},
-        "c": {"x", "z"},
-        "d": {"y", "z"},
-        "e": {"x", "y", "z"},
-    }
+    assert ["".join(sorted(own)) for own in sets_of(data).values()] == [
+        "xyz",
+        "y",
+        "xz",
+        "yz",
+        "xyz",
+    ]
     assert data.rows.tolist() == [0, 1, 2, 3, 0]
     # x has two distinct sequences, y and z three: of equal ones the first.
     assert [data.classes[code] for code in data.labels] == ["x", "y", "x", "y", "x"]

@@ -103,7 +103,6 @@ def test_numbers_may_be_ids_under_a_header(tmp_path):
         ([(id, 1, 2) for id in IDS[2:]], f"no vector for 2 of the 12 records: {IDS[0]}, {IDS[1]}"),
         ([(IDS[0], 1, 2), (IDS[0], 1, 2)], f"'{IDS[0]}' of row 2 is empty or stands twice"),
         ([(IDS[0], 1, 2), (IDS[1], 1, "nan")], rf"row 2 \({IDS[1]}\), column 3: nan is not a fin"),
-        ([(IDS[0], "inf", 2)], rf"row 1 \({IDS[0]}\), column 2: inf is not a finite number"),
         ([(IDS[0], 1e70, 2)], "column 2: 1e\\+70 is not a finite number, or above 1e\\+60"),
     ],
 )
@@ -113,14 +112,12 @@ def test_tables_that_are_refused(dataset, tmp_path, rows, message):
 
 
 def test_files_that_are_refused(tmp_path):
-    with pytest.raises(InputError, match="v.npy: the ending is not .*Name it .csv, .tsv"):
-        read_record_vectors(tmp_path / "v.npy")
-    with pytest.raises(InputError, match="none.tsv"):
-        read_record_vectors(tmp_path / "none.tsv")
-    with pytest.raises(InputError, match="call the column id in a header"):
-        read_record_vectors(table(tmp_path / "v.tsv", [(1, 2, 3), (4, 5, 6)], header=""))
-    path = table(tmp_path / "v.tsv", [("p", 2, 3)])
-    with pytest.raises(
-        InputError, match="has 2 columns of numbers where the model's vectors have 3"
+    path = table(tmp_path / "v.tsv", [(1, 2, 3), (4, 5, 6)], header="")
+    for file, width, message in (
+        (tmp_path / "v.npy", None, "v.npy: the ending is not .*Name it .csv, .tsv"),
+        (tmp_path / "none.tsv", None, "none.tsv"),
+        (path, None, "call the column id in a header"),
+        (path, 4, "has 3 columns of numbers where the model's vectors have 4"),
     ):
-        read_record_vectors(path, 3)
+        with pytest.raises(InputError, match=message):
+            read_record_vectors(file, width)

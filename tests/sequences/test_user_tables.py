@@ -39,51 +39,44 @@ def test_tables(tmp_path, name, text):
 
 
 @pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id\tlabel\na\tx\na\ty\n", r"l.tsv, line 3: id 'a' stands twice, first in line 2"),
+        ("id\tlabel\na\t\n", r"l.tsv, line 2: the 'label' is empty"),
+        ("id\tlabel\n\tx\n", r"l.tsv, line 2: the 'id' is empty"),
+        ("id\tlabel\na\n", r"l.tsv, line 2: has 1 field, the header 2"),
+        ("id\tlabel\n1\ta\tx\n", r"l.tsv, line 2: has 3 fields, the header 2"),
+        ("id\tlabel\na\u200b\tx\n", r"line 2: the id 'a\\u200b' has a control character, or"),
+        ('id\tlabel\na\t"x\nb\ty"\n', r"label 'x\\nb\\ty' has a control"),
+        ("id\tlabels\na\tx\n", r"column 'label' is missing; did you mean 'labels'\?"),
+        ("id\tx\na\tx\n", r"column 'label' is missing; it has id, x"),
+        ('"na\nme"\tlabel\na\tx\n', r"column 'id' is missing; it has na me, label"),
+        ("id\tlabel\tid\na\tx\tb\n", r"column 'id' stands twice"),
+        ("ID\tlabel\na\tx\n", r"column 'id' is missing; did you mean 'ID'\?"),
+        ("id,label\na,x\n", r"it has id,label\. Are its fields separated by a tab\?"),
+        ("id;label\na;x\n", r"it has id;label\. Are its fields separated by a tab\?"),
+        ("id\tlabel\n", r"has no line below its header"),
+        ("", r"l.tsv: is empty"),
+        (b"id\tlabel\na\t\xe4\n", r"not UTF-8 text \(byte 0xe4\)"),
+    ],
+)
+def test_each_fault_of_a_table_has_its_message(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        read_pairs(write(tmp_path, text), "id", "label")
+
+
+@pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        (
-            "l.tsv",
-            "id\tlabel\na\tx\na\ty\n",
-            r"l.tsv, line 3: id 'a' stands twice, first in line 2",
-        ),
-        ("l.tsv", "id\tlabel\na\t\n", r"l.tsv, line 2: the 'label' is empty"),
-        ("l.tsv", "id\tlabel\n\tx\n", r"l.tsv, line 2: the 'id' is empty"),
-        ("l.tsv", "id\tlabel\na\n", r"l.tsv, line 2: has 1 field, the header 2"),
-        (
-            "l.csv",
-            "id,label,x\na,x,\nb,y\n",
-            r"l.csv, line 3: has 2 fields, the header 3",
-        ),
-        (
-            "l.tsv",
-            "id\tlabel\na\tx\u202ey\n",
-            r"line 2: the label 'x\\u202ey' has a control char",
-        ),
-        (
-            "l.tsv",
-            "id\tlabel\na\u200b\tx\n",
-            r"line 2: the id 'a\\u200b' has a control character, or",
-        ),
-        ("l.tsv", "id\tlabels\na\tx\n", r"column 'label' is missing; did you mean 'labels'\?"),
-        ("l.tsv", "id\tx\na\tx\n", r"column 'label' is missing; it has id, x"),
-        ("l.tsv", '"na\nme"\tlabel\na\tx\n', r"column 'id' is missing; it has na me, label"),
-        ("l.tsv", "id\tlabel\tid\na\tx\tb\n", r"column 'id' stands twice"),
-        ("l.tsv", "ID\tlabel\na\tx\n", r"column 'id' is missing; did you mean 'ID'\?"),
-        ("l.tsv", "id,label\na,x\n", r"it has id,label\. Are its fields separated by a tab\?"),
+        ("l.csv", "id,label,x\na,x,\nb,y\n", r"l.csv, line 3: has 2 fields, the header 3"),
         ("l.csv", "id,label\na,x\nb,x, y\n", r"l.csv, line 3: has 3 fields, the header 2"),
         ("l.csv", "id;label\na;x\nb;x; y\n", r"line 3: has 3 fields, the header 2"),
         ("l.csv", "id;label\na,x\n", r"line 2: has 1 field, the header 2"),
-        ("l.tsv", "id;label\na;x\n", r"it has id;label\. Are its fields separated by a tab\?"),
-        ("l.tsv", "id\tlabel\n1\ta\tx\n", r"l.tsv, line 2: has 3 fields, the header 2"),
-        ("l.tsv", 'id\tlabel\na\t"x\nb\ty"\n', r"label 'x\\nb\\ty' has a control"),
-        ("l.tsv", "id\tlabel\n", r"has no line below its header"),
-        ("l.tsv", "", r"l.tsv: is empty"),
-        ("l.xlsx", "id\tlabel\na\tx\n", r"the ending '.xlsx' is not one of a table"),
-        ("l.tsv", b"id\tlabel\na\t\xe4\n", r"not UTF-8 text \(byte 0xe4\)"),
         ("l.csv", 'id,label\na,"x\n', r"line 2: not a table"),
+        ("l.xlsx", "id\tlabel\na\tx\n", r"the ending '.xlsx' is not one of a table"),
     ],
 )
-def test_each_fault_of_a_table_has_its_message(tmp_path, name, text, message):
+def test_faults_of_other_tables(tmp_path, name, text, message):
     with pytest.raises(InputError, match=message):
         read_pairs(write(tmp_path, text, name), "id", "label")
 

@@ -129,25 +129,15 @@ def test_similarities_with_a_direction(folder):
     assert said == "The data are a given asymmetric matrix of similarities of rows with columns."
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"labels": {"lines": "short.txt"}},
-            r"short.txt: has 3 labels, but m.csv has 4 rows",
-        ),
-        ({"labels": {"lines": "none.txt"}}, r"none.txt: no such file"),
-        (
-            {"labels": {"lines": "odd.txt"}},
-            r"odd.txt, line 3: the label 'a\\x04' has a control char",
-        ),
-        ({"matrix": "odd.csv"}, r"odd.csv, row 1: the id 'o\\x05' has a control character"),
-        ({"matrix": "none.csv"}, r"none.csv: no such file"),
-    ],
-)
-def test_faults(folder, changes, message):
-    (folder / "short.txt").write_text("1\n2\n1\n")
-    (folder / "odd.txt").write_text("1\n2\na\x04\n1\n")
+def test_faults(folder):
     write_matrix(folder / "odd.csv", K, ["o\x05", "x", "y", "z"])
-    with pytest.raises(InputError, match=message):
-        load(matrix(**changes), folder)
+    for lines, changes, message in (
+        ("1\n2\n1\n", {}, r"l.txt: has 3 labels, but m.csv has 4 rows"),
+        ("1\n2\na\x04\n1\n", {}, r"l.txt, line 3: the label 'a\\x04' has a control char"),
+        ("1\n2\n1\n2\n", {"matrix": "odd.csv"}, r"odd.csv, row 1: the id 'o\\x05' has a control"),
+        ("1\n2\n1\n2\n", {"matrix": "none.csv"}, r"none.csv: no such file"),
+        ("1\n2\n1\n2\n", {"labels": {"lines": "none.txt"}}, r"none.txt: no such file"),
+    ):
+        (folder / "l.txt").write_text(lines)
+        with pytest.raises(InputError, match=message):
+            load(matrix(**changes), folder)
