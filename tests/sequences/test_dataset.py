@@ -14,7 +14,8 @@ from kreinflow.fitting.run import read_landmark_table
 from kreinflow.landmarks.stage import read_candidates, read_union
 from kreinflow.sequences.dataset import read_dataset, read_rows, write_dataset, write_rows
 from kreinflow.sequences.payload import Matrix
-from small_inputs import fasta_source, matrix_source, vectors_source, write_fasta
+from kreinflow.sequences.record_vectors import with_vectors
+from small_inputs import fasta_source, matrix_source, vectors_source, write_fasta, write_vectors
 
 X = np.array([[1.0, 2.0], [3.0, 4.5], [0.0, 1e-300], [7.0, 8.0]])
 STRINGS = ["kitten", "sitting", "NA", 'a "quoted", one', "tab\tin it", "Ångström", "007", "#x"]
@@ -24,9 +25,12 @@ RECORDS += [("b", "'q", "MKVL"), ("c", "007", "WWWW")]
 
 def made(kind, folder):
     """A small data set of each kind of payload, with odd ids, labels and strings."""
-    if kind == "sequences":
+    if kind in ("sequences", "with vectors"):
         write_fasta(folder / "x.fasta", RECORDS, header="{id} OS=A b OX=1 family={label};")
-        return load(fasta_source(labels={"pattern": "family=(.+);"}), folder)
+        found = load(fasta_source(labels={"pattern": "family=(.+);"}), folder)
+        if kind == "sequences":
+            return found
+        return with_vectors(found, write_vectors(folder / "v.tsv", found.ids))
     if kind == "several":
         labels = ["p q;r", "p q", "r;NA", "r;p q", "p q;NA", "r"]
         records = [(i, own, s) for (i, _, s), own in zip(RECORDS, labels, strict=True)]
@@ -49,6 +53,7 @@ def made(kind, folder):
     ("kind", "array"),
     [
         ("sequences", None),
+        ("with vectors", "view.npy"),
         ("several", None),
         ("matrix", "matrix.npy"),
         ("vectors", "vectors.npy"),
@@ -64,6 +69,8 @@ def test_written_and_read_again(tmp_path, kind, array):
         assert getattr(again, name) == getattr(dataset, name)
     assert (dataset.memberships is not None) == (kind == "several")
     np.testing.assert_array_equal(again.memberships, dataset.memberships)
+    assert (dataset.vectors is not None) == (kind == "with vectors")
+    np.testing.assert_array_equal(again.vectors, dataset.vectors)
     files = {p.name: p.read_bytes() for p in out.iterdir()}
     assert set(files) == {"records.tsv", "distinct.tsv", "summary.json"} | ({array} - {None})
     write_dataset(out, again)
@@ -74,7 +81,8 @@ def test_written_and_read_again(tmp_path, kind, array):
     if kind == "strings":
         assert content(again.payload).tolist() == STRINGS
     if array:
-        assert isinstance(content(again.payload), np.memmap)
+        numbers = content(again.payload) if again.vectors is None else again.vectors
+        assert isinstance(numbers, np.memmap)
         write_array(out / array, np.load(out / array)[:3])
         with pytest.raises(InputError, match="do not belong together"):
             read_dataset(out)
@@ -100,11 +108,7 @@ def test_a_flipped_bit_in_any_file_is_refused_and_the_file_named(tmp_path, kind)
 
 def test_foreign_artifacts_are_refused(tmp_path):
     write_dataset(tmp_path, made("sequences", tmp_path))
-    distinct = tmp_path / "distinct.tsv"
-    distinct.write_text("".join(distinct.read_text().splitlines(keepends=True)[:-1]))
-    with pytest.raises(InputError, match=r"distinct.tsv: damaged or of another data set"):
-        read_dataset(tmp_path)
-    distinct.unlink()
+    (tmp_path / "distinct.tsv").unlink()
     with pytest.raises(InputError, match=r"distinct.tsv: cannot be read"):
         read_dataset(tmp_path)
     write_json(tmp_path / "summary.json", {})

@@ -7,7 +7,7 @@ import pytest
 
 from kreinflow.base.errors import InputError
 from kreinflow.files.provenance import file_sha256
-from kreinflow.sequences.dataset import read_dataset, without_unknown, write_dataset
+from kreinflow.sequences.dataset import without_unknown
 from kreinflow.sequences.matrix_files import read_record_vectors
 from kreinflow.sequences.record_vectors import (
     shared_vectors,
@@ -60,6 +60,7 @@ def test_each_distinct_row_has_the_vector_of_its_first_record(dataset, tmp_path)
     rows[1] = (IDS[1], *rows[0][1:])  # twins that agree are nothing to tell
     alike = with_vectors(dataset, table(tmp_path / "v.tsv", rows))
     assert shared_vectors(alike) == "vectors of 2 numbers"
+    np.testing.assert_array_equal(without_unknown(found, ["a"]).vectors, found.vectors[-8:])
 
 
 def test_identical_rows_of_a_matrix_are_one_object_with_one_vector(tmp_path):
@@ -70,25 +71,6 @@ def test_identical_rows_of_a_matrix_are_one_object_with_one_vector(tmp_path):
     found = with_vectors(dataset, table(tmp_path / "v.tsv", [(id, ord(id), 0) for id in "utsrqp"]))
     assert found.vectors[:, 0].tolist() == [ord(id) for id in "pprstu"]
     assert found.statistics["vectors"]["differ"] == {"count": 1, "examples": ["q"]}
-
-
-def test_they_are_kept_with_the_data_set(dataset, tmp_path):
-    found = with_vectors(
-        dataset, table(tmp_path / "v.tsv", [(id, i, 0.1) for i, id in enumerate(IDS)])
-    )
-    write_dataset(tmp_path / "out", found)
-    again = read_dataset(tmp_path / "out")
-    np.testing.assert_array_equal(again.vectors, found.vectors)
-    assert isinstance(again.vectors, np.memmap)
-    left = without_unknown(again, ["a"])
-    np.testing.assert_array_equal(left.vectors, found.vectors[-8:])
-    data = (tmp_path / "out" / "view.npy").read_bytes()
-    (tmp_path / "out" / "view.npy").write_bytes(data[:-8])
-    with pytest.raises(InputError, match="view.npy.*run again"):
-        read_dataset(tmp_path / "out")
-    write_dataset(tmp_path / "none", dataset)
-    assert read_dataset(tmp_path / "none").vectors is None
-    assert not (tmp_path / "none" / "view.npy").exists()
 
 
 def test_numbers_may_be_ids_under_a_header(tmp_path):

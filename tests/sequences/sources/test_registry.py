@@ -37,6 +37,8 @@ def test_from_the_config_to_scores(line, settings, tmp_path, monkeypatch):
     source = make_source(part["source"], tmp_path)
     assert source.files() == [tmp_path / "x.txt"]
     source.check()
+    with pytest.raises(InputError, match="y.txt: no such file"):
+        make_source(part["source"] | {"numbers": "y.txt"}, tmp_path).check()
     write_dataset(tmp_path / "out", source.load(source.alphabet(part["scoring"]), 1))
     assert (tmp_path / "out" / source.array).exists()
     rows = np.arange(3)
@@ -49,11 +51,6 @@ def test_from_the_config_to_scores(line, settings, tmp_path, monkeypatch):
     described = methods_text(data).splitlines()[0]
     link = r'<a href="#reference-\d+">\d+</a>'
     assert re.fullmatch(rf"<p>Numbers &lt; 9 \[{link}, {link}\]\.</p>", described)
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(InputError, match="x.txt: no such file"):
-        make_source({"type": "line", "numbers": "x.txt"}, tmp_path).check()
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,3 @@ def test_several_labels_of_a_vector(folder, way):
     labels = {**ways[way], **columns, "multiple": "all", "separator": "|"}
     data = load(vectors(labels=labels, min_class_size=1), folder)
     assert data.joined_labels == ["a;b;c", "b", "a;c", "a;b;c", "a;c", "b"]
-    (folder / "y.txt").write_text("\n".join(["a|b;c", *texts[1:]]))
-    (folder / "y.tsv").write_text("id\tlabel\n1\ta;b\n" + "".join(rows[1:]))
-    with pytest.raises(InputError, match=r"y\.t.., line [12]: the label '[ab];[bc]' holds ';'"):
-        load(vectors(labels=labels), folder)
