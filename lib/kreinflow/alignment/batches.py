@@ -250,18 +250,14 @@ def _cheaper_side(
         _Rectangle(sequences, rows, columns, scores, flat, np.array([width, 1]), whole),
         _Rectangle(sequences, columns, rows, scores.T, flat, np.array([1, width]), whole),
     ]
-    costs = []
-    for way in ways:
+
+    def cost(way: _Rectangle) -> float:
         if not whole:
-            costs.append(_cost_anew(way, code.lanes))
-            continue
-        starts = np.arange(0, way.order.size, code.lanes)
-        ranges = np.stack([starts, np.minimum(starts + code.lanes, way.order.size)], axis=1)
-        everyone = np.flatnonzero(way.possible)
-        landmark_ranges = np.tile([0, everyone.size], (starts.size, 1))
-        batches = _Batches(way.order, ranges, everyone, landmark_ranges)
-        costs.append(_cut(way, batches, code)[1].sum())
-    return ways[int(np.argmin(costs))]
+            return _cost_anew(way, code.lanes)
+        batches = _shared_batches(way, _PENDING, code.lanes, way.possible)
+        return float(_cut(way, batches, code)[1].sum())
+
+    return min(ways, key=cost)
 
 
 def _cost_anew(rectangle: _Rectangle, lanes: int) -> float:

@@ -92,8 +92,6 @@ class TiledMatrix:
         return self._read(np.asarray(rows, dtype=np.intp))
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        if copy is False:
-            raise ValueError("a matrix that is read by tiles cannot be an array without a copy.")
         whole = np.empty(self.shape, dtype=dtype or np.float64)
 
         def fill(rows: slice) -> None:

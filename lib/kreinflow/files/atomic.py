@@ -2,10 +2,8 @@
 
 import contextlib
 import fcntl
-import hashlib
 import os
 import secrets
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,16 +23,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target, part, lock = Path(path), None, None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        prefix = f".{_short(target.name)}."
+        prefix = f".{target.name}."
         _remove_leftovers(target.parent, prefix)
         part, lock = _new_part(target.parent, prefix)
         yield part
         with part.open("rb") as written:
             os.fsync(written.fileno())
-        with contextlib.suppress(FileNotFoundError):  # an older file hands down its permissions
-            mode = target.lstat().st_mode
-            if stat.S_ISREG(mode) and mode != part.stat().st_mode:
-                part.chmod(stat.S_IMODE(mode))
         os.replace(part, target)
     except OSError as error:
         raise unwritable(target, error) from error
@@ -43,12 +37,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             part.unlink(missing_ok=True)
         if lock is not None:
             os.close(lock)
-
-
-def _short(name: str) -> str:
-    """Return a name that has room for more: some file systems allow no more than 143 bytes."""
-    encoded = os.fsencode(name)
-    return name if len(encoded) <= 120 else hashlib.sha256(encoded).hexdigest()
 
 
 def _new_part(folder: Path, prefix: str) -> tuple[Path, int]:
