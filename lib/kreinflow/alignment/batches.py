@@ -59,11 +59,7 @@ _PENDING, _OVERFLOWED = -1, -2  # no local alignment scores below 0
 
 @dataclass(frozen=True, eq=False)
 class _LaneScheme:
-    """A scoring scheme in so many bits.
-
-    ``numbers`` are the ``kernel`` of the compiled loop, ``codes`` the row of the matrix for each of
-    the 256 characters.
-    """
+    """A scoring scheme in so many bits; ``numbers`` are the ``kernel`` of the compiled loop."""
 
     code: VectorCode  # its addresses are good while it is kept
     numbers: NDArray[np.int64]
@@ -120,10 +116,8 @@ _LayOut = Callable[[_Rectangle, int, int, Mask], _Batches]
 
 
 def working_bytes(lengths: IntArray) -> int:
-    """Return the bytes at most of a thread that aligns sequences of these lengths.
-
-    Each residue has a vector for each letter (profile), two (states), one (lanes), and 4 bytes.
-    """
+    """Return the bytes at most of a thread that aligns sequences of these lengths."""
+    # Each residue has a vector for each letter (profile), two (states), one (lanes), and 4 bytes.
     return min(int(lengths.max(initial=0)), _LONGEST) * ((LETTERS + 3) * _VECTOR_BYTES + 4)
 
 
@@ -221,8 +215,7 @@ def align_in_batches(
 def _foresee(rectangle: _Rectangle, sample: Mask) -> int:
     """Mark pairs as overflowed whose member did so with most of a sample of landmarks; count them.
 
-    A pair is aligned in 8 bits for nothing, or in 16, which takes twice the time: half is where
-    they cost the same.
+    Aligned in 8 bits for nothing, or in 16 in twice the time: they cost the same at a half.
     """
     scores = rectangle.scores[:, sample]
     beyond = np.count_nonzero(scores == _OVERFLOWED, axis=1)
@@ -240,10 +233,7 @@ def _cheaper_side(
     whole: bool,
     code: VectorCode,
 ) -> _Rectangle:
-    """Return the rectangle with the side in the lanes that costs less.
-
-    If it is not whole, each landmark is taken to have batches of its own.
-    """
+    """Return the rectangle with the side in the lanes that costs less."""
     flat, width = scores.reshape(-1), columns.size
     rows, columns = rows.astype(np.int64), columns.astype(np.int64)
     ways = [
@@ -316,8 +306,7 @@ def _ranges(sizes: IntArray) -> IntArray:
 def _cut(rectangle: _Rectangle, batches: _Batches, code: VectorCode) -> tuple[IntArray, FloatArray]:
     """Return the first member of each batch that lies in a lane, and what the batch costs.
 
-    Members before it are left to parasail. A batch takes its steps for each column of the longest
-    member, parasail for each column of each member.
+    Members before it are left to parasail, which takes its steps for each column of each.
     """
     first, end = batches.member_ranges.T
     if not first.size:
@@ -349,10 +338,7 @@ def _sums(values: FloatArray, ranges: IntArray) -> FloatArray:
 
 
 def _align(scheme: _LaneScheme, rectangle: _Rectangle, batches: _Batches) -> tuple[int, int]:
-    """Align batches; return how many pairs got a score, and how many overflowed.
-
-    A batch with many landmarks is cut into several pieces for threads.
-    """
+    """Align batches, in pieces; return how many pairs got a score, and how many overflowed."""
     from kreinflow.alignment import loops  # numba, which loads slowly
 
     sequences, threads = rectangle.sequences, rectangle.sequences.threads

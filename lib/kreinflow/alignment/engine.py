@@ -1,9 +1,4 @@
-"""libparasail's C functions, called from a compiled loop on several threads.
-
-The addresses of the C functions are handed to a numba function that needs no interpreter; threads
-of Python's own take pieces of equal work from a common list, so that the load is even whatever the
-lengths and the machine's other business.
-"""
+"""libparasail's C functions, called from a compiled loop without the interpreter, in threads."""
 
 import ctypes
 import itertools
@@ -119,7 +114,7 @@ class _MatrixStruct(ctypes.Structure):
 
 
 class NativeMatrix:
-    """A substitution matrix as the C functions read it; it must outlive their use of it."""
+    """A substitution matrix as the C functions read it, which it must outlive."""
 
     def __init__(self, sequences: PackedSequences) -> None:
         matrix = sequences.scheme.matrix

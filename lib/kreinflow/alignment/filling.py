@@ -22,11 +22,7 @@ Rectangle = tuple[IntArray, IntArray]
 
 @dataclass(frozen=True)
 class FillReport:
-    """What one call of :meth:`ScoreStore.fill` did.
-
-    Pairs aligned now, sequences aligned with themselves, pairs that were there, cells of all
-    matrices, and pairs that parasail scored too.
-    """
+    """What one call of :meth:`ScoreStore.fill` did; ``agreed`` are those parasail scored too."""
 
     aligned: int
     self_scores: int
@@ -39,10 +35,7 @@ class FillReport:
 def own_pairs(
     digests: DigestTable, wanted: Sequence[Rectangle], number: int, rows: IntArray
 ) -> Mask:
-    """Return which pairs of rectangle ``number``, one of all, are aligned for it and no other.
-
-    ``rows`` are those of its rows that belong to the block.
-    """
+    """Return which pairs of a rectangle, with ``rows`` of the block, are aligned for no other."""
     columns = wanted[number][1]
     mask: Mask = rows[:, None] != columns[None, :]
     in_rows, in_columns = np.zeros((2, len(digests.table)), dtype=bool)

@@ -42,8 +42,7 @@ def by_parasail(backend: str, mode: str) -> bool:
 class SubstitutionMatrix:
     """A symmetric table of integer scores for pairs of letters, upper case, in the order of rows.
 
-    An InputError says why a table is none: not square, not symmetric, not of integers of a sensible
-    size, or a letter is not one ASCII character, is in lower case, or stands twice.
+    An InputError says why a table is none.
     """
 
     name: str
@@ -132,9 +131,8 @@ def load_substitution_matrix(
     """Return one of parasail's matrices by its name in any case, or read one from a file.
 
     A file is in the NCBI format (comments after ``#``, a line of letters, then a row for each
-    letter); a relative path starts in ``data_folder``. An InputError tells the nearest name if
-    there is neither such a matrix nor such a file, or why the file is no symmetric matrix of
-    integers.
+    letter); a relative path starts in ``data_folder``. An InputError tells the nearest name, or
+    what is wrong with the file.
 
     Examples
     --------

@@ -32,9 +32,8 @@ def block_of(digest: str, blocks: int) -> int:
 class DigestTable:
     """The numbers of sequences by their digests, a ``table`` of bytes.
 
-    Many are looked up at once in a sorted array and in sorted order: a dictionary of a million
-    digests is far larger than the processor's cache, and each question misses it. A KreinflowError
-    if two begin with the same 16 digits.
+    Looked up in a sorted array: a dictionary of a million digests misses the processor's cache. A
+    KreinflowError if two begin with the same 16 digits.
     """
 
     def __init__(self, digests: Sequence[str]) -> None:
@@ -117,10 +116,7 @@ def writing(home: Path) -> Iterator[None]:
 
 
 class SegmentWriter:
-    """Collects scores and writes them as the next segments of a folder, see :func:`writing`.
-
-    ``table`` holds the digests. After ``most_pending`` scores a segment is written.
-    """
+    """Collects scores, and writes a segment of a folder after ``most_pending`` of them."""
 
     def __init__(
         self, home: Path, scheme: str, table: NDArray[np.uint8], most_pending: int

@@ -1,8 +1,4 @@
-"""The score store: every score, aligned once and kept.
-
-The pair is unordered: the score of (i, j) is that of (j, i), and one of the two is kept. What lies
-on the disk is described in :mod:`kreinflow.alignment.segments`.
-"""
+"""The score store: every score of an unordered pair, aligned once and kept in segments."""
 
 import itertools
 import time
@@ -51,11 +47,7 @@ class _Panel:
 
 
 class ScoreStore:
-    """The scores of one list of distinct sequences under one scoring scheme.
-
-    The stores of all schemes are in ``folder``. The sequences have letters of the matrix only; for
-    the digests see :class:`~kreinflow.alignment.segments.DigestTable`.
-    """
+    """The scores of one list of distinct sequences; ``folder`` has the stores of all schemes."""
 
     def __init__(
         self,
@@ -211,10 +203,9 @@ class ScoreStore:
         share no pair and may be filled at the same time by different processes. Calls with
         other rectangles find what is there when they start: run them one after the other.
 
-        All blocks of a call get the same rectangles, which may overlap. ``memory_mb`` bounds the
-        pieces that are aligned and written, and the threads by what they work with. ``seed`` draws
-        the pairs that parasail scores too: 1,000 of those aligned, or all. A KreinflowError if the
-        disk is full, or a score is not parasail's; what was written before stays.
+        All blocks of a call get the same rectangles, which may overlap. ``memory_mb`` bounds pieces
+        and threads. ``seed`` draws the pairs that parasail scores too: 1,000, or all. A
+        KreinflowError if the disk is full, or a score is not parasail's; what was written stays.
         """
         begin = time.monotonic()
         own = np.array([block_of(digest, blocks) == block for digest in self._digests], dtype=bool)

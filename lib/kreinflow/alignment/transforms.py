@@ -34,8 +34,7 @@ from kreinflow.base.numerics import FloatArray
 class ScoreTransform:
     """A score transform with its constants; see the table of this module.
 
-    ``constants`` are ``a`` of ``log``; ``lambda``, ``K`` and their ``source`` of ``evalue``. An
-    InputError names a constant that is missing, unknown or out of range.
+    An InputError names a constant that is missing, unknown or out of range.
     """
 
     name: ClassVar[str]

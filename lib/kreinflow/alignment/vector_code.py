@@ -194,9 +194,8 @@ done:
 def _transposition(lanes: int, bits: int) -> list[str]:
     """Return the text that turns a piece of a row for each lane into a vector for each letter.
 
-    16 bytes of a row go to 16 bytes of a register: those of as many rows as they hold letters, to
-    as many registers, are a square. Interleaving the upper with the lower half of the registers,
-    over and over, transposes all squares at once.
+    16 bytes of as many rows as they hold letters are a square of registers. Interleaving the upper
+    with the lower half of them, over and over, transposes all squares at once.
     """
     size = 128 // bits
     square = f"<{size} x i{bits}>"
@@ -285,8 +284,7 @@ def vector_code(lanes: int, bits: int, processor: str = "", features: str = "") 
 def lanes_here() -> int:
     """Return how many 8-bit lanes are fastest here: 16, 32 or 64, as the processor has them.
 
-    Processors with 64 lanes may be slower with them than with 32: there both are timed, which
-    takes a tenth of a second, most of it to compile them.
+    Some with 64 are slower with them than with 32: both are timed, in a tenth of a second.
     """
     from llvmlite.binding import get_host_cpu_features  # as in vector_code
 

@@ -35,10 +35,7 @@ def path_of(label: str, separator: str) -> tuple[str, ...]:
 
 
 def paths_of(ids: Iterable[str], labels: Iterable[str], separator: str) -> list[str]:
-    """Return labels as paths, without white space around their parts and ``-`` at their ends.
-
-    An InputError as :func:`path_of`, naming the record.
-    """
+    """Return labels as paths, without white space around their parts and ``-`` at their ends."""
     found: dict[str, str] = {}
     paths = []
     for id, label in zip(ids, labels, strict=True):

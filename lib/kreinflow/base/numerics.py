@@ -166,8 +166,7 @@ _spent = 0.0
 def worth_compiling(microseconds: float) -> bool:
     """Return whether to run a compiled loop instead of a numpy one that gives the same bits.
 
-    ``microseconds`` is what numpy takes, about. They are counted for the whole process: many short
-    loops are compiled too, and so is everything once numba is there.
+    ``microseconds`` is what numpy takes, about; they are summed up over the process.
     """
     global _spent
     if "numba" in sys.modules:

@@ -19,10 +19,7 @@ _COPIED = 64 << 20
 
 
 def release(array: NDArray[Any]) -> None:
-    """Give the pages of a memory map back: else all that was touched counts as our memory.
-
-    Copy-on-write maps, which would lose what was written, and other arrays are left alone.
-    """
+    """Give the pages of a memory map, but no copy-on-write one, back: they count as our memory."""
     if (pages := _pages(array)) is not None:
         pages.madvise(mmap.MADV_DONTNEED)
 

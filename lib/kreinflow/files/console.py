@@ -61,11 +61,10 @@ class Console:
 
 @contextlib.contextmanager
 def logged(path: str | Path) -> Iterator[Console]:
-    """Run a job with its output in the log file ``path``.
+    """Run a job with its output in the log file ``path``, and its ``job_record`` beside it.
 
-    A :class:`~kreinflow.base.errors.KreinflowError` ends the process with its exit code and one
-    message; anything else with exit code 1 and the traceback in the log. A job that ends well
-    leaves its :func:`~kreinflow.files.provenance.job_record` beside its log.
+    A KreinflowError ends the process with its exit code and one message; anything else with exit
+    code 1 and the traceback in the log.
     """
     terminal = cast(TextIO, _Unfailing(sys.stderr or open(os.devnull, "w")))  # noqa: SIM115
     path = Path(path)

@@ -26,9 +26,9 @@ _NOT_ITS_FAULT = re.compile(r"'(CANCELLED|NODE_FAIL|BOOT_FAIL|PREEMPTED)|node fa
 class Failures:
     """Listens to an executor of Snakemake, and says of each failed job why it failed.
 
-    A job that asked for too little, or left no reason, is tried again with more. A job that was
-    cancelled or refused, whose node died, or that failed by a fault of its own, is tried again with
-    the same request. An :class:`~kreinflow.base.errors.InputError` is not tried again.
+    A job that asked for too little, or left no reason, is tried again with more; one that was
+    cancelled or refused, whose node died, or that failed by a fault of its own, with the same. An
+    :class:`~kreinflow.base.errors.InputError` is not tried again.
     """
 
     def __init__(self) -> None:

@@ -63,10 +63,7 @@ class Number(Array):
 
 @dataclass(frozen=True)
 class Value:
-    """Anything else of a header; an ``optional`` one is left out if it is None.
-
-    ``read`` takes what JSON holds, and raises ValueError, TypeError or KeyError if it does not fit.
-    """
+    """Anything else of a header; an ``optional`` one is left out if it is None."""
 
     read: Callable[[Any], Any]
     write: Callable[[Any], Any] = lambda value: value
@@ -75,10 +72,9 @@ class Value:
 
 @dataclass(frozen=True)
 class Part:
-    """A part with a header and arrays of its own, left out of the file if it is None.
+    """A part with a header and arrays of its own, whose names begin with ``prefix``; or None.
 
-    The names of its arrays begin with ``prefix``; ``needs`` names a value, declared before it, that
-    it is built with.
+    ``needs`` names a value, declared before it, that it is built with.
     """
 
     state: "type[State]"

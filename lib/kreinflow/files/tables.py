@@ -40,12 +40,8 @@ def read_table(
     """Read a TSV written by :func:`write_table`, in which ``columns`` must be there.
 
     Those of ``text`` are read as text whatever they hold (``NA`` is a label too); those of
-    ``whole`` and ``finite`` must be there and hold such a number in each row.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, truncated, lacks a column or holds something else in one.
+    ``whole`` and ``finite`` must be there and hold such a number in each row. An InputError if the
+    file is missing, truncated, lacks a column or holds something else in one.
     """
     data = read_bytes(path)
     if str(path).endswith(".gz"):

@@ -40,10 +40,9 @@ class Embedding:
     Of an asymmetric kernel the second object has a row of its own, from the scores of the
     landmarks with it: :math:`\tilde k(x, y) = z(x) (k(S, y)' D)'`. New objects come first.
 
-    ``matrix`` is M, of shape (n_landmarks, rank); a learner's weights v on z fold into the weights
-    M v on the landmark scores. ``offset`` is o, the mean of the training rows if the embedding is
-    centred, else zeros; ``signs`` are s, +1 or -1, all +1 of an asymmetric kernel; ``dual`` is D,
-    None if the kernel is symmetric.
+    ``matrix`` is M, (n_landmarks, rank); ``offset`` is o, the mean of the training rows if the
+    embedding is centred, else zeros; ``signs`` are s, +1 or -1, all +1 of an asymmetric kernel;
+    ``dual`` is D, None if the kernel is symmetric.
     """
 
     matrix: FloatArray

@@ -78,9 +78,8 @@ class TrainingPart:
 class LandmarkKernel:
     """Transformed scores with the landmarks: C of the training records, W, k_ii.
 
-    ``negative_dissimilarities`` are those to the landmarks, squared, for the few learners that need
-    them; None for similarities. ``reverse`` has the scores of the landmarks with the training
-    records, in the shape of C; None if the kernel is symmetric.
+    ``negative_dissimilarities`` are squared, None for similarities. ``reverse`` has the scores of
+    the landmarks with the training records, in the shape of C; None if the kernel is symmetric.
     """
 
     transform: ScoreTransform
