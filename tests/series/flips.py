@@ -24,17 +24,12 @@ then 1. Flips in text tables are told.
 
 import ast
 import hashlib
-import multiprocessing
 import os
 import random
 import re
-import resource
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
-import time
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -45,6 +40,7 @@ from typing import Any
 import numpy as np
 
 from series.harness import Job, jobs_of
+from series.processes import asked_of_workers, forked
 from small_inputs import (
     configuration,
     families,
@@ -192,41 +188,22 @@ class Worker:
         """Run a job in a process of its own; return what it says if it fails, else nothing."""
         for path in job.outputs:
             (self.folder / path).unlink(missing_ok=True)
-        child = os.fork()
-        if not child:
-            self._work(job)
-        end, status = time.monotonic() + 10 * SECONDS, None
-        while status is None:
-            pid, found = os.waitpid(child, os.WNOHANG)
-            status = found if pid else None
-            if time.monotonic() > end:
-                os.kill(child, signal.SIGKILL)
-            time.sleep(0.005)
+        status, _ = forked(lambda: self._work(job), SECONDS, self.said)
         said = self.said.read_text(errors="replace")
-        return (said or f"ended with {status}: a fault of the program") if status else ""
+        return "" if status == 0 else said or f"ended with {status}: a fault of the program"
 
-    def _work(self, job: Job) -> None:
-        code: Any = 1
+    def _work(self, job: Job) -> int:
+        os.chdir(self.folder)
+        job.given.log = [str(self.folder / "said.log")]  # the logs of jobs stay as they were
+        script = ROOT / "scripts" / f"{job.name}.py"
         try:
-            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-            resource.setrlimit(resource.RLIMIT_AS, (16 * 2**30, 16 * 2**30))
-            os.chdir(self.folder)
-            terminal = os.open(self.said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            os.dup2(terminal, 1)
-            os.dup2(terminal, 2)
-            sys.stdout, sys.stderr = open(1, "w"), open(2, "w")  # noqa: SIM115
-            job.given.log = [str(self.folder / "said.log")]  # the logs of jobs stay as they were
-            script = ROOT / "scripts" / f"{job.name}.py"
-            try:
-                exec(compile(script.read_text(), script, "exec"), {"snakemake": job.given})
-                code = 0
-            except SystemExit as ended:
-                code = ended.code
-            except BaseException:
-                traceback.print_exc()
-            sys.stderr.flush()
-        finally:
-            os._exit(code if isinstance(code, int) else 1)
+            exec(compile(script.read_text(), script, "exec"), {"snakemake": job.given})
+        except SystemExit as ended:
+            return ended.code if isinstance(ended.code, int) else 1
+        except BaseException:
+            traceback.print_exc()
+            return 1
+        return 0
 
     def changed(self, paths: list[str]) -> set[str]:
         """Those files that are not as in the healthy run.
@@ -242,7 +219,7 @@ class Worker:
         for path in paths:
             shutil.copy2(self.run.folder / path, self.folder / path)
 
-    def outcome(self, flip: Flip) -> tuple[str, str]:
+    def __call__(self, flip: Flip) -> tuple[str, str]:
         """What comes of a flip, and what was said."""
         path = self.folder / flip.path
         data, stamp = bytearray(path.read_bytes()), path.stat()
@@ -303,26 +280,13 @@ def _import_all() -> None:
         exec(compile(ast.Module(imports, []), script, "exec"), {})
 
 
-_worker: Worker
-
-
-def _begin(run: FinishedRun, folder: str) -> None:
-    global _worker
-    _worker = Worker(run, folder)
-
-
-def _try(flip: Flip) -> tuple[Flip, str, str]:
-    return flip, *_worker.outcome(flip)
-
-
 def outcomes(
     run: FinishedRun, flips: list[Flip], folder: str, jobs: int = 1
 ) -> Iterator[tuple[Flip, str, str]]:
-    """Turn bits one at a time; each flip with what came of it and what was said."""
+    """Turn bits one at a time; yield each flip with what came of it and what was said."""
     _import_all()
-    context = multiprocessing.get_context("fork")
-    with context.Pool(jobs, _begin, (run, folder)) as pool:
-        yield from pool.imap(_try, flips)
+    for flip, (found, said) in asked_of_workers(Worker, (run, folder), flips, jobs):
+        yield flip, found, said
 
 
 def faults(tried: list[tuple[Flip, str, str]]) -> list[tuple[Flip, str, str]]:

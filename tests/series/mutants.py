@@ -32,24 +32,22 @@ import compileall
 import hashlib
 import importlib
 import json
-import math
 import os
 import py_compile
 import re
-import resource
 import shutil
 import signal
 import sys
 import tempfile
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from series.mutations import Mutant, mutants_of
+from series.processes import asked_of_workers, forked
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = "lib/kreinflow"
@@ -161,52 +159,32 @@ class Worker:
     def ask(self, tests: str, limit: float, traced: bool = False) -> str:
         """Run a file of tests in a process of its own; return the first test that fails, or ""."""
         (self.root.parent / "said").write_text("")
-        child = os.fork()
-        if not child:
-            self._test(tests, limit, traced)
-        end, status = time.monotonic() + 10 * limit, None  # where it waits, or others work
-        try:
-            while status is None and time.monotonic() < end:
-                pid, found, used = os.wait4(child, os.WNOHANG)
-                status, self.seconds = (found if pid else None), used.ru_utime + used.ru_stime
-                time.sleep(0.01)
-        finally:
-            if status is None:  # too slow, or Ctrl-C
-                os.killpg(child, signal.SIGKILL)
-                os.waitpid(child, 0)
+        quiet = Path(os.devnull)
+        status, self.seconds = forked(lambda: self._test(tests, traced), limit, quiet)
         if status in (None, signal.SIGXCPU, signal.SIGKILL):
             return f"{tests}: timed out"
         said = (self.root.parent / "said").read_text().partition("\n")[0]
         return said or (f"{tests}: ended with {status}" if status else "")
 
-    def _test(self, tests: str, limit: float, traced: bool) -> None:
-        code: int = 70
-        try:
-            os.setpgid(0, 0)
-            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit),) * 2)
-            resource.setrlimit(resource.RLIMIT_AS, (16 * 2**30, 16 * 2**30))
-            quiet = os.open(os.devnull, os.O_RDWR)
-            for stream in range(3):
-                os.dup2(quiet, stream)
-            os.chdir(self.root)
-            import pytest
+    def _test(self, tests: str, traced: bool) -> int:
+        os.chdir(self.root)
+        import pytest
 
-            called: set[tuple[str, int]] = set()
+        called: set[tuple[str, int]] = set()
 
-            def note(frame: Any, event: str, argument: Any) -> None:
-                called.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
+        def note(frame: Any, event: str, argument: Any) -> None:
+            called.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
 
-            if traced:
-                sys.settrace(note)
-                threading.settrace(note)
-            arguments = [tests, "-xq", "-p", "no:cacheprovider", "-m", "not realdata"]
-            arguments.append(f"--basetemp={self.root.parent}/tmp")
-            code = int(pytest.main(arguments, [_First(self.root.parent / "said")]))
-            sys.settrace(None)
-            within = [place for place in called if place[0].startswith(f"{self.root}/{LIBRARY}/")]
-            (self.root.parent / "called").write_text(json.dumps(within))
-        finally:
-            os._exit(0 if code == 5 else code)  # 5: no tests, as in a module without doctests
+        if traced:
+            sys.settrace(note)
+            threading.settrace(note)
+        arguments = [tests, "-xq", "-p", "no:cacheprovider", "-m", "not realdata"]
+        arguments.append(f"--basetemp={self.root.parent}/tmp")
+        code = int(pytest.main(arguments, [_First(self.root.parent / "said")]))
+        sys.settrace(None)
+        within = [place for place in called if place[0].startswith(f"{self.root}/{LIBRARY}/")]
+        (self.root.parent / "called").write_text(json.dumps(within))
+        return 0 if code == 5 else code  # 5: no tests, as in a module without doctests
 
     def plain(self, tests: str) -> tuple[float, dict[str, list[int]]]:
         """Return the seconds of a file of tests without a mutant, and the functions it calls."""
@@ -227,6 +205,11 @@ class Worker:
             part.write_text(json.dumps(known))
             part.replace(self.kept)
         return known[name]
+
+    def __call__(self, mutant: Mutant) -> tuple[str, float]:
+        """Return the test that fails for a mutant, or "", and the seconds it took."""
+        start = time.monotonic()
+        return self.killer(mutant), time.monotonic() - start
 
     def killer(self, mutant: Mutant) -> str:
         """Return the test that fails for a mutant, or ""."""
@@ -257,19 +240,6 @@ class Worker:
         return ""
 
 
-_worker: Worker
-
-
-def _start(folder: str, kept: Path) -> None:
-    global _worker
-    _worker = Worker(folder, kept)
-
-
-def _try(mutant: Mutant) -> tuple[Mutant, str, float]:
-    start = time.monotonic()
-    return mutant, _worker.killer(mutant), time.monotonic() - start
-
-
 def run(asked: Any) -> int:
     """Try the mutants that do not stand in the table, and print what it has of the sample."""
     drawn = sample(asked.number, asked.seed, asked.only)
@@ -281,10 +251,9 @@ def run(asked: Any) -> int:
     with (
         tempfile.TemporaryDirectory(prefix="mutants-") as folder,
         asked.table.open("a") as table,
-        ProcessPoolExecutor(asked.jobs, initializer=_start, initargs=(folder, kept)) as pool,
     ):
-        for done in as_completed([pool.submit(_try, mutant) for mutant in new]):
-            mutant, killer, seconds = done.result()
+        tried = asked_of_workers(Worker, (folder, kept), new, asked.jobs)
+        for mutant, (killer, seconds) in tried:
             cells = (mutant.name, mutant.module, mutant.line, mutant.change)
             row = "\t".join(map(str, (*cells, killer or "survived", f"{seconds:.1f}")))
             known[mutant.name] = row
@@ -295,5 +264,4 @@ def run(asked: Any) -> int:
     print(f"\n{len(verdicts)} mutants, {len(verdicts) - len(alive)} killed, {len(alive)} survived:")
     for _, module, line, change, *_ in sorted(alive, key=lambda row: (row[1], int(row[2]))):
         print(f"{module}:{line}: {change}")
-
     return 0
