@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from fitting.trainings import embedded, recipe_for
-from kreinflow.fitting.inner_folds import InnerFits, inner_partition
-from kreinflow.fitting.reject_threshold import RejectRule
-from kreinflow.fitting.training import Training
+from fitting.trainings import embedded, recipe_for, training_of
+from kreinflow.fitting.inner_folds import inner_partition
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from small_inputs import configuration, families, fasta_source, trained_recipe, write_fasta
 
@@ -57,8 +55,7 @@ def several_problem(n=150, m=25, outside=0, seed=0, **keywords):
 def trained_on_several(settings, landmarks, part, correction="none", k=3, **recipe):
     """A recipe trained on records with several labels."""
     embedding, kernel = embedded(landmarks, part, correction)
-    fits = InnerFits(inner_partition(part, k, 1, "r0f0"))
-    training = Training(landmarks, part, fits, RejectRule(0.2), seed=1)
+    training = training_of(landmarks, part, inner_partition(part, k, 1, "r0f0"))
     recipe = recipe_for("similarity", correction, settings["method"]) | recipe
     return training.train(recipe, settings, embedding, kernel)
 

@@ -205,9 +205,9 @@ def test_the_order_of_the_records_changes_nothing(method, basis):
 
 @pytest.mark.parametrize("method", ["ny_pcvm", "ny_epcvm", "ny_ikfd", "sf_lsm"])
 def test_noise_labels_give_chance(method):
-    """Three standard errors around one half, over a hundred draws of matrix and labels."""
+    """Three standard errors around one half, over sixty draws of matrix and labels."""
     found = []
-    for seed in range(100):
+    for seed in range(60):
         K, _ = directed(seed, n=120, noise=0.0)
         y = np.random.default_rng(seed + 1000).integers(0, 2, 120)
         known = problem(K, y, m=20, training=np.arange(60))

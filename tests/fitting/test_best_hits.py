@@ -253,19 +253,3 @@ def test_of_a_recipe_that_asks_it_is_the_best_of_those_asked(asking, way, togeth
         assert 0 < asked.count(0) < len(asked), "some have asked nobody"
     else:
         assert min(asked) > 0, "all levels are asked on outer folds"
-
-
-def test_of_a_cascade_that_asks_all_records_it_is_the_best_of_all(asking):
-    run, dataset, cascade = asking.run, asking.run.dataset, asking.classifier.cascade
-    cascade = replace(cascade, steps=(*cascade.steps[:-1], len(cascade.records)))
-    classifier = asking.classifier.with_parts(cascade=cascade, relatives=None)
-    asked = run.pair_scores(asking.scheme, "auto", 1)
-    tested = FoldRecords(run, asking.landmarks, FOLD, classifier, asked)
-    tested.curve()
-    training, own = np.unique(run.training_part(FOLD).rows), np.diag(asking.scores)
-    table = tested.hits.table()
-    assert table["hit"].tolist() == [
-        best(asking.scores, own, row, training, dataset.digests, dataset.row_labels)
-        for row in dataset.rows[run.partition.testing(FOLD)]
-    ]
-    assert set(table["hit_among"]) == set(table["hit_of"]) == {len(training)}

@@ -75,15 +75,3 @@ def test_near_records_are_asked_and_speak_for_their_class():
     found = np.flatnonzero(after.nearest >= len(problem.cascade.records))
     assert found.size
     assert (records.classes[after.nearest[found]] == 2).all()
-
-
-def test_levels_and_thresholds_stay():
-    problem = Problem()
-    before = problem.cascade
-    after = with_more_records(before, more_records(problem, np.array([2]), 0.0), CODES, SCALE)
-    same = ("steps", "threshold", "temperature", "reject_threshold", "likeliest", "about")
-    assert all(getattr(after, name) == getattr(before, name) for name in same)
-    np.testing.assert_allclose(after.weights[0], SCALE * before.weights[0])
-    np.testing.assert_allclose(after.weights[1] / before.weights[1], [SCALE, 1, 1, 1])
-    np.testing.assert_array_equal(after.weights[-1], before.weights[-1])
-    assert len(before.records) == len(after.records) - 1

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.query_and_answers import Query
 from kreinflow.classify.classification import LEVEL_COLUMNS, classify_file
 from kreinflow.classify.new_objects import Options
@@ -77,10 +76,10 @@ def without_relatives(rng, records):
 def tables(tmp_path_factory):
     """Of seeds: what is said of members, of unknown families, and of what has no relative."""
     found = []
-    for seed in range(4):
+    for seed in range(3):
         folder = tmp_path_factory.mktemp("seed")
         records, new = drawn(seed)
-        recipe = [None, LIFTED, {**LIFTED, "cascade": {"loss": 0.01}}, None][seed]
+        recipe = [None, LIFTED, {**LIFTED, "cascade": {"loss": 0.01}}][seed]
         it = trained_on(folder, records, recipe=recipe)
         strangers, _ = drawn(seed + 50, classes="uvw", each=20)
         others = without_relatives(np.random.default_rng(seed), records)
@@ -89,7 +88,7 @@ def tables(tmp_path_factory):
 
 
 def test_true_members_are_rejected_as_often_as_it_is_said(tables):
-    """Of 960 members; those that calibrate were held out of models that know a fifth less."""
+    """Of 720 members; those that calibrate were held out of models that know a fifth less."""
     shares = [(members["p_value"] <= ALPHA).mean() for _, members, *_ in tables]
     assert 0.06 < np.mean(shares) < 0.13
     for _, members, *_ in tables:
@@ -325,28 +324,16 @@ def test_the_evidence_that_a_level_takes_is_what_plain_sums_say(tmp_path, monkey
     assert n == 96
     expected = np.sort(found)[-int(0.2 * (n + 1))]
     np.testing.assert_allclose(relatives.needed, [expected], rtol=1e-12)
-    again = read_again(it.model.classifier)
-    np.testing.assert_array_equal(again.relatives.needed, relatives.needed)
-    for change in ({"levels": None}, {"relatives": {"needed": 2}}):
-        with pytest.raises(ValueError, match="do not agree|not of shape"):
-            read_again(it.model.classifier, change)
-
-
-def read_again(classifier, change=None):
-    header, arrays = classifier.to_parts()
-    for name, to in (change or {}).items():
-        header[name] = to if to is None else header[name] | to
-    return LandmarkClassifier.from_parts(header, arrays)
 
 
 def test_clans_that_nobody_knows_are_told_as_seldom_as_it_is_said(tmp_path):
     """Families of known clans are told by their clans, and never by another family."""
     shares = []
-    for seed in range(3):
+    for seed in range(2):
         folder = tmp_path / str(seed)
         folder.mkdir()
         known, held = drawn_clans(seed)
-        it = trained_on(folder, known, levels=LEVELS, recipe=[None, LIFTED, LIFTED][seed])
+        it = trained_on(folder, known, levels=LEVELS, recipe=[None, LIFTED][seed])
         table = table_of(it, folder, held)
         assert (table["level"].astype(int)[table["reason"] == "no relative"] == 0).all()
         classifier = it.model.classifier

@@ -14,8 +14,8 @@ from fitting.trainings import (
     N,
     assert_same,
     embedded,
-    fitted,
     problem,
+    training_of,
     without,
 )
 from kreinflow.alignment.transforms import make_transform
@@ -32,8 +32,6 @@ from kreinflow.fitting.inner_folds import (
     inner_partition,
     whole_groups,
 )
-from kreinflow.fitting.reject_threshold import RejectRule
-from kreinflow.fitting.training import Training
 from kreinflow.krein.factor import KreinFactor
 from kreinflow.krein.landmark_kernel import TrainingPart, landmark_kernel
 from kreinflow.learners import registry
@@ -126,14 +124,14 @@ def test_recipes_share_the_factors_of_inner_folds(monkeypatch, memory_mb, made_o
 
     with limited(1, memory_mb):
         alone = [
-            Training(landmarks, part, InnerFits(inner), RejectRule(0.05), seed=1).train(
+            training_of(landmarks, part, inner).train(
                 recipe, LEARNERS[recipe["learner"]], embedding_of(entries, recipe), kernel
             )
             for recipe in recipes
         ]
         fits = len(made)
         together = list(
-            Training(landmarks, part, InnerFits(inner), RejectRule(0.05), seed=1).train_recipes(
+            training_of(landmarks, part, inner).train_recipes(
                 recipes, LEARNERS, {"raw": transform}, entries
             )
         )
@@ -186,12 +184,6 @@ def grouped_problem(kind):
     return landmarks, part, inner_partition(part, 3, 1, "r0f0")
 
 
-def test_groups_share_an_inner_fold():
-    _, part, inner = grouped_problem("similarity")
-    for group in np.unique(part.groups):
-        assert len(set(inner[part.groups == group]) - {-1}) <= 1
-
-
 def test_a_group_is_trained_on_whole_where_another_fold_would_not_know_a_class_of_it():
     """Class b is in the first group alone: what is measured of a must not have it as a mate."""
     groups = np.repeat(np.arange(6), 5)
@@ -229,21 +221,6 @@ def test_a_group_that_is_held_out_has_no_word_in_its_own_decisions():
     np.testing.assert_array_equal(*found)
 
 
-def test_decisions_are_held_for_measured_records_alone():
-    """Of 25 choices, 66,000 records and 46 classes they are 0.6 GB."""
-    _, landmarks, part, kernel, embedding, inner, _ = fitted("similarity", "lsm")
-    inner[::2] = -1
-    learner = registry.make_learner(LEARNERS["lsm"])
-    problem_ = Problem.of(embedding, kernel, landmarks, part, 1)
-    held = _held_out_decisions(learner, problem_, learner.choices(), InnerFits(inner), "misfit")
-    assert len(held) == 25
-    assert {decisions.shape for decisions in held} == {(np.count_nonzero(inner >= 0), 3)}
-    known = InnerFits(inner).problem(problem_, 1, "misfit")
-    (fit,) = learner.fit(known.on(np.flatnonzero(inner != 1)), learner.choices()[7:8])
-    expected = learner.decide(fit, known.on(np.flatnonzero(inner == 1)))
-    np.testing.assert_allclose(held[7][inner[inner >= 0] == 1], expected, rtol=1e-12, atol=1e-12)
-
-
 # What is measured on inner folds is what new objects get.
 
 GAUSSIAN = {"kernel": "gaussian", "kernel_params": {"width": 3.0}, "n_landmarks": 60}
@@ -256,8 +233,10 @@ def noise(seed, n=120, classes=4):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("selector", ["meb", "kmeans++"])
-@pytest.mark.parametrize("learner", ["ny_ikfd", "nearest_landmark", "sf_lsm"])
+@pytest.mark.parametrize(
+    ("selector", "learner"),
+    [("meb", "ny_ikfd"), ("meb", "nearest_landmark"), ("kmeans++", "sf_lsm")],
+)
 def test_labels_that_are_noise_give_chance(selector, learner):
     """Landmarks that are chosen class by class carry the labels of what inner folds hold out."""
     model = KreinClassifier(**GAUSSIAN, selector=selector, learner=learner)
@@ -265,7 +244,6 @@ def test_labels_that_are_noise_give_chance(selector, learner):
     assert abs(np.mean(found) - 0.25) < 3 * np.std(found, ddof=1) / 20**0.5
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.filterwarnings("ignore")
 def test_identical_objects_of_a_precomputed_matrix_share_an_inner_fold():
     """Twins with equal labels, which are noise: who is measured must not know the twin."""

@@ -12,10 +12,11 @@ from fitting.runs import climbed_by, landmark_table, run_of
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.label_sets import SET_COLUMNS
 from kreinflow.answering.query_and_answers import Query
-from kreinflow.evaluation.metrics import COST_COLUMNS, REASON_COLUMNS
+from kreinflow.evaluation.metrics import COST_COLUMNS, PREDICTION_COLUMNS, REASON_COLUMNS
 from kreinflow.fitting import predictions as module
 from kreinflow.fitting.best_hits import HIT_COLUMNS
 from kreinflow.fitting.predictions import FoldRecords, UnknownRecords
+from kreinflow.fitting.record_index import row_query
 from kreinflow.fitting.run import open_run, pair_scores
 from small_inputs import configuration, trained_recipe, write_input
 
@@ -86,48 +87,6 @@ def test_a_fold_predicts_what_it_tests(kept):
     assert list(nothing.columns) == list(table.columns)
 
 
-def test_the_best_hit_is_that_of_all_columns_whatever_landmarks_a_recipe_has(kept):
-    it, files, scores, _ = kept
-    run, testing = open_run(files), np.arange(len(it.dataset.ids)) % 3 == 1
-    rows, training = it.dataset.rows[testing], np.unique(it.dataset.rows[~testing])
-    landmarks = run.landmarks(landmark_table(it))
-    table = FoldRecords(run, landmarks, "r0f1", it.model.classifier).predictions("one")
-    assert (table["hit"] == "").all(), "the columns are not all training records"
-    run = replace(run, scores=scores, union=np.arange(len(scores)))
-    table = FoldRecords(run, landmarks, "r0f1", it.model.classifier).predictions("one")
-    near = scores[np.ix_(rows, training)]
-    assert ((near == near.max(axis=1, keepdims=True)).sum(axis=1) == 1).all(), "none are equal"
-    best = training[near.argmax(axis=1)]
-    assert table["hit"].tolist() == [it.dataset.row_labels[row] for row in best]
-    assert set(table["hit_among"]) == set(table["hit_of"]) == {len(training)}
-
-
-def test_records_held_out_as_unknown_are_predicted_from_columns_of_their_own(kept):
-    it, _, scores, union = kept
-    rows = np.array([11, 2, 11, 25])
-    records = pd.DataFrame(
-        {
-            "id": list("pqrs"),
-            "label": "new",
-            "row": rows,
-            "length": it.dataset.lengths[rows],
-            "self_score": np.diag(scores)[rows],
-        }
-    )
-    held = UnknownRecords(records, scores[:, union], union)
-    table = held.predict(it.rows, "r0f2", "one", it.model.classifier)
-    of_rows = dict(zip(it.dataset.rows.tolist(), it.probabilities, strict=True))
-    probabilities = np.array([of_rows[row] for row in rows.tolist()])
-    np.testing.assert_array_equal(table["probability"], probabilities.max(axis=1))
-    rejected = probabilities.max(axis=1) < it.model.classifier.reject_threshold
-    assert table["reject"].tolist() == np.where(rejected, "yes", "no").tolist()
-    labels = np.array(it.dataset.classes)[probabilities.argmax(axis=1)]
-    assert table["predicted"].tolist() == labels.tolist()
-    assert table[["id", "true", "repeat", "fold"]].to_numpy().tolist() == [
-        [id, "new", 0, 2] for id in "pqrs"
-    ]
-
-
 def test_a_fold_answers_through_the_cascade(asks, monkeypatch):
     it, run, scores, _ = asks
     landmarks, fold = run.landmarks(landmark_table(it)), "r0f1"
@@ -161,19 +120,10 @@ def test_a_fold_tells_reasons(asks, monkeypatch):
         relatives=made_up_relatives(it.classifier, it.model.scheme)
     )
     rows = it.dataset.rows[1::3]
-    landmarks, asked = (
-        run.landmarks(landmark_table(it)),
-        run.pair_scores(it.model.scheme, "auto", 1),
-    )
-    expected = classifier.answer(
-        Query(
-            np.asarray(landmarks.scores[rows]),
-            landmarks.self_scores[rows],
-            landmarks.lengths[rows],
-            run.objects.take(rows),
-            asked.of_rows(rows, classifier.records.rows),
-        )
-    )
+    landmarks = run.landmarks(landmark_table(it))
+    asked = run.pair_scores(it.model.scheme, "auto", 1)
+    ask = asked.of_rows(rows, classifier.records.rows)
+    expected = classifier.answer(row_query(landmarks, rows, run.objects, ask))
     assert len(set(expected.reason)) > 1
     tested = FoldRecords(run, landmarks, "r0f1", classifier, asked)
     for size in (1000, 3):
@@ -232,7 +182,7 @@ def test_unknown_records_are_answered_through_the_cascade(asks, monkeypatch):
             "self_score": np.diag(scores)[held][rows],
         }
     )
-    sequences = [*(it.dataset.sequences[row] for row in held), *it.dataset.sequences]
+    sequences = [it.dataset.sequences[row] for row in [*held, *range(len(scores))]]
     expected = answers(it, scores, held[rows])
     assert (expected.stage > 0).any()
     given = records, scores[held][:, union], union, None
@@ -241,6 +191,11 @@ def test_unknown_records_are_answered_through_the_cascade(asks, monkeypatch):
         asked = pair_scores(sequences, it.model.scheme, "auto", 1)
         told = UnknownRecords(*given, asked)
         table = told.predict(it.rows, "r0f2", "one", it.classifier)
+        labels = np.array(it.dataset.classes)[expected.probabilities.argmax(axis=1)]
+        assert table["predicted"].tolist() == labels.tolist()
+        assert table[["id", "true", "repeat", "fold"]].to_numpy().tolist() == [
+            [id, "new", 0, 2] for id in "pqrs"
+        ]
         np.testing.assert_array_equal(table["probability"], expected.probabilities.max(axis=1))
         assert table["reject"].tolist() == np.where(expected.rejected, "yes", "no").tolist()
     assert asked.aligned > 0
@@ -254,20 +209,8 @@ def test_of_several_labels_a_fold_predicts_them_all(tmp_path):
     landmarks = run.landmarks(landmark_table(it))
     classifier = it.model.classifier
     table = FoldRecords(run, landmarks, "r0f1", classifier).predictions("one")
-    assert list(table) == [
-        "recipe",
-        "repeat",
-        "fold",
-        "id",
-        "true",
-        "predicted",
-        *REASON_COLUMNS,
-        *COST_COLUMNS,
-        *HIT_COLUMNS,
-        "p_a",
-        "p_b",
-        "p_c",
-    ]
+    head = (*PREDICTION_COLUMNS, *REASON_COLUMNS, *COST_COLUMNS, *HIT_COLUMNS)
+    assert tuple(table) == (*head, "p_a", "p_b", "p_c")
     probabilities = it.probabilities[1::3]
     np.testing.assert_array_equal(table[["p_a", "p_b", "p_c"]], probabilities)
     for row, p, own in zip(
@@ -280,9 +223,8 @@ def test_of_several_labels_a_fold_predicts_them_all(tmp_path):
     assert (table["hit"] == "").all()
     assert table[["hit_among", "hit_of"]].isna().all(axis=None)
     several = replace(classifier.several, thresholds=np.full(3, 1 - 1e-12))
-    none = FoldRecords(run, landmarks, "r0f1", replace(classifier, several=several)).predictions(
-        "one"
-    )
+    other = replace(classifier, several=several)
+    none = FoldRecords(run, landmarks, "r0f1", other).predictions("one")
     assert (none["predicted"] == "").all()
     assert (none["reason"] == "unsure").all()
     assert ((table["reason"] == "unsure") == (table["predicted"] == "")).all()

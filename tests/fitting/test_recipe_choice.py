@@ -50,6 +50,7 @@ def inner(recipe, right, alignments, loss=0.1):
     known = ~np.isnan(right)
     return {
         "recipe": recipe,
+        "landmarks": alignments - 1,
         "inner_accuracy": float(np.mean(right[known])),
         "inner_log_loss": loss,
         "alignments_per_query": alignments,

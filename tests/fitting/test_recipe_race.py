@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fitting.test_recipe_choice import inner
 from flipped_bits import count_refused
 from kreinflow.base.errors import InputError
 from kreinflow.files.tables import write_table
@@ -10,21 +11,8 @@ from kreinflow.fitting.recipe_choice import (
     RACE_COLUMNS,
     choose_recipe,
     going_on,
-    packed,
     race_table,
 )
-
-
-def inner(recipe, right, alignments):
-    return {
-        "recipe": recipe,
-        "landmarks": alignments - 1,
-        "inner_accuracy": float(np.mean(right)),
-        "inner_log_loss": 0.1,
-        "alignments_per_query": alignments,
-        "inner_records": len(right),
-        "inner_right": packed(np.asarray(right)),
-    }
 
 
 def first(n, of=400):

@@ -90,16 +90,21 @@ def embedded(landmarks, part, correction):
     return entry.corrected[correction], landmark_kernel(landmarks, part, transform)
 
 
+def training_of(landmarks, part, inner=None, rule=None, **more):
+    """What trains recipes on a training part."""
+    inner = inner_partition(part, 3, 1, "r0f0") if inner is None else inner
+    return Training(landmarks, part, InnerFits(inner), rule or RejectRule(0.2), seed=1, **more)
+
+
 def fitted(kind, learner, correction=None, seed=3, **changes):
     correction = correction or ("flip" if learner in PSD_ONLY else "none")
     landmarks, part, full = problem(kind, seed)
     landmarks = replace(landmarks, **changes)
     recipe = recipe_for(kind, correction, learner)
     embedding, kernel = embedded(landmarks, part, correction)
-    inner = inner_partition(part, 3, 1, "r0f0")
-    training = Training(landmarks, part, InnerFits(inner), RejectRule(0.2), seed=1)
+    training = training_of(landmarks, part)
     trained = training.train(recipe, LEARNERS[learner], embedding, kernel)
-    return trained, landmarks, part, kernel, embedding, inner, full
+    return trained, landmarks, part, kernel, embedding, training.fits.inner, full
 
 
 def without(landmarks, part, held_out):

@@ -41,38 +41,20 @@ def sample_size(n_records: int, n_classes: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What all recipes of one fold and one set of landmarks have in common.
-
-    Parameters
-    ----------
-    liftings : callable, optional
-        Returns the lifting of a recipe that has one.
-    cache : ScoreCache, optional
-        Scores of the distinct rows of the data set with each other, for recipes with a cascade.
-    evidence : ScoreTransform, optional
-        What a cascade weighs the nearest records by; that of the recipe if it is left out.
-    levels : Levels, optional
-        Of classes that are paths. Their thresholds are found anew.
-    learn : {"leaves", "siblings", "inner"}
-        What of their tree is learned; see :func:`~kreinflow.learners.siblings.learner_of`.
-    false_alarms : float, optional
-        Share of true members that are rejected as unknown; nothing is tested if it is left out.
-    strangers : Strangers, optional
-        Sequences without a relative; :attr:`cache` knows them.
-    """
+    """What all recipes of one fold and one set of landmarks have in common."""
 
     landmarks: Landmarks
     part: TrainingPart
     fits: InnerFits  # those of the inner folds, which recipes share
     reject: RejectRule
     seed: int  # for the learners that draw
-    liftings: Callable[[Mapping[str, Any]], Lifting] | None = None
-    cache: ScoreCache | None = None
-    evidence: ScoreTransform | None = None
-    levels: Levels | None = None
-    learn: Learned = "leaves"
-    false_alarms: float | None = None
-    strangers: Strangers | None = None
+    liftings: Callable[[Mapping[str, Any]], Lifting] | None = None  # returns that of a recipe
+    cache: ScoreCache | None = None  # of the distinct rows with each other, for what asks records
+    evidence: ScoreTransform | None = None  # of a cascade; that of the recipe if it is left out
+    levels: Levels | None = None  # of classes that are paths; their thresholds are found anew
+    learn: Learned = "leaves"  # of their tree; see kreinflow.learners.siblings.learner_of
+    false_alarms: float | None = None  # share of members to reject as unknown; None tests nothing
+    strangers: Strangers | None = None  # which the cache knows
 
     def lifting(self, recipe: Mapping[str, Any]) -> Lifting:
         """Return what makes the lift of a recipe."""

@@ -65,18 +65,13 @@ class Lifting:
     Widths w are in units of the median squared distance of training records in each view, so the
     rates of :class:`~kreinflow.views.lift.Lift` are :math:`1/(w_v\, median_v)` of a Gaussian. Of a
     sum of linear kernels they are :math:`1/(w_v\, mean \|x_v\|^2)`.
-
-    Parameters
-    ----------
-    keys : ndarray of shape (n_distinct,), uint64
-        A number for each distinct row, from its digest: those of the smallest keys are drawn.
     """
 
     objects: Viewed  # all distinct rows as views see them
     part: TrainingPart
     views: Mapping[str, Any]  # ``views`` of the recipe
     settings: Mapping[str, Any]  # ``lift`` of the recipe
-    keys: NDArray[np.uint64]
+    keys: NDArray[np.uint64]  # of the distinct rows, from their digests: the smallest are drawn
     letters: str = ""  # of the sequences, for words
 
     @property
@@ -200,7 +195,7 @@ class Lifting:
         units = {view: _unit(self.form, own) for view, own in ((SCORES, U), *features.items())}
         targets = np.where(y[:, None] == np.arange(len(self.part.classes)), 1.0, -1.0)
         combinations = self._combinations(len(landmarks.rows))
-        tries = [(widths, ridge) for widths in combinations for ridge in RIDGES]
+        tries = [widths for widths in combinations for _ in RIDGES]
         found = np.unique(folds[folds >= 0]).tolist()
         trials = {
             fold: Trials.none(len(tries), np.where(folds == fold, -1, folds))
@@ -232,9 +227,7 @@ class Lifting:
                 }
                 for number, widths in enumerate(combinations):
                     chosen = [blocks[key] for key in widths.items() if np.isfinite(key[1])]
-                    inside, across = (
-                        reduce(together, of_views) for of_views in zip(*chosen, strict=True)
-                    )
+                    inside, across = (reduce(together, of) for of in zip(*chosen, strict=True))
                     for step, f in enumerate(_ridge_decisions(inside, across, targets[~out])):
                         right = f.argmax(axis=1) == y[out]
                         losses = ((f - targets[out]) ** 2).mean(axis=1)
@@ -244,18 +237,15 @@ class Lifting:
                             trial = trials[None if fold == other else fold]
                             trial.right[at, folds == other] = right[told]
                             trial.losses[at, folds == other] = losses[told]
-        return TriedWidths([widths for widths, _ in tries], trials)
+        return TriedWidths(tries, trials)
 
     def _combinations(self, n_landmarks: int) -> list[Widths]:
         """Return the widths to try; views that are left out have an infinite one."""
         if not n_landmarks:  # no scores: their width means nothing
             return [{SCORES: 1.0, "words": w} for w in WIDTHS["words"] if np.isfinite(w)]
         given = self.settings["width"]
-        grids = [
-            (*(WIDTHS[view] if given == "inner" else (float(given),)), np.inf)
-            for view in self.names
-        ]
-        grids = [tuple(dict.fromkeys(grid)) for grid in grids]
+        tried = (WIDTHS[view] if given == "inner" else (float(given),) for view in self.names)
+        grids = [dict.fromkeys((*widths, np.inf)) for widths in tried]
         found = [dict(zip(self.names, widths, strict=True)) for widths in product(*grids)]
         return [widths for widths in found if np.isfinite(list(widths.values())).any()]
 
@@ -283,13 +273,10 @@ class Trials:
 
 @dataclass(frozen=True, eq=False)
 class TriedWidths:
-    """The widths of views that were tried.
+    """The widths of views that were tried, and what they gave.
 
-    Parameters
-    ----------
-    trials : mapping
-        What they gave: of all records by None, and by each inner fold what they gave on the others
-        if nothing was learned from its records either.
+    That is, of all records by None, and by each inner fold on the others, if nothing was learned
+    from its records either.
     """
 
     tries: Sequence[Widths]  # widths by view, the preferred first
@@ -298,9 +285,8 @@ class TriedWidths:
     def best(self, without: int | None = None) -> Widths:
         """Return the widths of the fewest errors, of equal ones those of the smallest loss.
 
-        ``without`` (optional): an inner fold whose records have no say: they are neither predicted
-        nor learned from. If there is one other fold, nothing is left, and the preferred widths are
-        returned.
+        ``without``: an inner fold whose records have no say. If there is one other fold, nothing
+        is left, and the preferred widths are returned.
         """
         allowed = [i for i, w in enumerate(self.tries) if np.isfinite(w[SCORES])]
         # A fold of which no record was tried had no say.
@@ -339,7 +325,7 @@ def positive_factor(kernel: LandmarkKernel) -> CorrectedFactor:
     W = np.asarray(kernel.W[:])
     p, scale = len(W), float(np.trace(W)) / max(len(W), 1)
     with single_threaded():
-        for jitter in _JITTER:
+        for jitter in _JITTER if np.isfinite(W).all() and scale > 0 else ():
             A = W.copy()
             A.flat[:: p + 1] += jitter * scale
             U, failed = lapack.dpotrf(A.T, lower=0, overwrite_a=1)  # W = U'U

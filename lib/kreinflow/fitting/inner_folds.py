@@ -265,13 +265,12 @@ def choose(
     choices = learner.choices(problem.n_landmarks)
     truth, folds = problem.part.truth[fits.measured], fits.inner[fits.measured]
     decisions = _held_out_decisions(learner, problem, choices, fits, rank)
-    tempered = [
-        None if forks is None else _fork_temperatures(forks, choice, decision, truth)
-        for choice, decision in zip(choices, decisions, strict=True)
-    ]
-    for i, of_forks in enumerate(tempered):
-        if of_forks is not None:
-            decisions[i] = of_forks.log_probabilities(decisions[i])
+    tempered: list[ForkTemperatures | None] = [None] * len(choices)
+    if forks is not None:
+        for i, choice in enumerate(choices):
+            known = 1.0 if choice.get(SIBLINGS) else None  # they are log probabilities
+            found = fork_temperatures(forks, decisions[i], truth, known)
+            tempered[i], decisions[i] = found, found.log_probabilities(decisions[i])
     several = problem.part.memberships is not None
     kind: type[Any] = PlattCalibrator if several else TemperatureCalibrator
     wrong = np.zeros((len(choices), len(truth)), dtype=bool)
@@ -284,8 +283,7 @@ def choose(
 
     @cache
     def losses(i: int) -> FloatArray:
-        found: FloatArray = calibrator(i).losses(decisions[i], truth)
-        return found
+        return np.asarray(calibrator(i).losses(decisions[i], truth))
 
     def best_on(rows: NDArray[np.bool_]) -> int:
         errors = wrong[:, rows].sum(axis=1)
@@ -299,14 +297,6 @@ def choose(
         own = decisions[other][folds == fold]
         honest[folds == fold] = calibrator(best).converted(own, calibrator(other))
     return choices[best], honest, kind().fit(honest, truth), tempered[best]
-
-
-def _fork_temperatures(
-    forks: Forks, choice: Choice, decisions: FloatArray, truth: IntArray
-) -> ForkTemperatures:
-    """Return the temperatures that suit the decisions of a choice."""
-    known = 1.0 if choice.get(SIBLINGS) else None  # they are log probabilities
-    return fork_temperatures(forks, decisions, truth, known)
 
 
 def decisions_with_all_landmarks(

@@ -226,9 +226,9 @@ def race_table(
 
     A recipe is out if it is behind the best by more than :data:`BEHIND` standard errors; see
     :func:`gained`. With ``prefer: cheap`` it also is if it needs more alignments than others that
-    go on, and is not ahead of the best of
-    these by more than one standard error. The best recipe of the part, the one that it prefers, and
-    the one ``wanted`` as that of the final model go on in any case.
+    go on, and is not ahead of the best of these by more than one standard error. The best recipe of
+    the part, the one that it prefers, and the one ``wanted`` as that of the final model go on in
+    any case.
 
     ``figures`` are of the first training part, and ``order`` lists the recipes as the config does.
     ``behind`` is the inner accuracy of the best less the recipe's.

@@ -14,18 +14,10 @@ STRANGERS = 200
 
 @dataclass(frozen=True, eq=False)
 class Strangers:
-    """Sequences that have no relative.
+    """Sequences that have no relative; see :func:`made_strange`."""
 
-    Parameters
-    ----------
-    sources : ndarray of shape (n,)
-        The distinct rows that they are made of; the first of each half are drawn at random.
-    sequences : tuple of bytes
-        Those that thresholds rest on, reversed, and as many that are tried: shuffled.
-    """
-
-    sources: IntArray
-    sequences: tuple[bytes, ...]
+    sources: IntArray  # (n,): the distinct rows that they are made of
+    sequences: tuple[bytes, ...]  # those that thresholds rest on, and as many that are tried
     self_scores: FloatArray  # (n,)
     lengths: FloatArray  # (n,)
     first: int  # their numbers among the sequences that are asked begin here

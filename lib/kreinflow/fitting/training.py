@@ -37,33 +37,29 @@ from kreinflow.learners.registry import make_learner
 from kreinflow.learners.siblings import learner_of
 
 
-def fit_label_sets(
+def fit_promises(
     first: FirstStage, classifier: LandmarkClassifier, held: OutOfFold
 ) -> tuple[LandmarkClassifier, OutOfFold]:
-    """Return the model with its calibration; of several labels it has none."""
-    if classifier.several is not None:
-        return classifier, held
-    calibration = first.calibration
-    if classifier.cascade is not None:
-        calibration = Calibration.of(held.probabilities, first.data.part.labels[held.places])
-    return classifier.with_parts(calibration=calibration), held
+    """Return the model with what promises something of its answers: label sets, and levels.
 
-
-def fit_levels(
-    first: FirstStage, classifier: LandmarkClassifier, held: OutOfFold
-) -> tuple[LandmarkClassifier, OutOfFold]:
-    """Return the model with the levels that are asked for, if any are."""
-    data = first.data
-    if data.levels is None:
-        return classifier, held
-    truth = data.part.labels[held.places]
-    levels = fitted_levels(data.levels, held.probabilities, truth, data.reject.confidence)
-    return classifier.with_parts(levels=levels), held
+    Of several labels there are no sets, and levels are those that are asked for.
+    """
+    data, truth = first.data, first.data.part.labels[held.places]
+    if classifier.several is None:
+        calibration = first.calibration
+        if classifier.cascade is not None:
+            calibration = Calibration.of(held.probabilities, truth)
+        classifier = classifier.with_parts(calibration=calibration)
+    if data.levels is not None:
+        confidence = data.reject.confidence
+        levels = fitted_levels(data.levels, held.probabilities, truth, confidence)
+        classifier = classifier.with_parts(levels=levels)
+    return classifier, held
 
 
 PART_FITS: tuple[
     Callable[[FirstStage, LandmarkClassifier, OutOfFold], tuple[LandmarkClassifier, OutOfFold]], ...
-] = (fit_cascade.fit_part, fit_label_sets, fit_unknown.fit_part, fit_levels)
+] = (fit_cascade.fit_part, fit_unknown.fit_part, fit_promises)
 """What learns the parts of a model above its first stage, in this order: each takes the model and
 what it says of records that are held out, and returns both with its own part."""
 
@@ -72,11 +68,8 @@ what it says of records that are held out, and returns both with its own part.""
 class Trained:
     """A classifier and what its training said.
 
-    Parameters
-    ----------
-    held_out : ndarray of shape (n,)
-        What the first stage says of each training record when an inner fold holds it out: the code
-        of a class. It is -1 for records that are always learned from.
+    ``held_out``, of shape (n,): the code of the class that the first stage says of each training
+    record when an inner fold holds it out, -1 for one that is always learned from.
     """
 
     classifier: LandmarkClassifier
@@ -98,24 +91,21 @@ class Training(TrainingData):
     ) -> Trained:
         """Train one recipe: hyper-parameters, calibration, threshold on inner folds, then on all.
 
-        Hyper-parameters are those of :func:`~kreinflow.fitting.inner_folds.choose`. Records with
-        several labels have a machine, a calibration and a threshold for each. Their inner accuracy
-        is the share of the records all of whose labels are right, and their log loss the mean over
-        the labels.
+        Records with several labels have a machine, a calibration and a threshold for each. Their
+        inner accuracy is the share of the records all of whose labels are right, and their log loss
+        the mean over the labels.
 
         ``settings``: of the learner. ``embedding``: a lifted kernel has a factor of its own, and
-        not all learners ask for one. ``kernel``: that of the recipe's transform. ``before``: what
-        the recipe gave for fewer of these records, the first ones; what asks records stays as it
-        was, see :func:`~kreinflow.fitting.cascade_update.asking_as_before`. Raises InputError,
-        naming the recipe, if the records cannot be learned from.
+        not all learners ask for one. ``before``: what the recipe gave for fewer of these records,
+        the first ones; what asks records stays as it was. Raises InputError, naming the recipe, if
+        the records cannot be learned from.
         """
         first = self.first_stage(recipe, settings, embedding, kernel)
         if before is None or before.records is None:
             return self._trained(recipe, first)
         trained = self._trained({**recipe, "cascade": None}, first)
-        return replace(
-            trained, classifier=asking_as_before(first, recipe, trained.classifier, before)
-        )
+        classifier = asking_as_before(first, recipe, trained.classifier, before)
+        return replace(trained, classifier=classifier)
 
     def first_stage(
         self,
