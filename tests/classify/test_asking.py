@@ -6,11 +6,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import parasail
 import pytest
 
-from answering.cascades import cascade_model, with_cascade
+from answering.cascades import cascade_model
 from kreinflow.alignment.backends import SAMPLE, backend_named
 from kreinflow.alignment.statistics import local_statistics
 from kreinflow.answering.query_and_answers import NOBODY
@@ -22,12 +21,7 @@ from kreinflow.files.tables import table_text
 from kreinflow.sequences.dataset import write_dataset
 from sequence_pairs import Counting, rectangle, too_large
 from small_inputs import (
-    DNA,
-    configuration,
     families,
-    fasta_source,
-    trained_model,
-    turned,
     write_fasta,
 )
 
@@ -104,25 +98,6 @@ def test_evidence_that_is_no_evalue_has_none(tmp_path):
     assert (table["nearest_record"] != "").all()
     assert table["record_evalue"].isna().all()
     assert table["record_identity"].notna().all()
-
-
-def test_batches_threads_and_backends_do_not_matter(asked, tmp_path, monkeypatch):
-    model, _, new = asked
-    whole = classify_file(model, new)
-    for threads, backend in ((2, None), (1, "parasail"), (3, "auto")):
-        other = None if backend is None else backend_named(backend)
-        again = classify_file(model, new, Options(threads=threads, backend=other))
-        pd.testing.assert_frame_equal(again, whole, check_exact=True)
-    order = np.random.default_rng(0).permutation(len(NEW))
-    shuffled = write_fasta(tmp_path / "shuffled.fasta", [NEW[i] for i in order])
-    pd.testing.assert_frame_equal(
-        classify_file(model, shuffled), whole.iloc[order].reset_index(drop=True), check_exact=True
-    )
-    for name, value in (("_RECORDS", 7), ("_LETTERS", 200), ("_LETTERS", 1)):
-        with monkeypatch.context() as patch:
-            patch.setattr(new_objects, name, value)
-            parts = classify_file(model, new)
-        pd.testing.assert_frame_equal(parts, whole, check_exact=True)
 
 
 def test_each_pair_is_aligned_once_and_counted(asked, tmp_path, monkeypatch):
@@ -204,19 +179,3 @@ def test_the_workflow_takes_records_that_are_apart_from_its_data_set(tmp_path):
     script = Path(__file__).parents[2] / "scripts" / "classify.py"
     runpy.run_path(str(script), init_globals={"snakemake": job})
     assert (tmp_path / "out.tsv").read_text() == table_text(classify_file(model, new))
-
-
-def test_the_chosen_strand_is_asked(tmp_path):
-    records = families(5, letters=DNA, changed=0.5)
-    own = write_fasta(tmp_path / "x.fasta", records)
-    scoring = {"matrix": "dnafull", "gap_open": 10}
-    config = configuration(fasta_source(molecule="nucleotide"), scoring=scoring)
-    model, dataset, _ = trained_model(config, tmp_path)
-    model = with_cascade(model, dataset, threshold=2.0, evidence="normalised")
-    mixed = [r if n % 3 else turned(r) for n, r in enumerate(records)]
-    new = write_fasta(tmp_path / "new.fasta", mixed)
-    table, plain = classify_file(model, new, Options(both_strands=True)), classify_file(model, own)
-    assert table.pop("strand").tolist() == ["+" if n % 3 else "-" for n in range(len(records))]
-    more = table.pop("alignments") - plain.pop("alignments")
-    assert (more == len(model.landmark_ids) + 1).all()
-    pd.testing.assert_frame_equal(table, plain, check_exact=True)

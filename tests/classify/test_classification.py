@@ -10,7 +10,6 @@ import parasail
 import pytest
 from rapidfuzz.distance import Levenshtein
 
-from kreinflow.base.errors import InputError
 from kreinflow.classify import new_objects
 from kreinflow.classify.classification import (
     COLUMNS,
@@ -32,7 +31,6 @@ from small_inputs import (
     fasta_source,
     model_of,
     trained_model,
-    turned,
     write_fasta,
 )
 
@@ -94,10 +92,6 @@ def test_answers_go_down_the_tree_as_far_as_they_are_sure(tmp_path):
     pd.testing.assert_frame_equal(
         classify_file(Model.load(tmp_path / "m.safetensors"), tmp_path / "x.fasta"), table
     )
-    bad = model.classifier.with_parts(levels=replace(own, separator=";"))
-    replace(model, classifier=bad).save(tmp_path / "m.safetensors")
-    with pytest.raises(InputError, match="a part is damaged .its levels and classes"):
-        Model.load(tmp_path / "m.safetensors")
 
 
 @pytest.mark.parametrize(("transform", "needed"), [("log", 1), ("raw", 0)])
@@ -119,35 +113,6 @@ def test_letters_are_treated_as_in_training(tmp_path):
     texts = residues, residues.replace("C", "U", 1).lower(), residues + "*"
     new = write_fasta(tmp_path / "new.fasta", [(f"s{i}", "a", s) for i, s in enumerate(texts)])
     assert len(classify_file(model, new)[["label", "probability"]].drop_duplicates()) == 1
-
-
-@pytest.mark.parametrize("transform", ["log", "raw"])
-def test_batches_do_not_matter(tmp_path, monkeypatch, transform):
-    records = [*families(5), ("bad", "a", "M1"), ("poor", "a", "XX")]
-    records = [records[i] for i in np.random.default_rng(0).permutation(len(records))]
-    new = write_fasta(tmp_path / "new.fasta", records)
-    model, *_ = model_of(tmp_path, transform=transform, seed=5)
-    faults = []
-    whole = classify_file(model, new, Options(on_fault=faults.append))
-    assert whole["id"].tolist() == [r[0] for r in records]
-    # A model of raw scores does not have to divide by the self-score of XX, which is 0.
-    expected = {"bad", "poor"} if transform == "log" else {"bad"}
-    assert set(whole["id"][whole["problem"] != ""]) == expected
-    assert len(faults) == len(expected)
-    poor = whole[whole["id"] == "poor"].iloc[0]
-    assert np.isnan(poor["landmark_score"])
-    for name, value in (("_RECORDS", 7), ("_LETTERS", 100), ("_LETTERS", 1)):
-        with monkeypatch.context() as patch:
-            patch.setattr(new_objects, name, value)
-            sizes = [
-                len(batch)
-                for batch in classify_batches(model, new, Options(on_fault=faults.append))
-            ]
-            assert len(sizes) >= 5
-            parts = classify_file(model, new, Options(on_fault=faults.append))
-        pd.testing.assert_frame_equal(parts, whole, check_exact=True)
-    with pytest.raises(InputError, match=r"new\.fasta, record \d+ \(line \d+\), "):
-        classify_file(model, new)
 
 
 def test_each_record_of_a_batch_has_its_own_fault(tmp_path):
@@ -274,34 +239,6 @@ def test_the_nearest_landmark_of_a_kernel(tmp_path, kernel, expected):
     np.testing.assert_allclose(table["landmark_score"], best, rtol=1e-12)
     nearest = [model.landmark_ids.index(id) for id in table["nearest_landmark"]]
     np.testing.assert_allclose(columns[np.arange(len(columns)), nearest], best, rtol=1e-12)
-
-
-@pytest.fixture
-def nucleotides(tmp_path):
-    """A function that trains a model of nucleotides, and returns it with its records."""
-
-    def train(transform="log", matrix="dnafull"):
-        records = families(5, letters=DNA, changed=0.2)
-        write_fasta(tmp_path / "x.fasta", records)
-        scoring = {"matrix": matrix, "gap_open": 10}
-        config = configuration(fasta_source(molecule="nucleotide"), transform, scoring=scoring)
-        return trained_model(config, tmp_path)[0], records
-
-    return train
-
-
-def test_the_better_strand(nucleotides, tmp_path):
-    model, records = nucleotides()
-    mixed = [r if n % 3 else turned(r) for n, r in enumerate(records)]
-    new = write_fasta(tmp_path / "new.fasta", mixed)
-    table = classify_file(model, new, Options(both_strands=True))
-    assert tuple(table.columns) == (*COLUMNS[:-1], "strand", "problem")
-    assert table["strand"].tolist() == ["-" if n % 3 == 0 else "+" for n in range(len(records))]
-    plain = classify_file(model, tmp_path / "x.fasta")
-    assert (table.pop("alignments") == 2 * plain.pop("alignments")).all()
-    pd.testing.assert_frame_equal(table.drop(columns="strand"), plain, check_exact=True)
-    # Without being asked to turn it, the other strand is a stranger.
-    assert (classify_file(model, new)["landmark_score"] < plain["landmark_score"]).sum() == 10
 
 
 def test_a_negative_score_is_a_fault_of_its_record(tmp_path):

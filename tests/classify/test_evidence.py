@@ -18,7 +18,6 @@ from kreinflow.classify.explanation import explain
 from kreinflow.classify.explanation_text import alignments, explanation_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options
-from kreinflow.files.tables import table_text
 from kreinflow.sequences.payload import digest
 from small_inputs import (
     DNA,
@@ -136,26 +135,6 @@ def test_explain_shows_a_member_of_another_class_that_it_names(asked):
     shown = alignments(model, found, 3)
     assert [name for name, _ in shown] == ["c1", first["predicted"], first["runner-up"]]
     assert shown[0][1].score == found.evidence["score"].iloc[-1]
-
-
-def test_a_record_has_the_same_alone_in_any_batch_and_with_any_threads(
-    asked, tmp_path, monkeypatch
-):
-    model, _, new = asked
-    table, alignments, _ = found_by(model, new)
-    again, as_many, _ = found_by(model, new, threads=3)
-    pd.testing.assert_frame_equal(again, table, check_exact=True)
-    assert as_many == alignments
-    for place in (0, 13):
-        alone, *_ = found_by(model, write_fasta(tmp_path / "one.fasta", [NEW[place]]))
-        own = table[table["query"] == NEW[place][0]].reset_index(drop=True)
-        pd.testing.assert_frame_equal(alone, own, check_exact=True)
-    monkeypatch.setattr(new_objects, "_RECORDS", 5)
-    pieces = []
-    tables = list(classify_batches(model, new, Options(on_evidence=pieces.append)))
-    assert len(pieces) == len(tables) == 5
-    text = "".join(table_text(p.table, header=not i) for i, p in enumerate(pieces))
-    assert text == table_text(table)
 
 
 def nearest_places(model, new, label, q):

@@ -1,9 +1,6 @@
 """New objects of a matrix, and vectors and strings: what is read, and what does not fit."""
 
-from dataclasses import replace
-
 import numpy as np
-import pandas as pd
 import pytest
 
 from kreinflow.base.errors import InputError
@@ -11,18 +8,11 @@ from kreinflow.classify.classification import classify_file
 from kreinflow.classify.new_objects import Options
 from kreinflow.sequences.text_files import STANDARD_INPUT
 from small_inputs import (
-    DNA,
     KINDS,
-    configuration,
-    families,
-    fasta_source,
     lifted_model,
     matrix_of,
     model_of,
     points,
-    trained_model,
-    turned,
-    write_fasta,
     write_matrix,
     write_vectors,
 )
@@ -147,18 +137,6 @@ def lifted(tmp_path_factory):
     return lifted_model(folder, inducing=20)[0], folder
 
 
-def test_a_row_of_a_lifted_model_does_not_depend_on_its_batch(lifted, tmp_path, monkeypatch):
-    model, folder = lifted
-    given = {"vectors": folder / "v.tsv"}
-    whole = classify_file(model, folder / "x.fasta", Options(**given))
-    few = [record for place, record in enumerate(families(4)) if place % 7 == 3]
-    again = classify_file(model, write_fasta(tmp_path / "few.fasta", few), Options(**given))
-    pd.testing.assert_frame_equal(again, whole[3::7].reset_index(drop=True), check_exact=True)
-    monkeypatch.setattr("kreinflow.classify.new_objects._LETTERS", 200)
-    again = classify_file(model, folder / "x.fasta", Options(threads=2, **given))
-    pd.testing.assert_frame_equal(again, whole, check_exact=True)
-
-
 def test_a_record_without_a_vector_loses_no_other(lifted, tmp_path):
     model, folder = lifted
     lines = (folder / "v.tsv").read_text().splitlines(keepends=True)
@@ -200,25 +178,3 @@ def test_objects_of_a_matrix_have_vectors_too(tmp_path):
     assert "vectors" in model.classifier.lift.rates, "the test needs a model that looks at them"
     table = classify_file(model, tmp_path / "k.csv", Options(vectors=vectors))
     np.testing.assert_array_equal(table["probability"], probabilities.max(axis=1))
-
-
-def test_words_are_those_of_the_strand_that_was_scored(tmp_path):
-    records = families(4, letters=DNA, each=10, changed=0.4)
-    write_fasta(tmp_path / "x.fasta", records)
-    recipe = {"views": {"words": [1, 2, 3]}, "lift": {"kernel": "gaussian", "inducing": 20}}
-    config = configuration(
-        fasta_source(molecule="nucleotide"),
-        scoring={"matrix": "nuc44", "gap_open": 10},
-        recipe=recipe,
-    )
-    model, *_ = trained_model(config, tmp_path)
-    classifier = model.classifier
-    lift = replace(classifier.lift, rates={"scores": 0.1, "words": 1.0})
-    model = replace(model, classifier=replace(classifier, lift=lift))
-    other = write_fasta(tmp_path / "other.fasta", [turned(record) for record in records])
-    given = classify_file(model, tmp_path / "x.fasta", Options(both_strands=True))
-    table = classify_file(model, other, Options(both_strands=True))
-    assert given["strand"].tolist() == ["+"] * len(records)
-    assert table["strand"].tolist() == ["-"] * len(records)
-    assert table.drop(columns="strand").equals(given.drop(columns="strand"))
-    assert not classify_file(model, other)["probability"].equals(given["probability"])

@@ -59,14 +59,6 @@ def test_all_labels_above_their_thresholds_are_listed_the_likeliest_first(it, fo
         assert set(row["labels"].split(";")) == {"abc"[code] for code in np.flatnonzero(own)}
 
 
-def test_a_row_does_not_depend_on_the_other_records(it, folder):
-    together = classify_file(it.model, folder / "x.fasta")
-    for place in (0, 45, 55):
-        record = f"r{place}", "x", chimeras()[0][place]
-        alone = classify_file(it.model, write_fasta(folder / "one.fasta", [record]))
-        pd.testing.assert_frame_equal(alone, together.iloc[[place]].reset_index(drop=True))
-
-
 def test_new_chimeras_have_the_labels_of_both_their_parts(it, folder):
     """Records of the same families that the model has not seen, alone and joined."""
     sequences, memberships = chimeras()
