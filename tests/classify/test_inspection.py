@@ -153,14 +153,6 @@ def test_what_the_recipe_was_chosen_for_is_told_in_words(tmp_path):
         assert "if_accuracy" not in "".join(told)
 
 
-def test_a_model_that_promises_nothing_says_so(tmp_path):
-    model = saved_and_loaded("matrix", tmp_path)
-    for threshold, promised in ((1.0, False), (NOTHING_ACCEPTED, True)):
-        classifier = replace(model.classifier, reject_threshold=threshold)
-        text = description_text(describe_model(replace(model, classifier=classifier)))
-        assert ("  promised: nothing, so all predictions are rejected\n" in text) == promised
-
-
 def export(model, path):
     content = exported_landmarks(model, str(path))
     path.write_bytes(content.encode() if isinstance(content, str) else content)

@@ -5,12 +5,12 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import safetensors.numpy
 
 from answering.cascades import cascade_model, related_model
 from flipped_bits import each_flip
-from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.model_file import Model, final_model
@@ -32,96 +32,78 @@ TRANSFORMS = ("raw", "normalised", "sqrt", "log", "evalue")
 LEARNERS = ("ikfd", "pcvm", "nearest", "svc")
 
 
-@pytest.mark.parametrize(
-    ("objects", "transform", "learner"),
-    [
-        *itertools.product(["sequences"], TRANSFORMS, LEARNERS),
-        *itertools.product(KINDS, ["raw"], ["ikfd", "nearest"]),
-        ({"name": "ball"}, "raw", "ikfd"),
-        ({"name": "edit_distance"}, "raw", "ikfd"),
-    ],
-)
-def test_the_same_model_is_the_same_bytes_and_read_back_as_it_was(
-    tmp_path, objects, transform, learner
-):
-    model, *_ = model_of(tmp_path, objects, transform=transform, learner=learner, seed=1)
-    for name in ("one", "two"):
-        model.save(tmp_path / name)
+def plain(objects="sequences", **given):
+    return lambda folder: model_of(folder, objects, seed=1, **given)[0]
+
+
+def lifted(kernel="gaussian", learner="ikfd"):
+    return lambda folder: lifted_model(folder, kernel=kernel, learner=learner)[0]
+
+
+MADE = {
+    "sequences": plain(),
+    "matrix": plain("dissimilarity"),
+    "vectors": plain({"name": "gaussian", "width": 2.0}),
+    "lifted": lifted(),
+    "cascade": lambda folder: cascade_model(folder)[0],
+    "cascade and relatives": lambda folder: related_model(folder)[0],
+    "apart": lambda folder: cascade_model(folder, apart=True)[0],
+    "cascade without words": lambda folder: cascade_model(folder, words=False)[0],
+    "relatives": lambda folder: related_model(folder, False)[0],
+    **{transform: plain(transform=transform) for transform in TRANSFORMS},
+    **{learner: plain(learner=learner) for learner in LEARNERS},
+    **{
+        f"{kind} {learner}": plain(kind, transform="raw", learner=learner)
+        for kind, learner in itertools.product(KINDS, ["ikfd", "nearest"])
+    },
+    **{name: plain({"name": name}, transform="raw") for name in ("ball", "edit_distance")},
+    **{
+        " ".join(given): lifted(*given)
+        for given in itertools.product(("gaussian", "linear"), LEARNERS)
+    },
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_model_is_always_the_same_bytes_comes_back_and_answers_the_same(tmp_path, name):
+    model = MADE[name](tmp_path)
+    for again in ("one", "two"):
+        model.save(tmp_path / again)
     again = Model.load(tmp_path / "one")
     again.save(tmp_path / "again")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert (tmp_path / "one").read_bytes() == (tmp_path / "again").read_bytes()
-    rng = np.random.default_rng(0)
-    scores = rng.integers(0, 200, (5, len(model.landmark_ids)))
-    query = Query(scores, np.full(5, 300.0), np.full(5, 60.0))
-    np.testing.assert_array_equal(
-        again.classifier.predict_proba(query), model.classifier.predict_proba(query)
-    )
     np.testing.assert_array_equal(again.landmarks, model.landmarks)
-    calibration = model.classifier.calibration.to_parts()[1]
-    for name, array in again.classifier.calibration.to_parts()[1].items():
-        np.testing.assert_array_equal(array, calibration[name])
+    for ids in ("record_ids", "inducing_ids", "landmark_ids", "record_digests"):
+        assert getattr(again, ids) == getattr(model, ids)
+    arrays, _ = parts_of(tmp_path / "one")
+    assert sum(name.endswith("index_scores") for name in arrays) <= 1, "records stand twice"
+    if name == "apart":
+        return
+    new = write_fasta(tmp_path / "n.fasta", families(7, each=20, changed=0.6))
+    given = [path for path in map(tmp_path.joinpath, ("k.csv", "x.npy", "x.txt")) if path.exists()]
+    new, vectors = (given or [new])[0], None
+    if model.classifier.lift is not None:
+        new, vectors = tmp_path / "x.fasta", tmp_path / "v.tsv"
+    table = classify_file(model, new, Options(vectors=vectors))
+    pd.testing.assert_frame_equal(classify_file(again, new, Options(vectors=vectors)), table)
+    assert again.record_residues == model.record_residues
+    if name == "cascade":
+        assert set(table["stage"]) == {"first", "nearest", "pairs"}
+    if "relatives" in name:
+        assert set(table["reason"]) >= {"", "unknown", "no relative"}
+
+
+SAVED = ("sequences", "matrix", "vectors", "lifted", "cascade", "cascade and relatives", "apart")
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     """Files of models, by what they compare."""
-    paths = {}
-    for name, objects in (
-        ("sequences", "sequences"),
-        ("matrix", "dissimilarity"),
-        ("vectors", {"name": "gaussian", "width": 2.0}),
-        ("lifted", None),
-    ):
-        folder = tmp_path_factory.mktemp(name)
-        paths[name] = folder / "model.safetensors"
-        model, *_ = model_of(folder, objects) if objects else lifted_model(folder)
-        model.save(paths[name])
-    for name, apart in (("cascade", False), ("apart", True)):
-        folder = tmp_path_factory.mktemp(name)
-        paths[name] = folder / "model.safetensors"
-        cascade_model(folder, apart=apart)[0].save(paths[name])
-    paths["relatives"] = tmp_path_factory.mktemp("relatives") / "model.safetensors"
-    related_model(paths["relatives"].parent)[0].save(paths["relatives"])
+    paths = {name: tmp_path_factory.mktemp("saved") / "model.safetensors" for name in SAVED}
+    for name, path in paths.items():
+        MADE[name](path.parent).save(path)
     return paths
-
-
-MADE = {
-    **{
-        f"{kernel} {learner}": lambda folder, given=(kernel, learner): lifted_model(
-            folder, kernel=given[0], learner=given[1]
-        )
-        for kernel in ("gaussian", "linear")
-        for learner in LEARNERS
-    },
-    "cascade": cascade_model,
-    "cascade without words": lambda folder: cascade_model(folder, words=False),
-    "relatives": lambda folder: related_model(folder, False),
-    "cascade and relatives": related_model,
-}
-
-
-@pytest.mark.parametrize("name", MADE)
-def test_all_parts_come_back_and_answer_the_same(tmp_path, name):
-    model, _ = MADE[name](tmp_path)
-    model.save(tmp_path / "one")
-    again = Model.load(tmp_path / "one")
-    again.save(tmp_path / "two")
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    new, options = write_fasta(tmp_path / "n.fasta", families(7, each=20, changed=0.6)), Options()
-    if model.classifier.lift is not None:
-        new, options = tmp_path / "x.fasta", Options(vectors=tmp_path / "v.tsv")
-    table = classify_file(model, new, options)
-    assert classify_file(again, new, options).equals(table)
-    assert again.record_ids == model.record_ids
-    assert again.record_residues == model.record_residues
-    assert again.inducing_ids == model.inducing_ids
-    arrays, _ = parts_of(tmp_path / "one")
-    assert sum(name.endswith("index_scores") for name in arrays) <= 1, "records stand twice"
-    if name == "cascade":
-        assert set(table["stage"]) == {"first", "nearest", "pairs"}
-    if "relatives" in name:
-        assert set(table["reason"]) >= {"", "unknown", "no relative"}
 
 
 def test_records_may_be_apart(tmp_path):
@@ -209,7 +191,7 @@ def refused(path):
 
 def test_a_flipped_bit_anywhere_is_refused(saved):
     for path in saved.values():
-        for damaged in each_flip(path, every=31):
+        for damaged in each_flip(path, every=101):
             said = refused(damaged)
             assert "Copy or train a damaged one again" in said
             assert "Delete" not in said, "it may be anything of the user's"
@@ -242,9 +224,7 @@ def tampered(path, target, change):
     seal(target)
 
 
-@pytest.mark.parametrize(
-    "name", ["sequences", "matrix", "vectors", "lifted", "cascade", "apart", "relatives"]
-)
+@pytest.mark.parametrize("name", SAVED)
 def test_any_array_of_another_shape_or_type_is_refused(saved, tmp_path, name):
     path, (found, _) = tmp_path / "bad.safetensors", parts_of(saved[name])
     tampered(saved[name], path, lambda *parts: None)

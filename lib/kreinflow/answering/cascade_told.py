@@ -15,11 +15,8 @@ import pandas as pd
 from kreinflow.answering.cascade import FEATURES, SMALLEST, Cascade, Level, LevelScores
 from kreinflow.answering.parts import Section, Subject, Told
 from kreinflow.answering.query_and_answers import FIRST, NEAREST, STAGES
-from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.base.numerics import FloatArray
 from kreinflow.base.wording import plural
-
-LANDMARKS, INTERCEPT = "(landmarks)", "(intercept)"
-"""What stands for a landmark or a record in the last rows of a table of contributions."""
 
 _ONE = np.zeros(1, dtype=np.int64)
 
@@ -31,8 +28,7 @@ def terms(cascade: Cascade, it: Subject) -> Told:
     ``largest``) and those of a and b. Where no record could be asked, numbers are those of the row
     before. ``terms`` has a row for each feature of a level that asked. ``records`` are those of the
     last level ``nearest``. ``machines`` are those that voted, with their ``decision`` (above 0 for
-    ``class``) and ``vote``, its tanh; ``members`` what carried the one between a and b, above 0
-    for a.
+    ``class``) and ``vote``, its tanh.
     """
     one, other = it.pair
     a, b = it.classes[one], it.classes[other]
@@ -49,7 +45,7 @@ def terms(cascade: Cascade, it: Subject) -> Told:
             if level.stage == NEAREST:
                 found["records"] = _nearest(cascade, it, scores, level.asks)
             else:
-                found |= _machines(cascade, it, scores, before)
+                found["machines"] = _machines(cascade, it, scores, before)
         stage, before = STAGES[level.stage], now.probabilities
         p, alignments = before[0], it.alignments + int(now.alignments[0])
         label = it.classes[int(p.argmax())]
@@ -82,8 +78,14 @@ def terms(cascade: Cascade, it: Subject) -> Told:
 
 def _nearest(cascade: Cascade, it: Subject, scores: LevelScores, q: int) -> Section:
     near, lengths = scores.ranked(_ONE, q)[0], cascade.records.lengths
-    table = _of_records(it, scores, near)
-    table.insert(0, "rank", np.arange(1, len(near) + 1))
+    table = pd.DataFrame(
+        {
+            "rank": np.arange(1, len(near) + 1),
+            "record": [it.record_ids[place] for place in near.tolist()],
+            "class": [it.classes[code] for code in cascade.records.classes[near].tolist()],
+            "score": scores.scores(_ONE, near[None])[0],
+        }
+    )
     table["evalue"] = cascade.evidence.evalues(
         table["score"].to_numpy(), it.query.lengths[0], lengths[near]
     )
@@ -91,52 +93,17 @@ def _nearest(cascade: Cascade, it: Subject, scores: LevelScores, q: int) -> Sect
     return Section(["nearest records that were asked"], table.dropna(axis="columns", how="all"))
 
 
-def _machines(
-    cascade: Cascade, it: Subject, scores: LevelScores, before: FloatArray
-) -> dict[str, Section]:
+def _machines(cascade: Cascade, it: Subject, scores: LevelScores, before: FloatArray) -> Section:
     machines, classes, voted = cascade.machines, cascade.records.classes, []
     assert machines is not None, "a level of pairs without machines"
-    a, b = (it.classes[code] for code in it.pair)
-    members = Section([f"no machine tells {a} from {b}"])
     ends, contests = machines.ends(classes), machines.contests(before, cascade.likeliest)[0]
     for pair in contests[contests >= 0].tolist():
-        places = machines.members(classes, pair)
-        similar = scores.similarities(_ONE, places)
+        similar = scores.similarities(_ONE, machines.members(classes, pair))
         decision = float(machines.decide(pair, ends, similar, it.query.rows)[0])
         low, high = machines.pairs[pair].tolist()
         voted.append((it.classes[low], it.classes[high], decision, float(np.tanh(decision))))
-        if {low, high} != set(it.pair):
-            continue
-        sign = 1.0 if low == it.pair[0] else -1.0
-        weights = machines.pair_member_weights[ends[pair] : ends[pair + 1]]
-        table = _of_records(it, scores, places)
-        table["transformed"] = similar[0]
-        table["contribution"] = sign * weights * similar[0]
-        table = table.sort_values("contribution", key=abs, ascending=False, kind="stable")
-        rest = (
-            it.query.rows[0] @ machines.pair_landmark_weights[pair],
-            machines.pair_intercepts[pair],
-        )
-        last = {
-            "record": [LANDMARKS, INTERCEPT],
-            "class": "",
-            "contribution": sign * np.array(rest),
-        }
-        table = pd.concat([table, pd.DataFrame(last)], ignore_index=True)
-        members = Section([f"machine between {a} and {b}: contributions to {a}"], table)
     columns = ["class", "against", "decision", "vote"]
-    told = Section(["machines that voted"], pd.DataFrame(voted, columns=columns))
-    return {"machines": told, "members": members}
-
-
-def _of_records(it: Subject, scores: LevelScores, places: IntArray) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "record": [it.record_ids[place] for place in places.tolist()],
-            "class": [it.classes[code] for code in scores.records.classes[places].tolist()],
-            "score": scores.scores(_ONE, places[None])[0],
-        }
-    )
+    return Section(["machines that voted"], pd.DataFrame(voted, columns=columns))
 
 
 def description(cascade: Cascade) -> dict[str, Any]:

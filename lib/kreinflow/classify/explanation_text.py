@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.traceback import Alignment, trace
-from kreinflow.answering.cascade_told import LANDMARKS
 from kreinflow.base.errors import InputError
 from kreinflow.classify.evidence import OTHER
 from kreinflow.classify.explanation import INTERCEPT, Explanation
@@ -59,8 +58,8 @@ def _evidence_lines(found: Explanation) -> list[str]:
 
 
 def _first_rows(table: pd.DataFrame, shown: int) -> list[str]:
-    """Return the first rows of a table; the rows that stand for no record are always there."""
-    rest = table.iloc[:, 0].isin([LANDMARKS, INTERCEPT])
+    """Return the first rows of a table; the row that stands for no record is always there."""
+    rest = table.iloc[:, 0] == INTERCEPT
     rows, last = table[~rest], table[rest]
     out = [_text(pd.concat([rows.head(shown), last]) if len(last) else rows.head(shown))]
     return out + ([f"... and {len(rows) - shown} more"] if len(rows) > shown else [])
