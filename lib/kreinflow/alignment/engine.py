@@ -84,6 +84,15 @@ class PackedSequences:
             )
         return codes
 
+    @cached_property
+    def native(self) -> parasail.Matrix:
+        """The substitution matrix as parasail has it; it is freed with this object."""
+        matrix, _ = self.scheme.matrix, self.codes
+        native = parasail.matrix_create(matrix.alphabet, 0, 0, case_sensitive=True)
+        for (i, j), score in np.ndenumerate(matrix.scores):
+            native[i, j] = int(score)
+        return native
+
 
 def pack(sequences: Sequence[bytes], scheme: ScoringScheme, threads: int = 1) -> PackedSequences:
     """Put sequences into one array; an InputError if one is empty."""
@@ -93,53 +102,6 @@ def pack(sequences: Sequence[bytes], scheme: ScoringScheme, threads: int = 1) ->
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     letters = np.frombuffer(b"".join(sequences), dtype=np.uint8)
     return PackedSequences(letters, offsets, scheme, threads)
-
-
-class _MatrixStruct(ctypes.Structure):
-    """``parasail_matrix_t`` of parasail.h."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("matrix", ctypes.c_void_p),
-        ("mapper", ctypes.c_void_p),
-        ("size", ctypes.c_int),
-        ("max", ctypes.c_int),
-        ("min", ctypes.c_int),
-        ("user_matrix", ctypes.c_void_p),
-        ("type", ctypes.c_int),
-        ("length", ctypes.c_int),
-        ("alphabet", ctypes.c_char_p),
-        ("query", ctypes.c_char_p),
-    )
-
-
-class NativeMatrix:
-    """A substitution matrix as the C functions read it, which it must outlive."""
-
-    def __init__(self, sequences: PackedSequences) -> None:
-        matrix = sequences.scheme.matrix
-        size = len(matrix.alphabet)
-        self._scores = np.ascontiguousarray(matrix.scores, dtype=np.intc)
-        self._codes = sequences.codes
-        self._struct = _MatrixStruct(
-            name=b"kreinflow",
-            matrix=self._scores.ctypes.data,
-            mapper=self._codes.ctypes.data,
-            size=size,
-            max=max(int(matrix.scores.max()), 0),  # below it its test of saturation wraps
-            min=int(matrix.scores.min()),
-            user_matrix=None,
-            type=0,  # PARASAIL_MATRIX_TYPE_SQUARE
-            length=size,
-            alphabet=matrix.alphabet.encode(),
-            query=None,
-        )
-        self.address = ctypes.addressof(self._struct)
-
-    def of_parasail(self) -> parasail.Matrix:
-        """Return it as the Python functions of parasail take it."""
-        pointer = ctypes.pointer(self._struct)  # keeps it for as long as the one made of it
-        return parasail.Matrix(ctypes.cast(pointer, parasail.bindings_v2.c_matrix_p))
 
 
 def _variant(scheme: ScoringScheme) -> tuple[str, str]:
@@ -184,17 +146,18 @@ def align_pairs(sequences: PackedSequences, left: Scores, right: Scores) -> Scor
     alignments", BMC Bioinformatics 17:81 (2016); M. Farrar, "Striped Smith-Waterman speeds database
     searches six times over other SIMD implementations", Bioinformatics 23:156 (2007).
     """
-    native, scheme, lengths = NativeMatrix(sequences), sequences.scheme, sequences.lengths
+    native, scheme, lengths = sequences.native, sequences.scheme, sequences.lengths
     if not left.size:
         return np.empty(0, dtype=np.int32)
     if not worth_compiling(20 * left.size + float(lengths[left] @ lengths[right]) / 1000):
-        return _align_few(sequences, left, right, native)
+        return _align_few(sequences, left, right)
     from kreinflow.alignment import loops  # numba, which loads slowly
 
     left, right, places = longer_first(lengths, left, right, _PROFILE_COST)
     ordered = np.empty(left.size, dtype=np.int32)
     gaps = np.int32(scheme.gap_open), np.int32(scheme.gap_extend)
-    with_what = _addresses(scheme), native.address, *gaps
+    address = ctypes.cast(native.pointer, ctypes.c_void_p).value
+    with_what = _addresses(scheme), address, *gaps
     # By cells: pieces of equal numbers of pairs, sorted by length, would hold very unequal work.
     ends = piece_ends(lengths[left] * lengths[right], sequences.threads, _LEAST_CELLS)
 
@@ -236,17 +199,14 @@ def piece_ends(costs: IntArray, threads: int, least: int) -> list[int]:
     return ends[1:]
 
 
-def _align_few(
-    sequences: PackedSequences, left: Scores, right: Scores, native: NativeMatrix
-) -> Scores:
+def _align_few(sequences: PackedSequences, left: Scores, right: Scores) -> Scores:
     """Return what :func:`align_pairs` does by parasail's Python functions, without numba."""
     scheme = sequences.scheme
     align = getattr(parasail, f"{MODES[scheme.mode]}_{'_'.join(_variant(scheme))}")
     texts = {k: sequences[k].tobytes().decode() for k in np.union1d(left, right).tolist()}
-    gaps, matrix = (scheme.gap_open, scheme.gap_extend), native.of_parasail()
+    how = scheme.gap_open, scheme.gap_extend, sequences.native
     results = [
-        align(texts[a], texts[b], *gaps, matrix)
-        for a, b in zip(left.tolist(), right.tolist(), strict=True)
+        align(texts[a], texts[b], *how) for a, b in zip(left.tolist(), right.tolist(), strict=True)
     ]
     _refuse_saturated(sum(bool(result.saturated) for result in results))
     return np.array([result.score for result in results], dtype=np.int32)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import parasail
 
-from kreinflow.alignment.engine import NativeMatrix, pack
+from kreinflow.alignment.engine import pack
 from kreinflow.alignment.scoring import MODES, ScoringScheme
 
 
@@ -64,8 +64,8 @@ def trace(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment:
     """
     packed = pack([first, second], scheme)
     align = getattr(parasail, f"{MODES[scheme.mode]}_trace_scan_32")
-    texts, matrix = (first.decode(), second.decode()), NativeMatrix(packed).of_parasail()
-    result: Any = align(*texts, scheme.gap_open, scheme.gap_extend, matrix)
+    gaps = scheme.gap_open, scheme.gap_extend
+    result: Any = align(first.decode(), second.decode(), *gaps, packed.native)
     rows = [result.traceback.query, result.traceback.ref]
     starts = [1, 1]
     if scheme.mode == "local":
