@@ -9,7 +9,6 @@ import pytest
 from Bio.SeqIO.FastaIO import SimpleFastaParser
 
 from kreinflow.base.errors import InputError
-from kreinflow.sequences import fasta
 from kreinflow.sequences.fasta import read_any_fasta, read_fasta
 
 
@@ -96,21 +95,14 @@ def test_truncated_gzip(tmp_path, kept):
 
 def test_records_are_those_of_biopython(tmp_path):
     rng = random.Random(0)
-    parts = (">", ">id", " two words", "MKVLAAGH", "K", " ", "  ", "\n", "\n", "\r\n", "\r", "-*")
+    ends = ("\n", "\n", "\r\n", "\r", "\t\n", " \t\n", "\v\n", "\u00a0\n")
+    parts = (">", ">id", " two words", "MKVLAAGH", "K", " ", "  ", "\t", "-*", *ends)
     for _ in range(300):
         text = ">first " + "".join(rng.choices(parts, k=rng.randint(1, 60)))
         path = write(tmp_path, text.encode())
         ours = [(r.header, r.residues.decode()) for r in read_any_fasta(path) if not r.fault]
         theirs = SimpleFastaParser(io.StringIO(text.replace("\r\n", "\n").replace("\r", "\n")))
         assert ours == [(t.strip(), s) for t, s in theirs if t.strip() and s], text
-
-
-@pytest.mark.parametrize("space", ["\t", " \t", "\t ", " ", "\v", "\u00a0"])
-def test_white_space_at_the_end_of_a_line(tmp_path, space):
-    for text in (f">a\nMK{space}\nKV{space}", f">a\nMK{space}K{space}\n{space}V"):
-        (record,) = fasta._records(io.StringIO(text), "x")
-        ((_, theirs),) = SimpleFastaParser(io.StringIO(text))
-        assert record[2] == theirs
 
 
 @pytest.mark.parametrize("packed", [False, True])

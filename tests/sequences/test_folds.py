@@ -160,17 +160,6 @@ def with_species(data, species):
     return replace(data, organisms={"organism": tuple(species), "taxonomy": tuple(species)})
 
 
-def test_records_of_one_species_share_a_fold(tmp_path):
-    sequences, labels = random_data(90)
-    species = [f"s{i % 18}" for i in range(90)]
-    labels = [("A", "B")[i % 18 % 2] for i in range(90)]
-    data = with_species(dataset(sequences, labels), species)
-    table = folds_of(data, tmp_path, k=3, method="grouped", column="organism", repeats=2)
-    assert (table.groupby([table["repeat"], species * 2])["fold"].nunique() == 1).all()
-    assert table["group"].nunique() == 18
-    assert set(table["fold"]) == {0, 1, 2}
-
-
 def test_species_with_a_sequence_in_common_are_one_group(tmp_path):
     """Else either a sequence or a species would be on both sides."""
     sequences, _ = random_data(40)
@@ -182,7 +171,8 @@ def test_species_with_a_sequence_in_common_are_one_group(tmp_path):
     assert groups["s0"] == groups["s5"]
     assert groups["s6"] == groups["s9"]
     assert table["group"].nunique() == 8
-    assert (table.groupby("group")["fold"].nunique() == 1).all()
+    assert (table.groupby(species)["fold"].nunique() == 1).all()
+    assert set(table["fold"]) == {0, 1}
 
 
 def test_groups_of_many_classes_leave_their_shares_even(tmp_path):

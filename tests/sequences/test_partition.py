@@ -30,10 +30,6 @@ def test_folds_come_back(tmp_path):
     partition = read_partition(tmp_path / "folds.tsv", DATASET)
     np.testing.assert_array_equal(partition.groups, GROUPS)
     np.testing.assert_array_equal(partition.folds, FOLDS)
-
-
-def test_groups_can_be_read_without_the_data_set(tmp_path):
-    write_table(tmp_path / "folds.tsv", folds())
     groups = read_groups(tmp_path / "folds.tsv")
     assert groups.index.tolist() == list(DATASET.ids)
     np.testing.assert_array_equal(groups, GROUPS)

@@ -100,11 +100,10 @@ def test_labels_have_all_the_characters_that_their_letters_need(tmp_path, label)
 
 
 DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+UNSEEN = DIRECTIONS + "\0\x1b\x7f\x9f\u2028\u2029\u200b\u2060\ufeff\ufffe\uffff"
 
 
-@pytest.mark.parametrize(
-    "sign", DIRECTIONS + "\0\x1b\x7f\x9f\u2028\u2029\u200b\u2060\ufeff\ufffe\uffff"
-)
+@pytest.mark.parametrize("sign", UNSEEN)
 def test_characters_that_no_letter_needs_are_refused(tmp_path, sign):
     with pytest.raises(InputError, match="line 2: the label .* has a control character, or one"):
         read_pairs(write(tmp_path, f"id\tlabel\na\tx{sign}y\n"), "id", "label")
@@ -114,11 +113,8 @@ def test_several_columns_are_the_parts_of_a_path(tmp_path):
     text = "id\tfamily\tclan\na\tglobin\tCL1\nb\t\tCL1\nc\t-\tCL2\n"
     path = write(tmp_path, text)
     columns = ["clan", "family"]
-    assert read_pairs(path, "id", columns, separator=";") == {
-        "a": "CL1;globin",
-        "b": "CL1",
-        "c": "CL2;-",
-    }
+    found = read_pairs(path, "id", columns, separator=";")
+    assert found == {"a": "CL1;globin", "b": "CL1", "c": "CL2;-"}
     assert read_pairs(path, "id", ["clan"], separator=";") == {"a": "CL1", "b": "CL1", "c": "CL2"}
     with pytest.raises(InputError, match=r"l.tsv, line 3: the 'family' is empty"):
         read_pairs(path, "id", ["family", "clan"], separator=";")

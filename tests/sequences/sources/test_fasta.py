@@ -41,26 +41,21 @@ def test_padded_rows_of_an_alignment(folder):
     assert data.statistics["substitutions"] == dict(sorted(ends.items()))
 
 
-def test_labels_that_are_paths(folder):
+def test_labels_that_are_paths_in_one_column_or_several(folder):
     labels = b"id\tlabel\na1\tA. 1.-\na2\tA.1\na3\tA.1\nb1\tB.-\nb2\tB.-\n"
     (folder / "l.tsv").write_bytes(labels)
     data = load(fasta(), folder, separator=".")
-    assert [data.classes[code] for code in data.labels] == ["A.1", "B", "A.1", "B", "A.1"]
+    assert data.joined_labels == ["A.1", "B", "A.1", "B", "A.1"]
     with pytest.raises(InputError, match=r"levels: no label has the separator ';'; the first one"):
         load(fasta(), folder, separator=";")
     (folder / "l.tsv").write_bytes(labels.replace(b"B.-", b"B..1"))
     with pytest.raises(InputError, match=r"record b1: The label 'B..1' has an empty part"):
         load(fasta(), folder, separator=".")
-
-
-def test_a_column_for_each_level(folder):
-    labels = b"id\tlabel\tclan\na1\t1\tA\na2\t1\tA\na3\t1\tA\nb1\t\tA\nb2\t\tA\n"
-    (folder / "l.tsv").write_bytes(labels)
-    source = fasta(labels=TABLE | {"label_column": ["clan", "label"]})
-    data = load(source, folder, separator="/")
-    assert [data.classes[code] for code in data.labels] == ["A/1", "A", "A/1", "A", "A/1"]
+    (folder / "l.tsv").write_bytes(b"id\tb\ta\na1\t1\tA\na2\t1\tA\na3\t1\tA\nb1\t\tA\nb2\t\tA\n")
+    data = load(fasta(labels=TABLE | {"label_column": ["a", "b"]}), folder, separator="/")
+    assert data.joined_labels == ["A/1", "A", "A/1", "A", "A/1"]
     with pytest.raises(InputError, match="column 'fold' is missing"):
-        load(fasta(labels=TABLE | {"label_column": ["clan", "fold"]}), folder, separator="/")
+        load(fasta(labels=TABLE | {"label_column": ["a", "fold"]}), folder, separator="/")
 
 
 def test_labels_from_a_pattern(folder):
@@ -140,11 +135,8 @@ def test_the_cheap_check_gives_the_same_message(folder, changes, message):
 
 
 def test_reasons_of_what_is_dropped(folder):
-    add(
-        folder,
-        b">a4\nMKVY\n>i\nMK?\n>o\nMMMMMMMM\n>u\nMW\n>s\nWWW\n",
-        b"a4\tA\ni\tA\no\tA\ns\tS\nnone\tA\n",
-    )
+    labels = b"a4\tA\ni\tA\no\tA\ns\tS\nnone\tA\n"
+    add(folder, b">a4\nMKVY\n>i\nMK?\n>o\nMMMMMMMM\n>u\nMW\n>s\nWWW\n", labels)
     drop = dict.fromkeys(("illegal_residues", "too_long", "unmatched"), "drop")
     data = load(fasta(max_length=7, **drop), folder)
     assert data.ids == ("a1", "b1", "a2", "b2", "a3", "a4")
