@@ -21,7 +21,7 @@ from kreinflow.files.checksums import file_checksum
 from kreinflow.files.json_files import read_json, write_json
 from kreinflow.files.tables import read_table, write_table
 from kreinflow.sequences.labels import SEPARATOR
-from kreinflow.sequences.payload import DISTINCT_FILE, Matrix, Payload, Sequences, payload_type
+from kreinflow.sequences.payload import DISTINCT_FILE, Matrix, Payload, Sequences, read_payload
 
 P = TypeVar("P", bound=Payload)
 _TABLES = ("records.tsv", DISTINCT_FILE)
@@ -236,7 +236,7 @@ def read_dataset(folder: Path) -> Dataset:
             )
     needed, text = ("id", "label", "row"), ("id", "label", "labels", *ORGANISM)
     records = read_table(folder / "records.tsv", needed, text)
-    digests, payload = payload_type(summary).read(folder, summary)
+    digests, payload = read_payload(folder, summary)
     classes, vectors, memberships = tuple(summary["classes"]), None, None
     advice = f"Delete the folder {folder} and run again."
     if "vectors" in summary["statistics"]:

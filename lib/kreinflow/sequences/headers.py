@@ -59,9 +59,8 @@ def known_by(ids: Iterable[str], table: Mapping[str, str], place: str) -> dict[s
 
     An id that stands in the table is found there. Another one is found if one of its short forms
     stands there, or if it is a short form of an id there: not if both only share one, as two
-    versions of an accession do. Other lines stay as they are. One line may serve several sequences:
-    the domains of a protein. It is refused, with ``place``, if the short forms of an id stand for
-    several lines.
+    versions of an accession do. One line may serve several sequences: the domains of a protein. An
+    id that may mean several lines is refused, with ``place``.
 
     Examples
     --------

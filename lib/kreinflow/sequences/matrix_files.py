@@ -298,31 +298,13 @@ def check_matrix(
 ) -> tuple[FloatArray, float]:
     """Check a matrix and return it as a data set has it: symmetric if it must be, d squared.
 
-    Parameters
-    ----------
-    path : Path
-        For messages.
-    values : ndarray of shape (n, n)
-        Not changed.
-    kind : str
-        One of :data:`MATRIX_KINDS`.
-    tolerance : float
-        Largest ``|k_ij - k_ji|`` allowed, as a share of the largest ``|k|``. An asymmetric matrix
-        has no limit.
+    The result, (n, n), is (K + K') / 2, for ``dissimilarity`` squared after that, or K itself if
+    it is asymmetric. With it comes the largest ``|k_ij - k_ji|`` as a share of the largest ``|k|``.
+    The ``values`` are not changed.
 
-    Returns
-    -------
-    ndarray of shape (n, n)
-        (K + K') / 2; for ``dissimilarity`` the entries d of K are squared after that; K itself,
-        if it is asymmetric.
-    float
-        The largest ``|k_ij - k_ji|`` found, as a share of the largest ``|k|``.
-
-    Raises
-    ------
-    InputError
-        If the matrix is not square, finite or symmetric, its entries are too small or large, or do
-        not fit its kind. The message names row and column, counted from 1.
+    An InputError, which names row and column from 1, says that the matrix is not square or finite,
+    that this share is above the ``tolerance`` (an asymmetric one has no limit), or that entries are
+    too small or large, or do not fit the ``kind``, one of :data:`MATRIX_KINDS`.
     """
     _check_square(path, values.shape)
     n, values = len(values), np.asarray(values, dtype=np.float64)

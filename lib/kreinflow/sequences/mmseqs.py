@@ -29,10 +29,9 @@ def mmseqs_version() -> str:
 
 
 def mmseqs_clusters(sequences: Sequence[bytes], threshold: float) -> NDArray[np.intp]:
-    """Return clusters by single linkage of sequences of at least ``threshold`` identity.
+    """Return clusters as :func:`kreinflow.sequences.identity.identity_clusters`, by MMseqs2.
 
-    ``mmseqs easy-linclust`` with connected components; parameters, identity and result are those of
-    :func:`kreinflow.sequences.identity.identity_clusters`. One thread, so that the result does not
+    ``mmseqs easy-linclust`` with connected components, and one thread: so the result does not
     depend on the machine.
 
     References

@@ -35,22 +35,15 @@ def fold_numbers(name: str) -> tuple[int, int]:
     """Return repeat and fold of a name; those of :data:`ALL` are -1."""
     if name == ALL:
         return -1, -1
-    found = re.fullmatch(r"r(\d+)f(\d+)", name)
-    if not found:
-        raise ValueError(f"{name!r} is not the name of a fold")
-    return int(found[1]), int(found[2])
+    repeat, fold = name.removeprefix("r").split("f")
+    return int(repeat), int(fold)
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """The fold of each record in each repeat.
+    """The fold of each record in each repeat, (n_repeats, n_records), or :data:`NEVER_TESTED`.
 
-    Parameters
-    ----------
-    groups : ndarray of shape (n_records,)
-        Records of one group share a fold.
-    folds : ndarray of shape (n_repeats, n_records)
-        Fold of each record, or :data:`NEVER_TESTED`.
+    Records of one group, of ``groups`` (n_records,), share a fold.
     """
 
     groups: NDArray[np.int64]

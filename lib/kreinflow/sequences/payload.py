@@ -87,14 +87,6 @@ class Payload(ABC):
         """Return the names of the rows with these contents."""
         return tuple(map(digest, contents))
 
-    @classmethod
-    @abstractmethod
-    def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
-        """Return the digests of the rows and the payload, from the files of a data set.
-
-        Numbers are a read-only memory map.
-        """
-
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Residues of each row; 0 if they are not aligned."""
@@ -140,11 +132,6 @@ class Sequences(Payload):
 
     def contents(self, ids: Sequence[str]) -> list[bytes]:
         return list(self.residues)
-
-    @classmethod
-    def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
-        names, texts = read_plain_columns(folder / DISTINCT_FILE, ("digest", "sequence"))
-        return tuple(name.decode("ascii") for name in names), cls(tuple(texts))
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -193,11 +180,6 @@ class Matrix(Payload):
             least[name] = min(content, least.get(name, content))
         return tuple(digest(least[name]) for name in same)
 
-    @classmethod
-    def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
-        values = _numbers(folder / MATRIX_FILE)
-        return _distinct(folder)[0], cls(values, kind=summary["kind"])
-
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {MATRIX_FILE: self.values.astype(np.float64, copy=False)}
 
@@ -222,13 +204,6 @@ class Compared(Payload):
     def contents(self, ids: Sequence[str]) -> list[bytes]:
         return [x.encode() if isinstance(x, str) else bytes(x) for x in self.objects]
 
-    @classmethod
-    def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
-        kernel = make_kernel(summary["kernel"])
-        digests, texts = _distinct(folder)
-        objects = texts if kernel.strings else _numbers(folder / VECTORS_FILE)
-        return digests, cls(objects, kernel, kind=summary["kind"])
-
     @property
     def what(self) -> str:  # type: ignore[override]
         return "string" if self.kernel.strings else "vector"
@@ -244,20 +219,21 @@ class Compared(Payload):
         return {} if self.kernel.strings else {VECTORS_FILE: self.objects}
 
 
-def payload_type(summary: dict[str, Any]) -> type[Payload]:
-    """Return what a data set with this summary holds."""
-    if summary["kind"] == "sequences":
-        return Sequences
-    return Matrix if summary["kernel"] is None else Compared
+def read_payload(folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Payload]:
+    """Return the digests of the rows and the payload, from the files of a data set.
 
-
-def _numbers(path: Path) -> NDArray[Any]:
-    """Return a matrix or vectors, which belong to the tables beside them."""
-    return open_array(path, 2, f"Delete the folder {path.parent} and run again.")
-
-
-def _distinct(folder: Path) -> tuple[tuple[str, ...], Objects]:
-    """Return digests and texts."""
-    needed = ("digest", "length", "sequence")
-    table = read_table(folder / DISTINCT_FILE, needed, text=("digest", "sequence"))
-    return tuple(table["digest"].tolist()), table["sequence"].to_numpy(dtype=object)
+    Numbers are a read-only memory map; they belong to the tables beside them.
+    """
+    advice = f"Delete the folder {folder} and run again."
+    kind, path = summary["kind"], folder / DISTINCT_FILE
+    if kind == "sequences":
+        names, texts = read_plain_columns(path, ("digest", "sequence"))
+        return tuple(name.decode("ascii") for name in names), Sequences(tuple(texts))
+    table = read_table(path, ("digest", "length", "sequence"), text=("digest", "sequence"))
+    digests = tuple(table["digest"].tolist())
+    if summary["kernel"] is None:
+        return digests, Matrix(open_array(folder / MATRIX_FILE, 2, advice), kind=kind)
+    kernel = make_kernel(summary["kernel"])
+    if kernel.strings:
+        return digests, Compared(table["sequence"].to_numpy(dtype=object), kernel, kind=kind)
+    return digests, Compared(open_array(folder / VECTORS_FILE, 2, advice), kernel, kind=kind)

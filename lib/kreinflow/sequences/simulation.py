@@ -18,24 +18,15 @@ from kreinflow.base.random_streams import stream
 Residues = NDArray[np.intp]
 
 LETTERS = "ARNDCQEGHILKMFPSTWYV"
-SUPERFAMILY = 4
-"""Families that share a superfamily."""
-LENGTHS = (80, 150)
-"""Shortest and longest core of a superfamily's ancestor, residues."""
-BETWEEN = 0.8
-"""Substitutions a site from a superfamily's ancestor to each of its families'."""
-WITHIN = 1.6
-"""Substitutions a site from a family's ancestor to each of its sequences."""
-STEPS = 8
-"""Parts of that way; sequences part company between them."""
-INDELS = 0.02
-"""Insertions, and as many deletions, for each substitution."""
-INDEL_LENGTH = 3.0
-"""Mean residues of one of them."""
-FLANK = 8.0
-"""Mean residues of an unrelated flank, one at each end."""
-SHORTEST = 20
-"""A deletion that would leave fewer residues does not happen."""
+SUPERFAMILY = 4  # families that share a superfamily
+LENGTHS = (80, 150)  # shortest and longest core of a superfamily's ancestor, residues
+BETWEEN = 0.8  # substitutions a site from a superfamily's ancestor to each of its families'
+WITHIN = 1.6  # substitutions a site from a family's ancestor to each of its sequences
+STEPS = 8  # parts of that way; sequences part company between them
+INDELS = 0.02  # insertions, and as many deletions, for each substitution
+INDEL_LENGTH = 3.0  # mean residues of one of them
+FLANK = 8.0  # mean residues of an unrelated flank, one at each end
+SHORTEST = 20  # a deletion that would leave fewer residues does not happen
 
 
 class SimulatedSequence(NamedTuple):
@@ -48,16 +39,11 @@ class SimulatedSequence(NamedTuple):
 
 @cache
 def lg_model() -> tuple[FloatArray, FloatArray]:
-    r"""Return the rate matrix and the frequencies of the LG model.
+    r"""Return the rates Q (20, 20) and the equilibrium frequencies (20,) of the LG model.
 
     .. math:: q_{ij} = r_{ij} \pi_j \ (i \ne j), \qquad -\sum_i \pi_i q_{ii} = 1
 
-    Returns
-    -------
-    Q : ndarray of shape (20, 20)
-        Rates, in expected substitutions a site; rows sum to zero.
-    frequencies : ndarray of shape (20,)
-        Equilibrium frequencies, in the order of :data:`LETTERS`.
+    Rates are in expected substitutions a site, letters in the order of :data:`LETTERS`.
 
     References
     ----------

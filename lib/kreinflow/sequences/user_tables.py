@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
@@ -44,20 +45,18 @@ def open_rows(path: Path) -> Iterator[tuple[str, Iterator[tuple[int, list[str]]]
             ) from error
 
 
+@dataclass
 class Table:
     """An open table: the names of its columns, and its rows."""
 
-    def __init__(
-        self, path: Path, delimiter: str, numbered: Iterator[tuple[int, list[str]]]
-    ) -> None:
-        self._path, self._delimiter, self._numbered = path, delimiter, numbered
-        self.names = [name.strip() for name in next(numbered, (1, []))[1]]
-        while self.names and not self.names[-1]:
-            self.names.pop()
+    path: Path
+    delimiter: str
+    names: list[str]
+    numbered: Iterator[tuple[int, list[str]]]
 
     def place(self, column: str) -> int:
         """Return the place of a column; refuse one that is missing or stands twice."""
-        names, path = self.names, self._path
+        names, path = self.names, self.path
         if names.count(column) == 1:
             return names.index(column)
         if column in names:
@@ -67,20 +66,20 @@ class Table:
         shown = [" ".join(name.split()) for name in names]  # a quoted one may have a line end
         hint = f"did you mean {close[0]!r}?" if close else f"it has {abridged(shown)}."
         if len(names) == 1 and not close:
-            hint += f" Are its fields separated by a {self._delimiter}?"
+            hint += f" Are its fields separated by a {self.delimiter}?"
         raise InputError(f"{path}: column {column!r} is missing; {hint}")
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield line and texts of rows that are not empty; refuse another number of fields."""
         width = len(self.names)
-        for line, row in self._numbered:
+        for line, row in self.numbered:
             fields = [field.strip() for field in row]
             if not any(fields):
                 continue
             if len(fields) < width or any(fields[width:]):
                 raise InputError(
-                    f"{self._path}, line {line}: has {plural(len(fields), 'field')}, the header "
-                    f"{width}. Fields are separated by a {self._delimiter}, empty ones too; a text "
+                    f"{self.path}, line {line}: has {plural(len(fields), 'field')}, the header "
+                    f"{width}. Fields are separated by a {self.delimiter}, empty ones too; a text "
                     "that holds one stands in quotation marks."
                 )
             yield line, fields[:width]
@@ -90,7 +89,10 @@ class Table:
 def open_table(path: Path) -> Iterator[Table]:
     """Open a table with a header."""
     with open_rows(path) as (delimiter, numbered):
-        yield Table(path, delimiter, numbered)
+        names = [name.strip() for name in next(numbered, (1, []))[1]]
+        while names and not names[-1]:
+            names.pop()
+        yield Table(path, delimiter, names, numbered)
 
 
 def check_columns(path: Path, *columns: str) -> None:
@@ -107,9 +109,8 @@ def read_columns(
 
     With ``skip_empty`` a line whose second column is empty is left out. More columns than two are
     the levels of a path, which stands for the second one: their texts with the separator between
-    them. Empty ones at the end of a path are left out.
-    An InputError names the line that has other fields than the header, an empty text, characters
-    that are not shown, or a separator in a part of a path.
+    them, but for empty ones at the end. An InputError names the line of an empty text, of
+    characters that are not shown, or of a separator in a part of a path.
     """
     with open_table(path) as table:
         places = [table.place(column) for column in columns]
