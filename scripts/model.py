@@ -53,14 +53,9 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         console.say("\n" + table.to_string())
     folder = Path(files.records).parent.parent
     training = fold_training(run, fold, landmarks, fitted, params, folder, snakemake.threads)
-    recipes = training.train_recipes(
-        fitted,
-        params.learners,
-        transforms,
-        entries,
-    )
+    recipes = training.train_recipes(fitted, params.learners, transforms, entries)
     repeat, number = fold_numbers(fold)
-    truth, classifiers, held_out, figures = run.testing_part(fold).labels, {}, {}, []
+    truth, models, figures = run.testing_part(fold).labels, {}, []
     probabilities = (f"p_{label}" for label in run.dataset.classes)
     head = [*PREDICTION_COLUMNS, *REASON_COLUMNS, *COST_COLUMNS, *HIT_COLUMNS]
     nothing = pd.DataFrame(columns=[*head, *probabilities, *SET_COLUMNS])
@@ -73,7 +68,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
             console.say(f"{name}: {warning}.")
         if classifier.levels is not None and (warning := classifier.levels.unkept()):
             console.say(f"{name}: {warning}.")
-        classifiers[name], held_out[name] = classifier, trained.held_out
+        models[name] = trained
         labels = {key: recipe[key] for key in ("selector", "transform", "correction", "learner")}
         place = {"recipe": name, "repeat": repeat, "fold": number}
         figures.append(place | labels | trained.figures)
@@ -83,7 +78,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         predictions.append(tested.predictions(name))
     if (cache := training.cache) is not None:
         console.say(f"{cache.aligned:,} pairs of records were aligned because they were asked for")
-    save_fold_models(out.models, classifiers, held_out)
+    save_fold_models(out.models, models)
     write_table(out.table, pd.DataFrame(figures, columns=list(FIGURES_COLUMNS)))
     write_table(out.predictions, pd.concat(predictions or [nothing], ignore_index=True))
     curve = pd.concat(curves[1:] or curves, ignore_index=True)

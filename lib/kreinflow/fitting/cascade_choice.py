@@ -42,7 +42,7 @@ class Wanted:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> "Wanted":
-        """Return what the config says."""
+        """Return what a recipe says."""
         return cls(settings.get("loss"), settings.get("alignments"))
 
     def most_nearest(self, base: int) -> int:

@@ -193,10 +193,10 @@ class _HeldOut:
         self.plans = self._planned()
 
     def _of_fold(self, fold: int) -> _Inner:
-        first, data, kernel = self._first, self._first.data, self._first.kernel
-        landmarks = data.fits.landmarks(data.landmarks, data.part, fold)
-        if landmarks is not data.landmarks:
-            kernel = data.fits.kernel(landmarks, data.part, kernel.transform, fold)
+        first, data = self._first, self._first.data
+        of_fit = data.fits.known(data.landmarks, first.kernel, data.part, fold)
+        assert of_fit is not None, "a fit that learned nothing"
+        landmarks, kernel = of_fit
         known, held = np.flatnonzero(data.fits.inner != fold), np.flatnonzero(self._folds == fold)
         records = first.records(landmarks, kernel, known, fold)
         query = first.query(landmarks, kernel, records, self.places[held])

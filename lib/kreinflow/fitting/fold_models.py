@@ -12,29 +12,23 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import IntArray
 from kreinflow.files.arrays import read_arrays, write_arrays
 from kreinflow.files.state import refusing_damage, starting_with
+from kreinflow.fitting.training import Trained
 
 FOLD_KIND = "kreinflow fold models 1"
-
-
 _HELD_OUT = "held_out"
 
 
-def save_fold_models(
-    path: str | os.PathLike[str],
-    classifiers: Mapping[str, LandmarkClassifier],
-    held_out: Mapping[str, IntArray],
-) -> None:
-    """Write the classifiers of one fold, by the names of their recipes.
-
-    ``held_out``: see :class:`~kreinflow.fitting.training.Trained`.
-    """
+def save_fold_models(path: str | os.PathLike[str], trained: Mapping[str, Trained]) -> None:
+    """Write what was trained in one fold, by the names of the recipes."""
     headers: dict[str, Any] = {}
     arrays: dict[str, NDArray[Any]] = {}
-    for name, classifier in classifiers.items():
-        headers[name], parts = classifier.to_parts()
+    for name, of in trained.items():
+        headers[name], parts = of.classifier.to_parts()
+        parts = {
+            **parts,
+            _HELD_OUT: of.held_out.astype(np.min_scalar_type(-len(of.classifier.classes))),
+        }
         arrays |= {f"{name}/{key}": array for key, array in parts.items()}
-        small = np.min_scalar_type(-len(classifier.classes))
-        arrays[f"{name}/{_HELD_OUT}"] = held_out[name].astype(small)
     write_arrays(path, FOLD_KIND, {"recipes": headers}, arrays)
 
 
@@ -46,10 +40,7 @@ def load_fold_model(path: str | os.PathLike[str], recipe: str) -> LandmarkClassi
 
 
 def load_held_out(path: str | os.PathLike[str], recipe: str) -> IntArray:
-    """Read what a recipe says of the records that inner folds hold out.
-
-    See :class:`~kreinflow.fitting.training.Trained`.
-    """
+    """Read ``held_out`` of what :func:`save_fold_models` wrote of a recipe."""
     _, parts = _read(path, recipe)
     return parts[_HELD_OUT].astype(np.int64)
 

@@ -10,7 +10,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.fork_temperatures import ForkTemperatures
 from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import Forks
@@ -133,12 +132,10 @@ class InnerFits:
         None if fewer than two landmarks are left.
         """
         part, transform = problem.part, problem.everything.transform
-        landmarks = self.landmarks(problem.landmarks, part, fold)
-        if landmarks is problem.landmarks:
-            return problem
-        if len(landmarks.rows) < 2:
-            return None
-        kernel = self.kernel(landmarks, part, transform, fold)
+        known = self.known(problem.landmarks, problem.everything, part, fold)
+        if known is None or known[0] is problem.landmarks:
+            return known and problem
+        landmarks, kernel = known
 
         def factored() -> Factored:
             seen = np.flatnonzero(self.inner != fold)
@@ -163,14 +160,22 @@ class InnerFits:
             self._landmarks[fold] = self._of_fit(whole, part, np.flatnonzero(self.inner == fold))
         return self._landmarks[fold]
 
-    def kernel(
-        self, landmarks: Landmarks, part: TrainingPart, transform: ScoreTransform, fold: int
-    ) -> LandmarkKernel:
-        """Return the kernel of all records with :meth:`landmarks` of an inner fold."""
-        return self._kernels.get(
+    def known(
+        self, whole: Landmarks, kernel: LandmarkKernel, part: TrainingPart, fold: int
+    ) -> tuple[Landmarks, LandmarkKernel] | None:
+        """Return the landmarks that a fit may have, and the kernel of all records with them.
+
+        ``whole``, ``kernel``: those of the part. None if fewer than two landmarks are left.
+        """
+        landmarks, transform = self.landmarks(whole, part, fold), kernel.transform
+        if landmarks is whole:
+            return whole, kernel
+        if len(landmarks.rows) < 2:
+            return None
+        return landmarks, self._kernels.get(
             (fold, transform.name),
             lambda: landmark_kernel(landmarks, part, transform),
-            lambda kernel: [kernel.C, *([] if kernel.reverse is None else [kernel.reverse])],
+            lambda made: [made.C, *([] if made.reverse is None else [made.reverse])],
         )
 
     def _of_fit(self, whole: Landmarks, part: TrainingPart, held_out: IntArray) -> Landmarks:
@@ -198,21 +203,16 @@ class LiftedFits(InnerFits):
         tried: TriedWidths,
     ) -> None:
         super().__init__(fits.inner)
-        self._fits, self._whole, self._known = fits, landmarks, kernel
+        self._fits, self._whole, self._kernel = fits, landmarks, kernel
         self._lifting, self._tried = lifting, tried
 
     def problem(self, problem: Problem, fold: int, rank: Rank) -> Problem | None:
         """See :meth:`InnerFits.problem`; the problem is the lifted one."""
-        part, kernel = problem.part, self._known
-        landmarks = self._fits.landmarks(self._whole, part, fold)
-        if landmarks is not self._whole:
-            if len(landmarks.rows) < 2:
-                return None
-            kernel = self._fits.kernel(landmarks, part, kernel.transform, fold)
+        known = self._fits.known(self._whole, self._kernel, problem.part, fold)
         seen = np.flatnonzero(self.inner != fold)
-        if np.isin(self._lifting.inducing, seen).sum() < 2:
+        if known is None or np.isin(self._lifting.inducing, seen).sum() < 2:
             return None
-        lifted = self._lifting.on(kernel, seen, self._tried.best(fold))
+        lifted = self._lifting.on(known[1], seen, self._tried.best(fold))
         return replace(
             problem,
             embed=cache(lambda: positive_factor(lifted.kernel)),
