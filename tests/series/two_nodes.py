@@ -16,8 +16,10 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
+
+import psutil
 
 CONFIGURATION = Path("/etc/slurm/slurm.conf")
 MARK = "# Two nodes on one machine, written by tests/series/two_nodes.py of kreinflow.\n"
@@ -121,9 +123,9 @@ class TwoNodes:
         """Kill the daemon of a node and all that runs under it, as if its power had failed."""
         # The daemon of the node and those of its steps hold its log open.
         log = (self.folder / "log" / f"slurmd-{node}.log").resolve()
-        for pid in _with_children(pid for pid in _processes() if _holds_open(pid, log)):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        for process in list(_with_children(log)):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
         (self.folder / "run" / f"slurmd-{node}.pid").unlink()
 
     def states(self) -> set[str]:
@@ -167,38 +169,15 @@ def _call(*command: str, check: bool = True) -> subprocess.CompletedProcess[str]
     return done
 
 
-def _processes() -> list[int]:
-    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
-
-
-def _parents() -> dict[int, int]:
-    found = {}
-    for pid in _processes():
-        try:
-            stat = Path(f"/proc/{pid}/stat").read_text()
-        except OSError:
-            continue
-        found[pid] = int(stat.rpartition(")")[2].split()[1])
-    return found
-
-
 def _ended(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    return True
 
 
-def _holds_open(pid: int, file: Path) -> bool:
-    try:
-        return any(link.readlink() == file for link in Path(f"/proc/{pid}/fd").iterdir())
-    except OSError:  # it has ended
-        return False
-
-
-def _with_children(pids: Iterable[int]) -> list[int]:
-    parents = _parents()
-    family = list(pids)
-    for member in family:
-        family += [child for child, parent in parents.items() if parent == member]
-    return family
+def _with_children(file: Path) -> Iterator[psutil.Process]:
+    """Yield the processes that hold a file open, and all that they have started."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):  # it has ended
+            if any(Path(held.path) == file for held in process.open_files()):
+                yield from (process, *process.children(recursive=True))

@@ -42,10 +42,8 @@ class NystroemClassifier(LandmarkDecisions):
     correction : str
         none, flip, clip, square or shift; or landmark_basis, flip_landmark_matrix, landmark_mds
         (:mod:`kreinflow.krein.correction`).
-    learner : str
-        A method of :data:`kreinflow.learners.registry.LEARNERS`.
-    learner_params : mapping, optional
-        Its settings, as in the config; those left out have the config's defaults.
+    learner, learner_params : str, mapping
+        A method of :data:`kreinflow.learners.registry.LEARNERS`, and its settings as in the config.
     lift : mapping, optional
         A kernel over the scores, in whose place the learner sees it, with the settings of the
         config: ``kernel``, ``width``, ``inducing``; see :mod:`kreinflow.views.lift`. It has a
@@ -61,9 +59,8 @@ class NystroemClassifier(LandmarkDecisions):
     n_features_in_ : int
         m.
     landmark_classifier_ : LandmarkClassifier
-        The trained function of the scores (:mod:`kreinflow.answering.classifier`), with temperature
-        and reject threshold: at most 5 % errors of new objects above it, with 90 % confidence
-        (:func:`~kreinflow.fitting.reject_threshold.reject_threshold`).
+        The trained function of the scores, with temperature and reject threshold: at most 5 %
+        errors of new objects above it, with 90 % confidence.
     training_ : dict
         What the training said: rank, hyper_parameters, inner_accuracy, converged and more.
 

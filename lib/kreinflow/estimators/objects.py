@@ -200,10 +200,8 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkC
 
     Attributes
     ----------
-    n_features_in_ : int
-        Columns of X; not there for strings.
-    landmark_indices_ : ndarray of shape (n_landmarks,)
-        Places of the landmarks among the training objects.
+    n_features_in_, landmark_indices_
+        See :class:`~kreinflow.estimators.KreinClassifier`.
     eigenvalues_ : ndarray
         Those of the approximated kernel, before the correction.
     signs_ : ndarray of shape (rank,)

@@ -84,7 +84,7 @@ def compare_recipes(
 ) -> pd.DataFrame:
     """Compare every recipe with the one of the best mean accuracy, over the outer folds.
 
-    The best has the largest mean accuracy; among equal ones the smaller mean log loss, then the
+    The best accuracy comes first. The best has the largest mean accuracy; among equal ones the smaller mean log loss, then the
     earlier row. The recipe called :data:`~kreinflow.evaluation.metrics.INNER_CHOICE` is a way to
     choose and not a recipe: it is listed, but neither tested nor named the best. So are recipes
     that were not measured on all folds, and they are listed last. All tests of one kind against
@@ -92,8 +92,7 @@ def compare_recipes(
     measured on, its accuracy is slightly optimistic and the tests are a guide, not a proof.
 
     ``metrics``: :func:`~kreinflow.evaluation.metrics.fold_metrics` of the predictions. ``groups``:
-    of each record of the data set, by its id; what shares a fold is not independent. The best
-    accuracy comes first. Raises InputError as :func:`differences_from`.
+    of each record of the data set, by its id; what shares a fold is not independent.
     """
     wide = metrics.pivot(index=["repeat", "fold"], columns="recipe", values="accuracy")
     losses = metrics.groupby("recipe")["log_loss"].mean()

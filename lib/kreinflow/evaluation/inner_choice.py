@@ -39,8 +39,8 @@ def chosen_recipes(
     """Return the recipe that the inner folds of each tested fold preferred, by repeat and fold.
 
     A recipe that has no row of a fold was not trained there, and cannot be chosen. ``models`` is
-    from :func:`~kreinflow.fitting.recipe_choice.read_figures`; rows of the final model, with a
-    negative repeat, are left out. ``order``: the recipes as the config lists them. ``prefer``: see
+    from :func:`~kreinflow.fitting.recipe_choice.read_figures`; rows of the final model are left
+    out. ``order``: as the config lists the recipes. ``prefer``: see
     :func:`~kreinflow.fitting.recipe_choice.choose_recipe`.
     """
     place: Any

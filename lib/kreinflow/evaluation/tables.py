@@ -30,16 +30,8 @@ def evaluation_tables(
     """Return the tables of the folder ``evaluation``, by the names of their files.
 
     Without predictions they have no rows: no fold may test anything, as those of the comparison
-    that keep alike sequences together.
-
-    Parameters
-    ----------
-    predictions : DataFrame
-        See :mod:`kreinflow.evaluation.metrics`.
-    groups : Series
-        The group of each record of the data set, by its id.
-    several : bool
-        Whether records may have several labels. A prediction is then right if all labels are.
+    that keep alike sequences together. ``groups``: of each record of the data set, by its id.
+    ``several``: whether records may have several labels; a prediction is right if all are.
     """
     kind: Kind = SeveralLabels if several else OneLabel
     if predictions.empty:
