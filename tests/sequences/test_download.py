@@ -63,29 +63,23 @@ def test_what_a_kill_or_a_fault_left_is_continued_or_thrown_away(
     assert ("thrown away" in said[0]) == ("wrong" in faults or left.startswith(b"another"))
 
 
-def test_a_file_that_stays_wrong_is_refused(server, tmp_path):
-    found = hashlib.sha256(CONTENT).hexdigest()
-    with pytest.raises(InputError) as error:
-        fetch(tmp_path / "x", settings(server, sha256="0" * 64))
-    assert f"the file's sha256 is {found}, not {'0' * 64}. Correct download.sha256" in str(
-        error.value
-    )
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_what_the_server_refuses(server, tmp_path):
+def test_what_the_server_refuses_and_a_file_that_stays_wrong(server, tmp_path):
     server.faults = [404]
     with pytest.raises(InputError, match=r"sprot.dat.gz: the server says 404 Not Found\. Correct"):
         fetch(tmp_path / "x", settings(server))
     assert len(server.asked) == 1
+    found = hashlib.sha256(CONTENT).hexdigest()
+    message = f"the file's sha256 is {found}, not {'0' * 64}. Correct download.sha256"
+    with pytest.raises(InputError, match=message):
+        fetch(tmp_path / "x", settings(server, sha256="0" * 64))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_server_that_cannot_be_reached(server, tmp_path):
     unreachable = settings(server)
     server.shutdown()
     server.server_close()
-    with pytest.raises(
-        KreinflowError, match=r"cannot be downloaded \(.*refused.*Run again to cont"
-    ):
+    message = r"cannot be downloaded \(.*refused.*Run again to cont"
+    with pytest.raises(KreinflowError, match=message):
         fetch(tmp_path / "x", unreachable, wait=0)
     assert not (tmp_path / "x").exists()

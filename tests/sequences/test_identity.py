@@ -1,3 +1,5 @@
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
@@ -25,6 +27,8 @@ def test_identity_is_a_share_of_the_shorter_sequence():
     whole = np.random.default_rng(5).choice(PROTEIN, 200).tobytes()
     assert identity(whole[60:120], whole, nucleotides=False) == 1
     assert identity_clusters([whole[60:120], whole], 1.0).tolist() == [0, 0]
+    assert identity_clusters([b"MKV", b"MK", b"W"], 0.5).tolist() == [0, 1, 2]
+    assert identity_clusters([], 0.5).tolist() == []
 
 
 @pytest.mark.parametrize("letters", [PROTEIN, NUCLEOTIDE], ids=["protein", "nucleotide"])
@@ -72,31 +76,18 @@ def test_words_are_extended_to_the_ends_of_both_sequences(match):
     starts = np.concatenate([[0], np.cumsum(list(map(len, letters)))])
     scores = np.where(np.eye(4, dtype=bool), match, -3).astype(np.int32)
     word, gain, threshold = 3, 5, 0.8 if match else 0.2
+    words = [(a, i) for a in range(9) for i in range(len(letters[a]) - word + 1)]
     wanted = [
         (a, b, i, j)
-        for a in range(9)
-        for b in range(9)
-        for i in range(len(letters[a]) - word + 1)
-        for j in range(len(letters[b]) - word + 1)
+        for (a, i), (b, j) in product(words, words)
         if (letters[a][i : i + word] == letters[b][j : j + word]).all()
     ]
-    a, b, i, j = np.array(wanted).T
-    found = module._extend(
-        np.concatenate(letters).astype(np.uint8),
-        starts,
-        np.concatenate([a, b]).astype(np.int32),
-        np.concatenate([i, j]).astype(np.int32),
-        np.arange(len(wanted)),
-        np.arange(len(wanted)) + len(wanted),
-        word,
-        scores,
-        gain,
-        threshold,
-    )
-    expected = [
-        extended(letters[a], letters[b], i, j, word, scores, gain, threshold)
-        for a, b, i, j in wanted
-    ]
+    a, b, i, j = np.array(wanted, dtype=np.int32).T
+    owner, place = np.concatenate([a, b]), np.concatenate([i, j])
+    first, given = np.arange(len(wanted)), (word, scores, gain, threshold)
+    flat = np.concatenate(letters).astype(np.uint8)
+    found = module._extend(flat, starts, owner, place, first, first + len(wanted), *given)
+    expected = [extended(letters[a], letters[b], i, j, *given) for a, b, i, j in wanted]
     assert found.tolist() == expected
     assert 0 < np.count_nonzero(expected) < len(expected)
 
@@ -127,12 +118,9 @@ def test_agrees_with_all_against_all(threshold, share):
         sequences += [mutant(random, ancestor, PROTEIN, s) for s in random.uniform(0.02, 0.35, 12)]
     sequences = [s.tobytes() for s in sequences]
     n = len(sequences)
-    close = np.array(
-        [
-            [j < i and identity(sequences[i], sequences[j], False) >= threshold for j in range(n)]
-            for i in range(n)
-        ]
-    )
+    close = np.zeros((n, n), dtype=bool)
+    for i, j in zip(*np.tril_indices(n, -1), strict=True):
+        close[i, j] = identity(sequences[i], sequences[j], False) >= threshold
     truth = connected_components(close, directed=False)[1]
     clusters = identity_clusters(sequences, threshold)
     wanted = np.triu(truth[:, None] == truth[None], 1)
@@ -140,11 +128,6 @@ def test_agrees_with_all_against_all(threshold, share):
     assert not (found & ~wanted).any()
     assert wanted.sum() > 0
     assert (found & wanted).sum() >= share * wanted.sum()
-
-
-def test_short_and_no_sequences():
-    assert identity_clusters([b"MKV", b"MK", b"W"], 0.5).tolist() == [0, 1, 2]
-    assert identity_clusters([], 0.5).tolist() == []
 
 
 @pytest.mark.parametrize("letters", [PROTEIN, NUCLEOTIDE], ids=["protein", "nucleotide"])
@@ -231,11 +214,10 @@ def test_all_pairs_of_a_class_are_compared_by_identity_and_coverage(remote):
     sequences, labels = remote
     n = len(sequences)
     close = np.zeros((n, n), dtype=bool)
-    for i in range(n):
-        for j in range(i):
-            share, part = by_columns(sequences[i], sequences[j])
-            assert covered(sequences[i], sequences[j], False) == pytest.approx((share, part))
-            close[i, j] = share >= 0.4 and part >= 0.8
+    for i, j in zip(*np.tril_indices(n, -1), strict=True):
+        share, part = by_columns(sequences[i], sequences[j])
+        assert covered(sequences[i], sequences[j], False) == pytest.approx((share, part))
+        close[i, j] = share >= 0.4 and part >= 0.8
     same = np.array([[a == b for a in labels] for b in labels])
     assert not close[~same].any()
     truth = connected_components(close, directed=False)[1]
@@ -249,7 +231,7 @@ def test_all_pairs_of_a_class_are_compared_by_identity_and_coverage(remote):
     assert ((few[:, None] == few) <= (clusters[:, None] == clusters)).all()
 
 
-def test_does_not_depend_on_the_order():
+def test_the_order_of_the_sequences_does_not_matter():
     random = np.random.default_rng(4)
     ancestor = random.choice(PROTEIN, 100)
     sequences = [mutant(random, ancestor, PROTEIN, 0.1).tobytes() for _ in range(8)]
