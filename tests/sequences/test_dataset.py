@@ -49,19 +49,12 @@ def made(kind, folder):
     return load(sources[kind], folder)
 
 
-@pytest.mark.parametrize(
-    ("kind", "array"),
-    [
-        ("sequences", None),
-        ("with vectors", "view.npy"),
-        ("several", None),
-        ("matrix", "matrix.npy"),
-        ("vectors", "vectors.npy"),
-        ("strings", None),
-    ],
-)
-def test_written_and_read_again(tmp_path, kind, array):
-    dataset, out = made(kind, tmp_path), tmp_path / "out"
+ARRAYS = {"with vectors": "view.npy", "matrix": "matrix.npy", "vectors": "vectors.npy"}
+
+
+@pytest.mark.parametrize("kind", [*ARRAYS, "sequences", "several", "strings"])
+def test_written_and_read_again(tmp_path, kind):
+    dataset, out, array = made(kind, tmp_path), tmp_path / "out", ARRAYS.get(kind)
     write_dataset(out, dataset)
     again = read_dataset(out)
     assert_same_rows(again, dataset)
@@ -107,20 +100,16 @@ def test_a_flipped_bit_in_any_file_is_refused_and_the_file_named(tmp_path, kind)
 
 
 def test_foreign_artifacts_are_refused(tmp_path):
-    write_dataset(tmp_path, made("sequences", tmp_path))
+    dataset = made("sequences", tmp_path)
+    with pytest.raises(TypeError, match="holds Sequences, not Matrix"):
+        _ = dataset.matrix
+    write_dataset(tmp_path, dataset)
     (tmp_path / "distinct.tsv").unlink()
     with pytest.raises(InputError, match=r"distinct.tsv: cannot be read"):
         read_dataset(tmp_path)
     write_json(tmp_path / "summary.json", {})
     with pytest.raises(InputError, match=r"summary.json: not the summary of a data set"):
         read_dataset(tmp_path)
-
-
-def test_what_is_asked_for_has_to_be_there(tmp_path):
-    dataset = made("sequences", tmp_path)
-    assert dataset.sequences[0] == b"MKVL"
-    with pytest.raises(TypeError, match="holds Sequences, not Matrix"):
-        _ = dataset.matrix
 
 
 TWELVE = dataset_of(np.arange(12) % 2, Matrix(np.eye(12), kind="similarity"))
@@ -164,10 +153,8 @@ def test_a_row_that_is_no_number_is_refused(path, cell):
 def test_a_row_may_stand_in_a_class_and_in_the_sketch_but_not_twice_in_one(path):
     twice = pd.DataFrame({"class": ["", TWELVE.row_labels[3]], "row": [3, 3]})
     write_rows(path, twice, TWELVE)
-    assert {name: rows.tolist() for name, rows in read_candidates(path, TWELVE).items()} == {
-        "": [3],
-        TWELVE.row_labels[3]: [3],
-    }
+    found = {name: rows.tolist() for name, rows in read_candidates(path, TWELVE).items()}
+    assert found == {"": [3], TWELVE.row_labels[3]: [3]}
     write_rows(path, pd.concat([twice, twice[1:]]), TWELVE)
     with pytest.raises(InputError, match="line 4"):
         read_candidates(path, TWELVE)
