@@ -267,8 +267,8 @@ def test_the_users_table_may_have_dropped_records_and_must_not_split_identical_o
     assert table_folds(tmp_path, [*LINES, "t 2"], data)[0] == [0, 1, 0, 1, 0, 0]
     with pytest.raises(InputError, match=r"none of the ids of fold '3' is left"):
         table_folds(tmp_path, [*LINES, "t 3"], data)
+    twins = dataset([b"MK", b"MK", b"MV", b"ML", b"MM", b"MW"], list("AABBAB"))
     with pytest.raises(InputError, match=r"'s0' and 's1' are the same sequence"):
-        twins = dataset([b"MK", b"MK", b"MV", b"ML", b"MM", b"MW"], list("AABBAB"))
         table_folds(tmp_path, LINES, twins)
 
 
