@@ -12,32 +12,17 @@ from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.files.atomic import write_text
 from kreinflow.files.provenance import package_versions
 from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
-from kreinflow.report import recipes, sections, words
+from kreinflow.report import methods, recipes, sections, tables, times, warnings, words
 from kreinflow.report.cascades import pairs_asked
 from kreinflow.report.crate import render_crate
 from kreinflow.report.html import drawing, image, page_environment
-from kreinflow.report.methods import (
-    RELATIVES,
-    asks,
-    beside_parasail,
-    chosen_by,
-    in_words,
-    methods_text,
-    threshold_text,
-)
 from kreinflow.report.names import CONFIG, CRATE, PAGE, TEXT, WORKFLOW
 from kreinflow.report.reading import DatasetResults
-from kreinflow.report.tables import (
-    PageTable,
-    best_recipe,
-    cells,
-    flags,
-    laid_out,
-    numbers,
-)
+from kreinflow.report.tables import best_recipe, cells, flags, numbers
 from kreinflow.report.texts import CAPTIONS, SEVERAL_CAPTIONS
-from kreinflow.report.times import MACHINE, times_by, times_by_stage
-from kreinflow.report.warnings import broken_promises, warnings_of
+
+WORDS = (methods, recipes, sections, tables, times, warnings, words)
+"""What the templates call by the names of the modules."""
 
 
 def write_report(folder: Path, config: Mapping[str, Any], again: bool = False) -> None:
@@ -72,15 +57,11 @@ def render_report(
     versions alone.
     """
     environment = page_environment()
-    environment.globals |= {"sections": sections, "recipes": recipes, "words": words}
-    environment.globals["MACHINE"] = MACHINE
-    shown = (laid_out, times_by, times_by_stage)
-    for function in (broken_promises, chosen_by, in_words, methods_text, *shown):
-        environment.globals[function.__name__] = function
+    environment.globals |= {module.__name__.rpartition(".")[2]: module for module in WORDS}
     return environment.get_template("template.html.j2").render(
         datasets=[_view(number, data) for number, data in enumerate(datasets, 1)],
         config=yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True),
-        versions=PageTable(["package", "version"], list(versions.items()), {0, 1}),
+        versions=versions,
         references=list(REFERENCES.values()),
     )
 
@@ -98,14 +79,14 @@ def _first_screen(data: DatasetResults) -> dict[str, Any]:
         "cards": words.cards(data),
         "quoted": words.quoted(data),
         "next": words.next_steps(data),
-        "warnings": warnings_of(data),
+        "warnings": warnings.warnings_of(data),
     }
 
 
 def _view(number: int, data: DatasetResults) -> dict[str, Any]:
     """Return all that the template prints of one data set."""
-    chose, statistics = data.measured == INNER_CHOICE, data.statistics
-    replaced = [(name, f"{count:,}") for name, count in statistics["substitutions"].items()]
+    chose = data.measured == INNER_CHOICE
+    landmarks = f"{int(data.final['landmarks']):,}"
     return {
         "anchor": f"data-{number}",
         "data": data,
@@ -113,22 +94,16 @@ def _view(number: int, data: DatasetResults) -> dict[str, Any]:
         "who": f"{'the inner choice' if chose else 'the final recipe'} on the outer folds",
         "shaded": "the inner choice" if chose else "the final model",
         **_first_screen(data),
-        "relatives": RELATIVES if data.asks_relatives else "",
-        "asks": asks(f"{int(data.final['landmarks']):,}", data.cascade) if data.cascade else "",
-        "threshold": threshold_text(data.config, data.several),
-        "factored": not data.own_factors.empty,
+        "relatives": methods.RELATIVES if data.asks_relatives else "",
+        "asks": methods.asks(landmarks, data.cascade) if data.cascade else "",
         "balls": bool(np.isfinite(numbers(data.own_landmarks["radius"])).any()),
         "learns": data.final_recipe in set(data.own_factors["recipe"]),
         "cascade": recipes.own_cascade(data),
-        "calibration_error": "".join(cells(data.own("summary"), "calibration_error", "perfect")),
         "unknown": sections.unknown(data),
         "levels": sections.levels(data),
         "sets": sections.sets(data),
         "unlabelled": None if data.unlabelled is None else sections.unlabelled(data.unlabelled),
-        "substitutions": PageTable(["substitution", "residues"], replaced),
-        "files": PageTable(["file", "sha256"], list(statistics["files"].items()), {0, 1}),
         "alignments": _alignments(data),
-        "kernels": data.times["cpu_kernel"].astype(str).nunique(),
         "figures": {name: image(svg) for name, svg in data.figures.items() if name != "map"},
         "map": drawing(data.figures["map"], f"m{number}-"),
         **_comparison(data),
@@ -151,7 +126,7 @@ def _alignments(data: DatasetResults) -> dict[str, Any] | None:
         "cascades": of_all if any(asked.values()) else None,
         "share": done["aligned"] / full,
         "backend": data.config["alignment"]["backend"],
-        "agreed": data.agreed if beside_parasail(done["scheme"], data.config) else None,
+        "agreed": data.agreed if methods.beside_parasail(done["scheme"], data.config) else None,
     }
 
 

@@ -1,6 +1,6 @@
 """Tables of the report's sections on the final model and its data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,12 @@ def counts(statistics: Mapping[str, Any]) -> PageTable:
         if (value := found.get(key)) is not None
     ]
     return PageTable(["what", "number"], rows)
+
+
+def listed(head: Sequence[str], values: Mapping[str, int | str]) -> PageTable:
+    """Return a table of two columns: numbers stand on the right, text on the left."""
+    rows = [(name, v if isinstance(v, str) else f"{v:,}") for name, v in values.items()]
+    return PageTable(head, rows, {0, *(1 for v in values.values() if isinstance(v, str))})
 
 
 def dropped(reasons: Mapping[str, Any]) -> PageTable:
