@@ -9,8 +9,12 @@ import pandas as pd
 import parasail
 import pytest
 
+from answering.cascades import cascade_model
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.errors import KreinflowError
+from kreinflow.classify.classification import classify_file
+from kreinflow.classify.new_objects import Options
 from kreinflow.compare.competitor import (
     FOLD_COLUMNS,
     TESTS_NOTHING,
@@ -20,7 +24,7 @@ from kreinflow.compare.competitor import (
     quality,
     run_competitor,
 )
-from kreinflow.compare.competitors import COMPETITORS, Blast, best_hits
+from kreinflow.compare.competitors import COMPETITORS, LENGTHS, Blast, WordsAlone, best_hits
 from kreinflow.compare.methods import COMPETITORS as NAMES
 from kreinflow.compare.methods import (
     OURS,
@@ -34,17 +38,19 @@ from kreinflow.compare.ours import Ours, TrainedFold, run_ours, training_alignme
 from kreinflow.sequences.partition import partition_of
 from kreinflow.sequences.simulation import simulate_families
 from kreinflow.sequences.sources.registry import make_source
+from kreinflow.views.objects import Viewed, Words
 from sequence_pairs import too_large
+from small_inputs import families, lifted_model, write_fasta
 
 SCHEME = ScoringScheme(load_substitution_matrix("BLOSUM62"))
 
 
 @pytest.fixture(scope="module")
-def families():
-    """Training records of four families, and queries: some of them with each ninth residue lost."""
-    simulated = simulate_families(4, 40, seed=5)
-    sequences = [s.residues for s in simulated]
-    labels = [s.label for s in simulated]
+def simulated():
+    """Training records of four simulated, and queries: some of them with each ninth residue lost."""
+    drawn = simulate_families(4, 40, seed=5)
+    sequences = [s.residues for s in drawn]
+    labels = [s.label for s in drawn]
     queries = [
         bytes(letter for place, letter in enumerate(sequence, start=1) if place % 9)
         for sequence in sequences[::2]
@@ -52,13 +58,13 @@ def families():
     return LabelledSequences(sequences, labels), queries, labels[::2]
 
 
-def made(name, folder, families, threads=1):
+def made(name, folder, simulated, threads=1):
     competitor = COMPETITORS[name](SCHEME, "protein")
     if (version := version_or_reason(name)).startswith("not available"):
         pytest.skip(version)
     folder.mkdir(exist_ok=True)
     competitor.load()
-    competitor.fit(families[0], folder, threads)
+    competitor.fit(simulated[0], folder, threads)
     return competitor
 
 
@@ -67,26 +73,26 @@ def test_each_has_a_name_for_people_in_the_order_of_the_tables():
 
 
 @pytest.mark.parametrize("name", COMPETITORS)
-def test_families_are_learned_whatever_the_threads_and_the_batch(name, tmp_path, families):
-    _, queries, labels = families
-    one = made(name, tmp_path / "one", families)
+def test_families_are_learned_whatever_the_threads_and_the_batch(name, tmp_path, simulated):
+    _, queries, labels = simulated
+    one = made(name, tmp_path / "one", simulated)
     found = one.predict(queries)
     assert np.mean([a == b for a, b in zip(found, labels, strict=True)]) >= 0.9
     assert one.model_bytes > 0
-    two = made(name, tmp_path / "two", families, threads=2)
+    two = made(name, tmp_path / "two", simulated, threads=2)
     assert two.predict(queries) == found
     assert two.predict(queries[:3]) == found[:3]
 
 
 @pytest.mark.parametrize("name", ["blast", "diamond", "mmseqs2", "profile_hmm"])
-def test_what_is_like_nothing_else_has_no_class(name, tmp_path, families):
-    competitor = made(name, tmp_path, families)
-    assert competitor.predict([b"PGPGPGPG", families[1][0]])[0] is None
+def test_what_is_like_nothing_else_has_no_class(name, tmp_path, simulated):
+    competitor = made(name, tmp_path, simulated)
+    assert competitor.predict([b"PGPGPGPG", simulated[1][0]])[0] is None
 
 
-def test_the_nearest_neighbour_has_the_highest_score_of_parasail(tmp_path, families):
-    train, queries, _ = families
-    competitor = made("smith_waterman", tmp_path, families)
+def test_the_nearest_neighbour_has_the_highest_score_of_parasail(tmp_path, simulated):
+    train, queries, _ = simulated
+    competitor = made("smith_waterman", tmp_path, simulated)
     assert competitor.alignments_per_query == len(train.sequences)
     for query, label in zip(queries[:5], competitor.predict(queries[:5]), strict=True):
         scores = [
@@ -96,11 +102,13 @@ def test_the_nearest_neighbour_has_the_highest_score_of_parasail(tmp_path, famil
         assert label == train.labels[int(np.argmax(scores))]
 
 
-def test_scores_of_the_nearest_neighbour_are_held_against_parasail(tmp_path, families, monkeypatch):
-    competitor = made("smith_waterman", tmp_path, families)
+def test_scores_of_the_nearest_neighbour_are_held_against_parasail(
+    tmp_path, simulated, monkeypatch
+):
+    competitor = made("smith_waterman", tmp_path, simulated)
     monkeypatch.setattr("kreinflow.compare.competitors.backend_named", lambda name: too_large)
     with pytest.raises(KreinflowError, match=r"score \d+, by parasail \d+. This is a fault"):
-        competitor.predict(families[1][:2])
+        competitor.predict(simulated[1][:2])
 
 
 def test_profiles_are_the_same_each_time(tmp_path):
@@ -310,3 +318,93 @@ def test_alignments_of_the_training_part_are_counted(dataset, fold):
     assert count(candidates=None) == 4 * n + (sizes**2).sum()
     assert count(candidates=2) == 4 * n + 2 * n
     assert count(sketch=3) == 4 * n + 3 * n
+
+
+def test_a_model_that_looks_at_vectors_gets_those_of_its_queries(tmp_path):
+    model, dataset = lifted_model(tmp_path, inducing=20, changed=0.6)
+    labels = [dataset.classes[code] for code in dataset.labels]
+    vectors = dict(zip(dataset.sequences, dataset.vectors, strict=True))
+    ours = Ours(model, vectors)
+    ours.fit(LabelledSequences(dataset.sequences, labels), tmp_path, 1)
+    order = np.random.default_rng(1).permutation(len(dataset.sequences))
+    found = ours.predict([dataset.sequences[row] for row in order])
+    table = classify_file(model, tmp_path / "x.fasta", Options(vectors=tmp_path / "v.tsv"))
+    assert found == table["label"][order].tolist()
+    assert len(set(found)) == 3
+    assert ours.alignments_per_query == len(model.landmark_ids) + 1
+
+
+def test_the_alignments_are_those_of_the_queries(tmp_path):
+    model, dataset = cascade_model(tmp_path)
+    labels = [dataset.classes[code] for code in dataset.labels]
+    ours = Ours(model)
+    ours.fit(LabelledSequences(dataset.sequences, labels), tmp_path, 1)
+    new = families(7, each=20, changed=0.6)
+    found = ours.predict([residues.encode() for *_, residues in new])
+    table = classify_file(model, write_fasta(tmp_path / "new.fasta", new))
+    assert found == table["label"].tolist()
+    assert ours.alignments_per_query == np.mean(table["alignments"].tolist())
+    assert len(set(table["stage"])) > 1
+    assert ours.model_bytes == (tmp_path / "model.safetensors").stat().st_size
+
+
+SCHEME = ScoringScheme(load_substitution_matrix("BLOSUM62"))
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    simulated = simulate_families(5, 120, seed=2)
+    sequences, labels = [s.residues for s in simulated], [s.label for s in simulated]
+    return LabelledSequences(sequences[::2], labels[::2]), sequences[1::2], labels[1::2]
+
+
+@pytest.fixture(scope="module")
+def learned(drawn, tmp_path_factory):
+    competitor = WordsAlone(SCHEME, "protein")
+    competitor.load()
+    competitor.fit(drawn[0], tmp_path_factory.mktemp("words"), 1)
+    return competitor
+
+
+def test_it_is_ridge_regression_on_a_gaussian_of_the_words(drawn, learned):
+    train, queries, _ = drawn
+    words = Words(tuple(LENGTHS["protein"]), SCHEME.matrix.alphabet)
+    X, Q = (words.features(list(s)).toarray() for s in (train.sequences, queries))
+    about = learned._classifier
+    rate = about.lift.rates["words"]
+    # Not one more view counts: the scores of no landmark are all alike.
+    between = ((X[:, None] - X) ** 2).sum(axis=2)
+    median = np.median(between[np.triu_indices(len(X), 1)])
+    assert any(np.isclose(rate * median, 1 / width) for width in (1, 3, 10))
+    points = words.features(list(about.lift.objects.sequences)).toarray()
+    assert sorted(about.lift.objects.sequences) == sorted(train.sequences)  # they are few
+    K = np.exp(-rate * ((X[:, None] - points) ** 2).sum(axis=2))
+    L = np.exp(-rate * ((Q[:, None] - points) ** 2).sum(axis=2))
+    classes, y = np.unique(train.labels, return_inverse=True)
+    weights = (len(y) / len(classes) / np.bincount(y))[y]
+    mean = weights @ K / weights.sum()
+    covariance = (K - mean).T @ ((K - mean) * weights[:, None]) / len(y)
+    fits = []
+    for ridge in 10.0 ** np.arange(0, -9, -1):
+        A = covariance + ridge * np.trace(covariance) / len(points) * np.eye(len(points))
+        targets = np.where(y[:, None] == np.arange(len(classes)), 1.0, -1.0)
+        own = weights @ targets / weights.sum()
+        B = (K - mean).T @ ((targets - own) * weights[:, None]) / len(y)
+        fits.append((L - mean) @ np.linalg.solve(A, B) + own)
+    ones = np.ones(len(queries))
+    found = about.decision_function(Query(np.empty((len(queries), 0)), ones, ones, Viewed(queries)))
+    assert min(np.abs(fit - found).max() for fit in fits) < 1e-6
+
+
+def test_labels_that_say_nothing_are_not_learned(drawn, tmp_path):
+    """The inner folds choose; noise must not come out of them as more than chance."""
+    train, queries, labels = drawn
+    random = np.random.default_rng(3)
+    right = []
+    for _ in range(3):
+        shuffled = random.permutation(train.labels).tolist()
+        competitor = WordsAlone(SCHEME, "protein")
+        competitor.fit(LabelledSequences(train.sequences, shuffled), tmp_path, 1)
+        found = competitor.predict(queries)
+        right += [a == b for a, b in zip(found, labels, strict=True)]
+    assert np.mean(right) < 0.2 + 4 * np.sqrt(0.2 * 0.8 / len(queries))
