@@ -47,7 +47,7 @@ SCHEME = ScoringScheme(load_substitution_matrix("BLOSUM62"))
 
 @pytest.fixture(scope="module")
 def simulated():
-    """Training records of four simulated, and queries: some of them with each ninth residue lost."""
+    """Training records of four families, and queries: some with each ninth residue lost."""
     drawn = simulate_families(4, 40, seed=5)
     sequences = [s.residues for s in drawn]
     labels = [s.label for s in drawn]

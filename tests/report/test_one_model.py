@@ -51,60 +51,42 @@ def with_unknown(tables):
 
 
 def cases(tables, tables_of_several):
-    asked = run_tables(n_classes=4, n_folds=3, n=160, cascades=3)
+    def case(final="svc-meb", made=tables, whole=None, **changes):
+        return made, whole or config(), {"final_recipe": final} | changes
+
     one = tables | {
         name: tables[name][tables[name]["recipe"] == "svc-meb"]
         for name in ("summary", "per_class", "coverage", "errors", "accepted", "best_hit", "models")
     }
     alone = tables["comparison"]["recipe"] == "svc-meb"
     one["comparison"] = tables["comparison"][alone].assign(best=True)
-    auto = config() | {"auto": {"alignments": 5_000_000}, "prefer": "cheap"}
-    lifted, named_final = config(), settings() | {"final": "svc-meb"}
+    named = settings() | {"final": "svc-meb"}
+    lifted = config()
     lifted["recipes"][0] |= {"lift": LIFT, "views": {"words": [1, 2], "vectors": True}}
+    asked = run_tables(n_classes=4, n_folds=3, n=160, cascades=3)
     nothing = tables["models"].assign(reject_threshold=NOTHING_ACCEPTED)
     scores = {"aligned": 0, "store": None, "scheme": None}
     read = {"lengths": {}, "substitutions": {}, "files": {}}
+    auto = config() | {"auto": {"alignments": 5_000_000}, "prefer": "cheap"}
+    alarms = config() | {"unknown": {"false_alarms": 0.01}}
     return {
-        "final named": (tables, config(), {"settings": named_final, "final_recipe": "svc-meb"}),
-        "inner choice": (tables, config(), {"final_recipe": "pcvm-meb"}),
-        "automatic": (tables, auto, {"final_recipe": "pcvm-uniform"}),
-        "one recipe": (
-            one,
-            config(),
-            {"settings": settings() | {"recipes": ["svc-meb"]}, "final_recipe": "svc-meb"},
+        "final named": case(settings=named),
+        "inner choice": case("pcvm-meb"),
+        "automatic": case("pcvm-uniform", whole=auto),
+        "one recipe": case(made=one, settings=settings() | {"recipes": ["svc-meb"]}),
+        "several labels": case("ikfd-pooled-meb", tables_of_several),
+        "cascades": case("ikfd-pooled-meb", asked, config(cascades=3), cascade=FINAL_CASCADE),
+        "levels": case(levels=levels_of(tables), settings=named | {"levels": LEVELS_ASKED}),
+        "matrix": case(
+            settings=named | MATRIX,
+            alignments=tables["alignments"] | scores,
+            statistics=tables["statistics"] | read,
         ),
-        "several labels": (tables_of_several, config(), {"final_recipe": "ikfd-pooled-meb"}),
-        "cascades": (
-            asked,
-            config(cascades=3),
-            {"final_recipe": "ikfd-pooled-meb", "cascade": FINAL_CASCADE},
-        ),
-        "levels": (
-            tables,
-            config(),
-            {"levels": levels_of(tables), "settings": named_final | {"levels": LEVELS_ASKED}}
-            | {"final_recipe": "svc-meb"},
-        ),
-        "matrix": (
-            tables,
-            config(),
-            {"settings": named_final | MATRIX, "final_recipe": "svc-meb"}
-            | {"alignments": tables["alignments"] | scores}
-            | {"statistics": tables["statistics"] | read},
-        ),
-        "lift": (tables, lifted, {"final_recipe": "ikfd-meb"}),
-        "nothing accepted": (tables, config(), {"models": nothing, "final_recipe": "ikfd-meb"}),
-        "strangers": (
-            tables,
-            config(),
-            {"strangers": {"no_relative": RULE, "sureness": 0.25}, "final_recipe": "ikfd-meb"},
-        ),
-        "no rule": (tables, config(), {"strangers": {"no_relative": RULE | {"off": True}}}),
-        "unknown": (
-            tables,
-            config() | {"unknown": {"false_alarms": 0.01}},
-            {"settings": named_final, "final_recipe": "svc-meb"} | with_unknown(tables),
-        ),
+        "lift": case("ikfd-meb", whole=lifted),
+        "nothing accepted": case("ikfd-meb", models=nothing),
+        "strangers": case("ikfd-meb", strangers={"no_relative": RULE, "sureness": 0.25}),
+        "no rule": case("ikfd-meb", strangers={"no_relative": RULE | {"off": True}}),
+        "unknown": case(whole=alarms, settings=named, **with_unknown(tables)),
     }
 
 
@@ -123,21 +105,15 @@ CASES = (
     *("cascades", "levels", "unknown", "matrix", "lift", "nothing accepted"),
     *("strangers", "no rule"),
 )
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_no_section_but_the_comparison_names_another_recipe(pages, case):
-    page, data, recipes = pages[case]
-    assert strangers_to(page, data.final_recipe, recipes) == {}
-
-
 OWN = {"levels": "levels", "unknown": "unknown", "strangers": "unknown", "no rule": "unknown"}
 SOME = {"levels", "unknown", "automatic"}
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_each_section_says_what_to_look_for_and_stands_only_where_it_applies(pages, case):
-    page, data, _ = pages[case]
+def test_all_is_of_one_model_and_each_section_stands_only_where_it_applies(pages, case):
+    """No section but the comparison names another recipe, and each says what to look for."""
+    page, data, recipes = pages[case]
+    assert strangers_to(page, data.final_recipe, recipes) == {}
     sections = page.sections()
     for name, text in sections.items():
         if name.startswith("data-1-") and not name.endswith(("glance", "appendix", "automatic")):
@@ -146,15 +122,9 @@ def test_each_section_says_what_to_look_for_and_stands_only_where_it_applies(pag
     there = {name for name in SOME if f"data-1-{name}" in sections}
     assert there == {OWN.get(case, case)} & SOME
     assert render_text([data]).count("?") >= 4
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_the_model_that_one_has_is_named_where_it_first_stands(pages, case):
-    page, data, _ = pages[case]
-    glance = page.sections()["data-1-glance"]
-    assert f"The final model is {data.final_recipe} ," in glance
+    assert f"The final model is {data.final_recipe} ," in sections["data-1-glance"]
     other = "pcvm-meb" if data.final_recipe != "pcvm-meb" else "svc-meb"
-    assert named(page.sections()["data-1-comparison"], other) == (case != "one recipe")
+    assert named(sections["data-1-comparison"], other) == (case != "one recipe")
 
 
 def test_the_test_sees_a_name_where_it_may_not_stand(pages):
