@@ -35,14 +35,10 @@ RECIPES = (
     ("ikfd-pooled-kmeans", "log", "kmeans", "none", "ikfd-pooled"),
     ("pcvm-uniform", "log", "uniform", "none", "pcvm"),
 )
+POOLED = {"scatter": "pooled", "bias": "least_squares", "ridge": "inner"}
 LEARNERS = {
     "ikfd": {"method": "ny_ikfd", "scatter": "balanced", "bias": "midpoint", "ridge": 0},
-    "ikfd-pooled": {
-        "method": "ny_ikfd",
-        "scatter": "pooled",
-        "bias": "least_squares",
-        "ridge": "inner",
-    },
+    "ikfd-pooled": {"method": "ny_ikfd"} | POOLED,
     "pcvm": {"method": "ny_pcvm", "basis": "landmarks", "max_iter": 500},
     "nearest": {"method": "nearest_landmark"},
     "svc": {"method": "linear_svc"},
@@ -167,29 +163,19 @@ def made_up_models(places, recipes, budget):
     columns = ["recipe", "transform", "selector", "correction", "learner"]
     models = places.merge(pd.DataFrame(recipes, columns=columns), how="cross")
     landmarks, pcvm = models["selector"].map(budget), models["learner"] == "pcvm"
+    counts = dict.fromkeys(("unlearned_classes", "singular_classes", "cascade_pairs"), 0)
+    texts = ("unlearned_names", "singular_names", "views", "inner_known", "cascade")
     return models.assign(
-        landmarks=landmarks,
-        rank=landmarks // 2,
-        basis_used=0.04,
+        **{"landmarks": landmarks, "rank": landmarks // 2, "alignments_per_query": landmarks + 1},
         iterations=np.where(pcvm, 500, 1),
         converged=~(pcvm & (models["fold"] == 1)),
-        unlearned_classes=0,
-        singular_classes=0,
-        unlearned_names="",
-        singular_names="",
-        groups_held_out=True,
         hyper_parameters=models["learner"].map({"ikfd-pooled": '{"ridge": 0.01}'}),
-        views="",
-        temperature=0.7,
-        reject_threshold=0.4,
-        inner_accuracy=0.95,
-        inner_log_loss=0.2,
-        alignments_per_query=landmarks + 1,
-        inner_records=20,
+        **{"basis_used": 0.04, "temperature": 0.7, "reject_threshold": 0.4},
+        **{"inner_accuracy": 0.95, "inner_log_loss": 0.2, "inner_records": 20},
         inner_right=packed(np.arange(20) < 19),
-        inner_known="",
-        cascade="",
-        cascade_pairs=0,
+        groups_held_out=True,
+        **counts,
+        **dict.fromkeys(texts, ""),
     )
 
 
@@ -234,17 +220,12 @@ def made_up_factors(places, models, n, rng):
         values = 40 / np.arange(1, row["rank"] + 1) ** 1.3
         share = 0.3 if row["transform"] == "log" else 0.02
         values *= np.where(rng.random(row["rank"]) < share, -1, 1)
-        negative = values < 0
-        factors.append(
-            row
-            | {
-                "misfit": 0.62 if (row["selector"], row["fold"]) == ("uniform", 0) else 0.12,
-                "positive": int(np.sum(~negative)),
-                "negative": int(np.sum(negative)),
-                "zero": n - row["rank"],
-                "negative_fraction": float(-values[negative].sum() / np.abs(values).sum()),
-            }
-        )
+        below = values[values < 0]
+        row["misfit"] = 0.62 if (row["selector"], row["fold"]) == ("uniform", 0) else 0.12
+        counts = {"positive": len(values) - len(below), "negative": len(below)}
+        counts |= {"zero": n - row["rank"]}
+        fraction = float(-below.sum() / np.abs(values).sum())
+        factors.append(row | counts | {"negative_fraction": fraction})
         for correction, shown in (("none", values), ("flip", np.abs(values))):
             spectra.append(pd.DataFrame({"eigenvalue": shown, "correction": correction} | row))
     return pd.DataFrame(factors), pd.concat(spectra, ignore_index=True)
