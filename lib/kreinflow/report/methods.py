@@ -1,6 +1,5 @@
 """What the final model is and does, in plain words and as the methods paragraph of a paper."""
 
-import html
 import re
 from collections.abc import Mapping, Sequence
 from math import floor, log10
@@ -29,22 +28,15 @@ LABEL_THRESHOLDS = "the largest F1 of each label"
 _NUMBER = {key: number for number, key in enumerate(REFERENCES, 1)}
 
 
-def cite(*keys: str) -> Markup:
-    """Return the numbers of some references in brackets, as links to the list."""
-    links = ", ".join(
-        f'<a href="#reference-{_NUMBER[key]}">{_NUMBER[key]}</a>'
-        for key in sorted(keys, key=_NUMBER.__getitem__)
-    )
-    return Markup(f"[{links}]")
-
-
-def _cited(text: str) -> Markup:
-    """Return a text with its references, which stand in it as ``[@key; @key]``, as links."""
+def _with_links(text: str) -> str:
+    """Return a text with references, which stand in it as ``[@key; @key]``, as links by number."""
 
     def links(found: re.Match[str]) -> str:
-        return cite(*re.findall(r"@(\w+)", found[0]))
+        cited = sorted(_NUMBER[key] for key in re.findall(r"@(\w+)", found[0]))
+        return "[" + ", ".join(f'<a href="#reference-{n}">{n}</a>' for n in cited) + "]"
 
-    return Markup(re.sub(r"\[(?:@\w+(?:; )?)+\]", links, html.escape(text)))
+    known = "|".join(REFERENCES)
+    return re.sub(rf"\[@(?:{known})(?:; @(?:{known}))*\]", links, text)
 
 
 def beside_parasail(scoring: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
@@ -62,7 +54,7 @@ def methods_text(data: DatasetResults) -> Markup:
     lift = recipe.get("lift")
     a = config.get("transforms", {}).get("log", {}).get("a", 20)
     environment = page_environment()
-    environment.globals |= {"cite": cite, "cited": _cited, "joined": joined}
+    environment.globals["joined"] = joined
     text = environment.get_template("methods.html.j2").render(
         data=data,
         config=config,
@@ -82,7 +74,7 @@ def methods_text(data: DatasetResults) -> Markup:
         chosen_by=chosen_by(data),
         others=len(data.recipes) - 1,
     )
-    text = re.sub(r" ?(</?p>) ?", r"\1", " ".join(text.split()))
+    text = re.sub(r" ?(</?p>) ?", r"\1", " ".join(_with_links(text).split()))
     return Markup(text.replace("</p>", "</p>\n"))
 
 
