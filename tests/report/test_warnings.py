@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED
-from kreinflow.report.warnings import broken_promises, warnings_of
+from kreinflow.report.words import broken_promises, warnings_of
 from report.made_up import config, dataset_report, report_page, run_tables, settings
 
 PLACE = {"repeat": [0, 0, -1], "fold": [0, 1, -1], "recipe": "svc-meb"}

@@ -12,7 +12,7 @@ from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.files.atomic import write_text
 from kreinflow.files.provenance import package_versions
 from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
-from kreinflow.report import methods, recipes, sections, tables, times, warnings, words
+from kreinflow.report import methods, recipes, sections, tables, times, words
 from kreinflow.report.cascades import pairs_asked
 from kreinflow.report.crate import render_crate
 from kreinflow.report.html import drawing, image, page_environment
@@ -21,7 +21,7 @@ from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import best_recipe, cells, flags, numbers
 from kreinflow.report.texts import CAPTIONS, SEVERAL_CAPTIONS
 
-WORDS = (methods, recipes, sections, tables, times, warnings, words)
+WORDS = (methods, recipes, sections, tables, times, words)
 """What the templates call by the names of the modules."""
 
 
@@ -79,7 +79,7 @@ def _first_screen(data: DatasetResults) -> dict[str, Any]:
         "cards": words.cards(data),
         "quoted": words.quoted(data),
         "next": words.next_steps(data),
-        "warnings": warnings.warnings_of(data),
+        "warnings": words.warnings_of(data),
     }
 
 
