@@ -58,5 +58,4 @@ def six_objects():
 
 
 def compared(objects, kernel):
-    made = make_kernel(kernel)
-    return dataset_of(np.arange(len(objects)) % 2, Compared(objects, made, kind=made.kind))
+    return dataset_of(np.arange(len(objects)) % 2, Compared(objects, make_kernel(kernel)))

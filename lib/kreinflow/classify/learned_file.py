@@ -124,7 +124,7 @@ class Learned(State):
             payload: Payload = Sequences(objects)
         else:
             kernel = known_kernel(model.kernel or {})
-            payload = Compared(np.asarray(objects), kernel, kind=values["kind"])
+            payload = Compared(np.asarray(objects), kernel)
         first = np.unique(rows, return_index=True)[1]
         return cls(
             dataset=Dataset(

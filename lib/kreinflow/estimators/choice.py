@@ -194,7 +194,7 @@ def _dataset(
     elif isinstance(kernel, AlignmentKernel):
         payload = Sequences(kernel.read(X))
     else:
-        payload = Compared(_compared(X, kernel), kernel, kind=kernel.kind)
+        payload = Compared(_compared(X, kernel), kernel)
     contents = payload.contents(ids)
     row_of: dict[tuple[bytes, int], int] = {}
     keys = zip(contents, codes.tolist(), strict=True)

@@ -59,7 +59,6 @@ def _bytes(numbers: FloatArray) -> bytes:
     return (numbers + 0.0).tobytes()  # -0.0 is 0.0
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Payload(ABC):
     """The objects of the distinct rows, how they are told apart, and the files that keep them.
 
@@ -121,7 +120,7 @@ class Sequences(Payload):
     """Sequences, which are aligned."""
 
     residues: tuple[bytes, ...]
-    kind: str = field(default="sequences", kw_only=True)
+    kind = "sequences"
     what = "sequence"
 
     def __len__(self) -> int:
@@ -149,8 +148,9 @@ class Matrix(Payload):
     """
 
     values: NDArray[np.floating]
-    free = True
+    kind: str = field(kw_only=True)
     numbered: bool = False
+    free = True
 
     def __len__(self) -> int:
         return len(self.values)
@@ -192,6 +192,10 @@ class Compared(Payload):
     kernel: Kernel
 
     @property
+    def kind(self) -> str:  # type: ignore[override]
+        return self.kernel.kind
+
+    @property
     def free(self) -> bool:  # type: ignore[override]
         return not self.kernel.strings  # to compare those costs as much as alignments
 
@@ -199,7 +203,7 @@ class Compared(Payload):
         return len(self.objects)
 
     def take(self, rows: Sequence[int] | IntArray) -> Self:
-        return type(self)(self.objects[np.asarray(rows)], self.kernel, kind=self.kind)
+        return replace(self, objects=self.objects[np.asarray(rows)])
 
     def contents(self, ids: Sequence[str]) -> list[bytes]:
         return [x.encode() if isinstance(x, str) else bytes(x) for x in self.objects]
@@ -225,15 +229,15 @@ def read_payload(folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...]
     Numbers are a read-only memory map; they belong to the tables beside them.
     """
     advice = f"Delete the folder {folder} and run again."
-    kind, path = summary["kind"], folder / DISTINCT_FILE
-    if kind == "sequences":
+    path = folder / DISTINCT_FILE
+    if summary["kind"] == "sequences":
         names, texts = read_plain_columns(path, ("digest", "sequence"))
         return tuple(name.decode("ascii") for name in names), Sequences(tuple(texts))
     table = read_table(path, ("digest", "length", "sequence"), text=("digest", "sequence"))
     digests = tuple(table["digest"].tolist())
     if summary["kernel"] is None:
-        return digests, Matrix(open_array(folder / MATRIX_FILE, 2, advice), kind=kind)
+        return digests, Matrix(open_array(folder / MATRIX_FILE, 2, advice), kind=summary["kind"])
     kernel = make_kernel(summary["kernel"])
     if kernel.strings:
-        return digests, Compared(table["sequence"].to_numpy(dtype=object), kernel, kind=kind)
-    return digests, Compared(open_array(folder / VECTORS_FILE, 2, advice), kernel, kind=kind)
+        return digests, Compared(table["sequence"].to_numpy(dtype=object), kernel)
+    return digests, Compared(open_array(folder / VECTORS_FILE, 2, advice), kernel)

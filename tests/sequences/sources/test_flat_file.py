@@ -142,10 +142,6 @@ def test_organisms(folder):
     organisms = load(flat_file(), folder).organisms
     assert organisms["taxonomy"] == ("9606",) * 4 + ("10090",)
     assert organisms["organism"][-1] == "Mus musculus (Mouse)"
-    turned = entry("P00009", residues(9), ["PS00107"], organism=("10090", "Mus \u202emusculus"))
-    write_flat_file(folder / "x.dat", [*ENTRIES, turned])
-    with pytest.raises(InputError, match=r"entry 9 .*: the organism 'Mus \\u202emus.* has a con"):
-        load(flat_file(), folder)
 
 
 WHOLE = "".join(ENTRIES)

@@ -84,11 +84,8 @@ class CleanRecords:
     def labelled(self, labels: Mapping[str, str], files: Sequence[Path]) -> SourceRecords:
         """Return the kept records that have a label, read from some files."""
         ids = [id for id in self.kept if id in labels]
-        places = [self.places[id] for id in ids]
-        refuse_control("label", [labels[id] for id in ids], places)
+        refuse_control("label", (labels[id] for id in ids), (self.places[id] for id in ids))
         organisms = {id: self.organisms[id] for id in ids if id in self.organisms}
-        names = (name for _, name in organisms.values())
-        refuse_control("organism", names, (self.places[id] for id in organisms))
         return SourceRecords(
             ids,
             [labels[id] for id in ids],

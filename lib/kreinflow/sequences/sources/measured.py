@@ -168,7 +168,7 @@ class ComparedSource(Source):
 
     def _payload(self, objects: Objects) -> Compared:
         same = objects if self.kernel.strings else objects + 0.0  # -0.0 is 0.0
-        return Compared(same, self.kernel, kind=self.kind)
+        return Compared(same, self.kernel)
 
 
 class VectorsSource(ComparedSource, MeasuredSource):
