@@ -8,7 +8,6 @@ from scipy.special import softmax
 
 from answering.cascades import Problem, answered
 from kreinflow.answering.cascade import LevelAnswers, followed
-from kreinflow.answering.query_and_answers import Answers
 
 SHAPES = {
     "both": {},
@@ -16,6 +15,7 @@ SHAPES = {
     "nearest alone": {"pairs": ()},
     "pairs alone": {"steps": ()},
     "one pair": {"pairs": ((1, 3),)},
+    "by scores": {"evidence": "normalised"},
     "nothing": {"steps": (), "pairs": ()},
 }
 
@@ -79,26 +79,6 @@ def test_the_shapes_reach_all_levels():
         levels = problem.cascade.level_answers(problem.scores()[0])
         reached |= {"nobody to ask"} if not levels[-1].reached.all() else set()
     assert reached == {0, 1, 2, "nobody to ask"}
-
-
-def same(one, other):
-    for name in Answers.__dataclass_fields__:
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-
-
-def taken(answers, places):
-    return Answers(*(getattr(answers, name)[places] for name in Answers.__dataclass_fields__))
-
-
-def test_an_answer_depends_on_its_object_alone(problem):
-    whole = problem.answer()
-    order = np.random.default_rng(0).permutation(25)
-    same(problem.answer(order), taken(whole, order))
-    for place in range(25):
-        one = [place]
-        same(problem.answer(one), taken(whole, one))
-    nobody = problem.answer(slice(0, 0))
-    assert nobody.probabilities.shape == (0, 5)
 
 
 def test_a_level_that_is_not_reached_says_what_was_said_before():

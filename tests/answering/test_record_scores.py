@@ -40,28 +40,6 @@ def test_the_conditional_logit(count):
     np.testing.assert_array_equal(logit(features[7:8], weights), found[7:8])
 
 
-@pytest.mark.parametrize("evidence", ["evalue", "normalised"])
-def test_the_nearest_are_asked(evidence):
-    problem = Problem(1, evidence=evidence)
-    scores, table = problem.scores()
-    places = np.array([3, 0, 11, 24])
-    scores.rank(places, 6)
-    codes, landmarks = problem.cascade.records.classes, set(problem.landmarks.tolist())
-    for q in (2, 6):
-        features, alignments = scores.nearest(places, q)
-        for row, place in enumerate(places.tolist()):
-            asked, said = problem.order(place)[:q], problem.evidence(place)
-            assert alignments[row] == len(set(asked) - landmarks)
-            for c in range(5):
-                own = [said[j] for j in asked if codes[j] == c]
-                mean = np.mean(own) if own else 0.0
-                expected = [problem.query.decisions[place, c], max(own, default=0), mean]
-                np.testing.assert_allclose(features[row, c], [*expected, len(own) / q], rtol=1e-12)
-    assert table.asked.max() == 1, "the second step asks what the first did not"
-    assert not table.asked[:, problem.landmarks[:-1]].any(), "these scores are known"
-    assert table.asked[places].sum() == table.asked.sum() == alignments.sum()
-
-
 def test_there_may_be_fewer_records_than_are_asked_for():
     problem = Problem(2, steps=(2, 99))
     scores, _ = problem.scores()
@@ -69,63 +47,6 @@ def test_there_may_be_fewer_records_than_are_asked_for():
     features, alignments = scores.nearest(np.arange(5), 99)
     assert alignments.tolist() == [35] * 5
     np.testing.assert_allclose(features[:, :, 3], np.tile(0.2, (5, 5)), rtol=1e-12)
-
-
-def test_members_vote():
-    problem = Problem(3)
-    scores, table = problem.scores()
-    places = np.arange(25)
-    scores.rank(places, 6)
-    scores.nearest(places, 6)
-    before = np.random.default_rng(0).dirichlet(np.ones(5), size=25)
-    machines = problem.cascade.machines
-    votes, alignments, voting = scores.votes(places, before, machines, 2, 6)
-    known = {tuple(pair) for pair in machines.pairs.tolist()}
-    codes = problem.cascade.records.classes
-    assert 0 < voting.sum() < 25
-    for i in range(25):
-        two = tuple(sorted(np.argsort(-before[i])[:2].tolist()))
-        assert voting[i] == (two in known)
-        asked = set(problem.order(i)[:6])
-        asked |= set(np.flatnonzero(np.isin(codes, two)).tolist()) if voting[i] else set()
-        assert alignments[i] == len(asked - set(problem.landmarks.tolist()))
-        assert np.flatnonzero(votes[i]).tolist() == (list(two) if voting[i] else [])
-        assert votes[i].sum() == 0
-    assert table.asked.max() == 1
-    assert table.asked.sum() == alignments.sum()
-
-
-def test_the_best_record_of_a_class():
-    problem = Problem(4)
-    scores, _ = problem.scores()
-    places = np.arange(25)
-    scores.rank(places, 6)
-    scores.nearest(places, 6)
-    before = np.random.default_rng(0).dirichlet(np.ones(5), size=25)
-    *_, voting = scores.votes(places, before, problem.cascade.machines, 3, 6)
-    codes, none = problem.cascade.records.classes, 0
-    for label in range(5):
-        for members in (False, True):
-            labels = np.full(25, label)
-            asked = scores.asked(places, 6, members)
-            found = scores.best(places, labels, asked, scores.evidence)
-            for i, (best, score) in enumerate(zip(*found, strict=True)):
-                asked = set(problem.order(i)[:6])
-                if members and voting[i]:
-                    top = np.argsort(-before[i])[:3]
-                    for pair in problem.cascade.machines.pairs:
-                        if np.isin(pair, top).all():
-                            asked |= set(np.flatnonzero(np.isin(codes, pair)).tolist())
-                said = problem.evidence(i)
-                own = sorted(j for j in asked if codes[j] == label)
-                if not own:
-                    none += 1
-                    assert best == NOBODY
-                    assert np.isnan(score)
-                    continue
-                assert best == max(own, key=lambda j, said=said: (round(said[j], 12), -j))
-                assert score == problem.S[i, best]
-    assert none
 
 
 def test_the_nearest_besides_those_of_its_own_code():

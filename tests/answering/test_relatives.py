@@ -13,7 +13,6 @@ from kreinflow.answering.query_and_answers import EVERY_LEVEL, NOBODY, REASONS, 
 from kreinflow.answering.relatives import NoRelative, Relatives, overwhelming
 from kreinflow.answering.unknown_pvalue import Strangeness, strange
 from kreinflow.classify.classification import classify_file
-from kreinflow.classify.new_objects import Options
 from small_inputs import families, write_fasta
 
 NEAR, FAR = 4, 9
@@ -175,27 +174,6 @@ def test_strange_is_what_the_module_says():
     _, n, e = plain(it.problem, 5, NEAR)
     own = strange(n[None], e[None], it.last[5].max(keepdims=True))
     np.testing.assert_allclose(own[0], it.of[NEAR][5], rtol=1e-12)
-
-
-@pytest.mark.parametrize("cascade", [True, False])
-def test_rows_of_a_table_do_not_depend_on_others(tmp_path, monkeypatch, cascade):
-    model, _ = related_model(tmp_path, cascade)
-    records = families(7, each=20, changed=0.6)
-    rng = np.random.default_rng(0)
-    records += [
-        (f"r{i}", "", "".join(rng.choice(list("ARNDCQEGHILKMFPSTWYV"), 40))) for i in range(10)
-    ]
-    whole = classify_file(model, write_fasta(tmp_path / "all.fasta", records))
-    assert set(whole["reason"]) == {"", "unsure", "unknown", "no relative"}
-    assert (whole["reason"] == "").eq(whole["reject"] == "no").all()
-    assert whole["p_value"].between(0, 1).all()
-    last = whole["reason"].isin(["unknown", "no relative"])
-    assert whole.loc[last, "record_evalue"].notna().all()
-    for i in (0, 30, 65):
-        one = classify_file(model, write_fasta(tmp_path / "one.fasta", records[i : i + 1]))
-        assert one.iloc[0].equals(whole.iloc[i])
-    monkeypatch.setattr("kreinflow.answering.classifier.MOST_PAIRS", 300)
-    assert classify_file(model, tmp_path / "all.fasta", Options(threads=2)).equals(whole)
 
 
 def test_alignments_are_counted_once(tmp_path):

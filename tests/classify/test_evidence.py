@@ -10,7 +10,6 @@ import pytest
 
 from answering.cascades import cascade_model, related_model, with_cascade
 from chimeras import chimeras, model_of_several
-from kreinflow.answering.relatives import Relatives
 from kreinflow.classify import evidence, new_objects
 from kreinflow.classify.classification import classify_batches, classify_file
 from kreinflow.classify.evidence import EVIDENCE_COLUMNS
@@ -189,35 +188,6 @@ def test_of_many_members_the_nearest_the_landmarks_and_the_named_one_are_looked_
             if said["record_label"] == label:
                 assert own["evalue"].iloc[0] <= said["record_evalue"]
     assert few > 1 or named > 0
-
-
-def test_the_best_member_of_a_class_is_mostly_among_the_candidates(tmp_path):
-    """80 records a class, 20 of them candidates: what a search over all would put first."""
-    records = families(3, each=80, changed=0.55)
-    write_fasta(tmp_path / "x.fasta", records)
-    model, dataset, _ = trained_model(configuration(fasta_source()), tmp_path)
-    model = with_cascade(model, dataset, pairs=False, threshold=2.0)
-    relatives = Relatives(model.classifier.records, model.classifier.cascade.evidence)
-    model = replace(
-        model, classifier=model.classifier.with_parts(relatives=relatives, cascade=None)
-    )
-    rng, new = np.random.default_rng(1), []
-    for place in rng.choice(len(records), 40, replace=False).tolist():
-        letters = np.array(list(records[place][2]))
-        places = rng.random(len(letters)) < 0.5
-        letters[places] = rng.choice(letters, places.sum())
-        new.append((f"n{place}", "x", "".join(letters)))
-    path = write_fasta(tmp_path / "new.fasta", new)
-    table, alignments, _ = found_by(model, path)
-    assert 0 < alignments <= 2 * evidence.CANDIDATES * len(new)
-    first = table.groupby(["query", "of"], sort=False).head(1)
-    assert len(first) == 2 * len(new)
-    everyone = {id: dense(model, dataset, residues) for id, _, residues in new}
-    found = [
-        row.score == max(s for label, _, _, s, _ in everyone[row.query] if label == row.label)
-        for row in first.itertuples()
-    ]
-    assert np.mean(found) > 0.6  # a third of each class is looked at
 
 
 def test_records_that_are_apart_leave_the_landmarks_to_speak(tmp_path):

@@ -70,6 +70,7 @@ def test_batches_order_threads_and_backends_do_not_matter(tmp_path, monkeypatch,
         ({"_LETTERS": 100}, {"backend": backend_named("parasail")}),
     ):
         with monkeypatch.context() as patch:
+            patch.setattr("kreinflow.answering.classifier.MOST_PAIRS", 300)
             for constant, value in changes.items():
                 patch.setattr(new_objects, constant, value)
             *again, as_many, pieces, _ = told(records, **options)
