@@ -9,7 +9,7 @@ import parasail
 import pytest
 
 from answering.cascades import cascade_model, related_model, with_cascade
-from chimeras import chimeras, model_of_several
+from chimeras import model_of_several
 from kreinflow.classify import evidence, new_objects
 from kreinflow.classify.classification import classify_batches, classify_file
 from kreinflow.classify.evidence import EVIDENCE_COLUMNS
@@ -19,13 +19,11 @@ from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options
 from kreinflow.sequences.payload import digest
 from small_inputs import (
-    DNA,
     configuration,
     families,
     fasta_source,
     model_of,
     trained_model,
-    turned,
     write_fasta,
 )
 
@@ -279,32 +277,6 @@ def test_all_labels_of_an_object_are_asked_about(tmp_path):
         assert list(zip(own["label"], own["of"], strict=True)) == wanted
         seen.add(len(labels))
     assert seen >= {1, 2}
-    sequences, _ = chimeras()
-    alone, *_ = found_by(
-        it.model, write_fasta(tmp_path / "one.fasta", [("r50", "x", sequences[50])])
-    )
-    own = table[table["query"] == "r50"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(alone, own, check_exact=True)
-
-
-def test_positions_are_those_of_the_strand_that_was_scored(tmp_path):
-    records = families(5, letters=DNA, changed=0.5)
-    write_fasta(tmp_path / "x.fasta", records)
-    config = configuration(
-        fasta_source(molecule="nucleotide"), scoring={"matrix": "dnafull", "gap_open": 10}
-    )
-    model, dataset, _ = trained_model(config, tmp_path)
-    model = with_cascade(model, dataset, threshold=2.0, evidence="normalised")
-    plain, *_ = found_by(model, tmp_path / "x.fasta")
-    mixed = write_fasta(
-        tmp_path / "new.fasta", [r if i % 3 else turned(r) for i, r in enumerate(records)]
-    )
-    table, *_ = found_by(model, mixed, both_strands=True)
-    assert tuple(table.columns) == (*EVIDENCE_COLUMNS, "strand")
-    ids = [id for i, (id, *_) in enumerate(records) if i % 3 == 0]
-    assert (table["strand"] == np.where(table["query"].isin(ids), "-", "+")).all()
-    pd.testing.assert_frame_equal(table.drop(columns="strand"), plain, check_exact=True)
-    assert plain["evalue"].isna().all()
 
 
 def test_who_cannot_be_classified_or_traced(asked, tmp_path, monkeypatch):

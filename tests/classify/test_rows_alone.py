@@ -107,13 +107,20 @@ def test_the_better_strand_is_scored_asked_and_counted_in_words(tmp_path, kind):
         model = with_cascade(model, dataset, threshold=2.0, evidence="normalised")
     mixed = [r if n % 3 else turned(r) for n, r in enumerate(records)]
     new = write_fasta(tmp_path / "new.fasta", mixed)
-    table = classify_file(model, new, Options(both_strands=True))
+    evidence, of_given = [], []
+    asked = Options(both_strands=True, on_evidence=evidence.append)
+    table = classify_file(model, new, asked)
     assert tuple(table.columns) == (*COLUMNS[:-1], "strand", "problem")
     assert table.pop("strand").tolist() == ["+" if n % 3 else "-" for n in range(len(records))]
-    plain, given = classify_file(model, tmp_path / "x.fasta"), classify_file(model, new)
+    plain = classify_file(model, tmp_path / "x.fasta", Options(on_evidence=of_given.append))
+    given = classify_file(model, new)
     more = table.pop("alignments") - plain.pop("alignments")
     assert (more == len(model.landmark_ids) + 1).all()
     pd.testing.assert_frame_equal(table, plain, check_exact=True)
+    members = evidence[0].table
+    ids = [id for i, (id, *_) in enumerate(records) if i % 3 == 0]
+    assert (members.pop("strand") == np.where(members["query"].isin(ids), "-", "+")).all()
+    assert_same(members, of_given[0].table)  # with the positions of the strand that was scored
     # Without being asked to turn it, the other strand is a stranger.
     assert (given["landmark_score"] < plain["landmark_score"]).sum() == 10
     assert not given["probability"].equals(plain["probability"])

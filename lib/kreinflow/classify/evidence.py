@@ -98,23 +98,20 @@ class Witnesses:
         if batch.ask is not None and (near >= 0).any():
             scores = np.asarray(batch.ask(rows, near), dtype=np.float64)
         # The candidates: all landmarks of a class, the nearest records, and the one that is named.
-        known = np.flatnonzero(self.landmarks >= 0)
-        of_landmarks, columns = np.nonzero(self.classes[known] == codes[:, None])
-        landmarks, of_records, named = known[columns], np.nonzero(near >= 0), answers.nearest[rows]
-        told = (named >= 0) & (self.classes[named] == codes) & (self.landmarks[named] < 0)
-        told &= ~(near == named[:, None]).any(axis=1)
-        places = np.concatenate([of_landmarks, of_records[0], np.flatnonzero(told)])
-        who = np.concatenate([landmarks, near[of_records], named[told]])
-        given = batch.scores[rows[of_landmarks], self.landmarks[landmarks]]
-        said = np.concatenate([given, scores[of_records], answers.nearest_score[rows[told]]])
+        known, named = np.flatnonzero(self.landmarks >= 0), answers.nearest[rows, None]
+        own = np.where(self.classes[known] == codes[:, None], known, NOBODY)
+        other = (self.classes[named] != codes[:, None]) | (self.landmarks[named] >= 0)
+        other |= (near == named).any(axis=1, keepdims=True)
+        who = np.hstack([own, near, np.where(other, NOBODY, named)])
+        given, of_named = batch.scores[rows][:, self.landmarks[known]], answers.nearest_score[rows]
+        said = np.hstack([given, scores, of_named[:, None]])
         keys = said if self.model.measured_kind in DISSIMILARITIES else -said
         if self.weighing is not None:  # the logarithms do not underflow
-            lengths = batch.lengths[rows[places]], self.lengths[who]
-            keys = self.weighing.log_evalues(said, *lengths)
-        order = np.lexsort((who, keys, places))
-        rank = np.arange(len(order)) - np.searchsorted(places[order], places[order])
-        first = order[rank < shown]
-        found = asked.iloc[places[first]].assign(who=who[first], score=said[first])
+            keys = self.weighing.log_evalues(said, batch.lengths[rows, None], self.lengths[who])
+        first = np.lexsort((who, np.where(who >= 0, keys, np.inf)), axis=1)[:, :shown]
+        who, said = (np.take_along_axis(values, first, axis=1) for values in (who, said))
+        place, column = np.nonzero(who >= 0)
+        found = asked.iloc[place].assign(who=who[place, column], score=said[place, column])
         found = pd.concat([found, self._others(batch, answers, asked)])
         table = self._table(batch, found.sort_values("row", kind="stable"), threads)
         return Evidence(table, int((near >= 0).sum()))

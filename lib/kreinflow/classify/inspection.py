@@ -60,9 +60,10 @@ def describe_model(model: Model) -> dict[str, Any]:
             label: dict(zip(("slope", "intercept", "threshold"), numbers, strict=True))
             for label, numbers in zip(classifier.classes, zip(*columns, strict=True), strict=True)
         }
-    of_parts: dict[str, Any] = {"unknown": classifier.about.get("unknown")}
+    of_parts: dict[str, Any] = {}
     for part in classifier.parts.values():
         of_parts |= part.inspected(classifier.about)
+    of_parts.setdefault("unknown", classifier.about.get("unknown"))
     return {
         "objects": kind_of_objects(model),
         "molecule": model.molecule,
