@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-from krein_problems import (
-    labelled_rows,
-    learned,
-    learner_problem,
-    mixture_rows,
-    problem_of_scores,
-)
+from krein_problems import labelled_rows, learned, learner_problem, mixture_rows, problem_of_scores
 from kreinflow.base.errors import InputError
 from kreinflow.learners import krein_svm
 from kreinflow.learners.cvm import LinearRows
@@ -223,7 +217,5 @@ def test_a_fit_that_reached_its_limit_says_so(method, n_classes, monkeypatch):
     Z, signs, y = mixture_rows(90, 0.8, n_classes=n_classes, negative=0)
     fitted = learned({"method": method, **own}, Z, signs, y)
     assert not fitted.converged
-    if method == "cvm":
-        assert fitted.basis_used <= 5 * n_classes / 90
-    else:
-        assert fitted.iterations == 2
+    assert method != "cvm" or fitted.basis_used <= 5 * n_classes / 90
+    assert "max_iter" not in own or fitted.iterations == 2

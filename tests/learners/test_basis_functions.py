@@ -74,7 +74,8 @@ def test_classes_along_a_negative_eigenvalue_are_told_apart_once_it_is_flipped(m
 
 
 @MACHINES
-def test_a_kernel_of_zeros_is_refused(method):
+@pytest.mark.parametrize("factor", [0.0, np.nan])
+def test_a_kernel_of_zeros_or_that_is_not_finite_is_refused(method, factor):
     Z, signs, y = mixture_rows(90, 0.5, n_classes=3)
-    with pytest.raises(InputError, match="all similarities are zero|zero for all basis functions"):
-        make_learner({"method": method, "basis": "all"}).solve(problem_of(Z * 0, signs, y))
+    with pytest.raises(InputError, match=r"kernel: .* zero .*\(or not finite\)"):
+        learned({"method": method, "basis": "all"}, factor * Z, signs, y)

@@ -10,7 +10,7 @@ from kreinflow.base import numerics
 from kreinflow.base.errors import InputError
 from kreinflow.kernels import products
 from kreinflow.kernels.products import ELMKernel
-from kreinflow.learners import dissimilarity_space
+from kreinflow.learners import cvm
 from kreinflow.learners.decisions import ELMDecision
 
 
@@ -78,7 +78,7 @@ def test_no_block_of_the_elm_kernel_is_larger_than_a_tile(monkeypatch):
 
     monkeypatch.setattr(numerics, "TILE", 64)
     monkeypatch.setattr(products, "elm_kernel", recording)
-    monkeypatch.setattr(dissimilarity_space, "elm_kernel", recording)
+    monkeypatch.setattr(cvm, "elm_kernel", recording)
     tiled = machine("elm", 10.0, D, y).decision
     assert len(tiled.support) > 128
     assert max(map(max, shapes)) == 64

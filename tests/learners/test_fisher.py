@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from krein_problems import labelled_rows, problem_of
+from krein_problems import labelled_rows
 from kreinflow.learners.fisher import SCATTERS, _solve, fisher_path
-from kreinflow.learners.registry import make_learner
 
 
 def problem(n, r, n_classes, **shape):
@@ -172,11 +171,3 @@ def test_more_rows_than_a_tile_and_a_far_origin():
     far = fitted(Z + 1e4, signs, y, 3)
     np.testing.assert_allclose(far.decide(Z + 1e4), near.decide(Z), atol=1e-5)
     assert (near.decide(Z).argmax(axis=1) == y).mean() > 0.9
-
-
-@pytest.mark.parametrize(("n_classes", "scatter"), [(2, "balanced"), (3, "pooled")])
-def test_a_pseudo_inverse_is_noted(n_classes, scatter):
-    learner = make_learner({"method": "ny_ikfd", "scatter": scatter, "ridge": 0})
-    for r, needed in ((38, False), (39, True)):
-        (own,) = learner.fit(problem_of(*problem(40, r, n_classes)), learner.choices())
-        assert own.notes["singular"].tolist() == [needed] * n_classes

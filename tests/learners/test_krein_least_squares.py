@@ -15,11 +15,8 @@ from krein_problems import (
     weighted,
 )
 from kreinflow.base.errors import InputError
-from kreinflow.learners.krein_least_squares import (
-    KreinLeastSquaresLearner,
-    KreinVarianceConstrainedLearner,
-    on_sphere,
-)
+from kreinflow.learners.krein_least_squares import on_sphere
+from kreinflow.learners.registry import make_learner
 
 PENALTIES = [(1.0, 1.0), (1e-2, 1.0), (1.0, 1e-4), (1e-6, 1e-3), (1e-8, 1e-8)]
 
@@ -207,20 +204,23 @@ def test_secular_equation_without_a_root_and_with_a_double_bottom():
 # --- the learners -------------------------------------------------------------------------------
 
 
-def test_pairs_are_tried_from_the_most_regularised():
-    for learner, count in (
-        (KreinLeastSquaresLearner({}), 25),
-        (KreinVarianceConstrainedLearner({}), 25),
-        (KreinVarianceConstrainedLearner({"variance": "inner"}), 27),
-    ):
-        choices = learner.choices()
-        assert len(choices) == count
-        products = [choice["lambda_plus"] * choice["lambda_minus"] for choice in choices]
-        assert all(b <= a * (1 + 1e-9) for a, b in pairwise(products))
-        assert choices[0]["lambda_plus"] == choices[0]["lambda_minus"] == 1.0
-    fixed = KreinVarianceConstrainedLearner({"lambda_plus": 1, "lambda_minus": 0.5, "variance": 2})
-    assert fixed.choices() == [{"lambda_plus": 1, "lambda_minus": 0.5, "variance": 2}]
-    shares = [choice["variance"] for choice in choices[:3]]
+@pytest.mark.parametrize(
+    ("method", "settings", "count"),
+    [
+        ("krein_lsm", {}, 25),
+        ("krein_vc_lsm", {}, 25),
+        ("krein_vc_lsm", {"variance": "inner"}, 27),
+        ("krein_vc_lsm", {"lambda_plus": 1, "lambda_minus": 0.5, "variance": 2}, 1),
+    ],
+)
+def test_pairs_are_tried_from_the_most_regularised(method, settings, count):
+    choices = make_learner({"method": method, **settings}).choices()
+    assert len(choices) == count
+    products = [choice["lambda_plus"] * choice["lambda_minus"] for choice in choices]
+    assert all(b <= a * (1 + 1e-9) for a, b in pairwise(products))
+    assert choices[0]["lambda_plus"] == 1
+    assert choices[0]["lambda_minus"] == settings.get("lambda_minus", 1)
+    shares = [choice.get("variance", 1.0) for choice in choices[:3]]
     assert shares == sorted(shares)
 
 

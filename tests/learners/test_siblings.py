@@ -18,12 +18,7 @@ from learners.test_all_learners import EVERY, name_of
 PATHS = ("a.1", "a.2", "b.1.x", "b.1.y", "b.2", "c")
 """At the root three branches, two at a, two at b, and two at b.1."""
 FORKS = Tree.of(PATHS, ".").forks
-AT_FORKS = (
-    [[0, 1], [2, 3, 4], [5]],
-    [[0], [1]],
-    [[2, 3], [4]],
-    [[2], [3]],
-)
+AT_FORKS = ([[0, 1], [2, 3, 4], [5]], [[0], [1]], [[2, 3], [4]], [[2], [3]])
 """The classes of each branch, in the order of the branches."""
 LINEAR = [settings for settings in EVERY if make_learner(settings).linear]
 BENT = [settings for settings in EVERY if settings not in LINEAR]

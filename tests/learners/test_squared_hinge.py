@@ -1,16 +1,9 @@
 """The squared hinge loss on a core set: the conditions of optimality."""
 
 import numpy as np
-import pytest
-from scipy.optimize import minimize_scalar
 
 from krein_problems import mixture_rows
-from kreinflow.learners.squared_hinge import (
-    GramCore,
-    LinearCore,
-    _line_search,
-    minimise_squared_hinge,
-)
+from kreinflow.learners.squared_hinge import GramCore, LinearCore, minimise_squared_hinge
 
 
 def test_the_core_problem_is_solved_exactly_whichever_way():
@@ -28,19 +21,3 @@ def test_the_core_problem_is_solved_exactly_whichever_way():
             np.testing.assert_allclose(betas, expected, atol=1e-9 * betas.max())
             again = minimise_squared_hinge(gram, start, penalty)
             np.testing.assert_allclose(betas, again, atol=1e-9 * betas.max())
-
-
-def test_line_search_is_exact():
-    def objective(t, margins, slope, linear, curvature):
-        losses = np.maximum(0, 1 - margins - t * slope) ** 2
-        return linear * t + curvature * t * t / 2 + 3.0 / 2 * losses.sum()
-
-    rng = np.random.default_rng(2)
-    for _ in range(20):
-        margins, slope = rng.normal(1.0, 1.0, size=30), rng.normal(size=30)
-        linear, curvature = rng.normal(), rng.uniform(0.1, 5.0)
-        line = margins, slope, linear, curvature
-        if objective(1e-9, *line) > objective(0.0, *line):
-            line = margins, -slope, -linear, curvature
-        best = minimize_scalar(objective, args=line, bounds=(0, 100), options={"xatol": 1e-12}).x
-        assert _line_search(*line, 3.0) == pytest.approx(best, abs=1e-6)

@@ -104,7 +104,7 @@ class DynamicTimeWarping(Dissimilarity):
     name = "dynamic_time_warping"
     settings_schema: ClassVar[SettingsSchema] = {
         "window": whole_number("warping paths have |i - j| below it; null: no limit", 10**9)
-        | {"type": ["integer", "null"], "default": None},
+        | {"type": ["integer", "null"], "default": None}
     }
 
     def describe(self) -> str:

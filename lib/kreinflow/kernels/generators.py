@@ -163,7 +163,7 @@ class ThreeGaussians(Generator):
     classes = ("large", "small")
     phrase = "500 + 20 + 20 points of three Gaussians in 10 dimensions (centre {centre:g})"
     settings_schema: ClassVar[SettingsSchema] = {
-        "centre": number("of the large Gaussian, in its deviations", 0, minimum=0, maximum=100),
+        "centre": number("of the large Gaussian, in its deviations", 0, minimum=0, maximum=100)
     }
 
     LARGE, SMALL, DIMENSIONS = 500, 20, 10

@@ -68,7 +68,7 @@ class ELMKernel(VectorKernel):
     settings_schema: ClassVar[SettingsSchema] = {
         "deviation": positive_number(
             "standard deviation of the random weights; any large value does", 1e10
-        ),
+        )
     }
 
     def entries(self, x: FloatArray, y: FloatArray) -> FloatArray:
@@ -118,7 +118,7 @@ class PseudoEuclideanKernel(VectorKernel):
             "description": "p: coordinates that count positive, the first ones",
             "type": "integer",
             "minimum": 0,
-        },
+        }
     }
 
     def entries(self, x: FloatArray, y: FloatArray) -> FloatArray:

@@ -11,13 +11,7 @@ from kreinflow.base.settings import SettingsSchema, number
 from kreinflow.landmarks.budgets import BUDGET, how_many
 from kreinflow.landmarks.meb import EnclosingBall, minimum_enclosing_ball
 from kreinflow.landmarks.sampled_scores import class_features
-from kreinflow.landmarks.selector import (
-    CANDIDATES,
-    TRANSFORM,
-    Needs,
-    SelectionProblem,
-    Selector,
-)
+from kreinflow.landmarks.selector import CANDIDATES, TRANSFORM, Needs, SelectionProblem, Selector
 
 if TYPE_CHECKING:
     import pandas as pd

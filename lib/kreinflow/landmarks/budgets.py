@@ -69,11 +69,9 @@ def pairs_with(landmarks: int, objects: int) -> int:
 
 
 def paid_landmarks(alignments: int, objects: int, parts: int) -> int:
-    """Return the landmarks that each training part may have.
+    """Return the landmarks that each training part may have, though no two parts share any.
 
-    Parts (folds and the final model) that share no landmark have u = m ``parts`` together, whose
-    :func:`pairs_with` all n objects are paid for: m is the largest such number. Where all
-    n (n - 1) / 2 pairs are paid for, all objects may be landmarks of all parts.
+    Where all n (n - 1) / 2 pairs are paid for, all objects may be landmarks of all parts.
     """
     if alignments >= pairs_with(objects, objects):
         return objects

@@ -135,9 +135,8 @@ def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01) -> EnclosingBal
 def _core_weights(K: FloatArray, alpha: FloatArray) -> FloatArray:
     """Maximise a'diag(K) - a'K a on the simplex by an active-set method, warm from ``alpha``.
 
-    Points leave one by one on the way to the solution of the equalities, and the one farthest
-    outside the ball joins. The ridge keeps the equalities regular where points are affinely
-    dependent, and moves R^2 by 1e-12 at most; K has entries of order one.
+    K has entries of order one. The ridge keeps the equalities regular where points are affinely
+    dependent, and moves R^2 by 1e-12 at most.
     """
     K = K + _RIDGE * np.eye(len(K))
     k = K.diagonal()

@@ -14,12 +14,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.base.wording import abridged
 from kreinflow.landmarks.budgets import landmarks_wanted
-from kreinflow.landmarks.candidates import (
-    SKETCH,
-    all_candidates,
-    candidate_order,
-    first_candidates,
-)
+from kreinflow.landmarks.candidates import SKETCH, all_candidates, candidate_order, first_candidates
 from kreinflow.landmarks.sampled_scores import Kind, Sketch
 from kreinflow.landmarks.selector import SelectionProblem, Selector
 from kreinflow.sequences.dataset import Dataset, read_rows

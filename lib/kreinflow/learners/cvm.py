@@ -1,6 +1,5 @@
 """The core vector machine: a support vector machine as the smallest ball around its points."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -8,14 +7,15 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tiled_product
+from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tiled_product, tiles
 from kreinflow.base.settings import SettingsSchema, number
+from kreinflow.kernels.products import elm_expansion, elm_kernel
 from kreinflow.landmarks.meb import CoreSet
 from kreinflow.learners.decisions import Decision
 from kreinflow.learners.learner import Choice, Fitted, Problem, folded
 from kreinflow.learners.moments import class_counts
 from kreinflow.learners.one_against_rest import fitted_classes
-from kreinflow.learners.squared_hinge import Core, LinearCore, minimise_squared_hinge
+from kreinflow.learners.squared_hinge import Core, GramCore, LinearCore, minimise_squared_hinge
 from kreinflow.learners.support_vectors import SupportVectorLearner, mean_square
 
 EPSILON = 1e-9
@@ -94,26 +94,11 @@ class Expansion(NamedTuple):
     coefficients: FloatArray
 
 
-class RowKernel(ABC):
-    """A positive semidefinite kernel of the training rows, of mean diagonal 1.
+class LinearRows:
+    """The kernel Z Z'/kappa of the rows of a factor whose signs must all be positive.
 
-    ``diagonal`` is of shape (N,), and ``limit`` the number of rows that a core set may have.
+    ``diagonal`` is that of the kernel, and ``limit`` the number of rows that a core set may have.
     """
-
-    diagonal: FloatArray
-    limit: int
-
-    @abstractmethod
-    def values(self, expansions: Sequence[Expansion]) -> FloatArray:
-        """Return the functions of some expansions at all rows, of shape (N, n_expansions)."""
-
-    @abstractmethod
-    def core(self, rows: NDArray[np.intp], targets: FloatArray) -> Core:
-        """Return some rows as a core set, with their targets of +-1."""
-
-
-class LinearRows(RowKernel):
-    """The kernel Z Z'/kappa of the rows of a factor whose signs must all be positive."""
 
     def __init__(self, Z: FloatArray, signs: FloatArray) -> None:
         self.Z = Z
@@ -128,15 +113,55 @@ class LinearRows(RowKernel):
         return coef / self.scale, np.array([e.coefficients.sum() for e in expansions])
 
     def values(self, expansions: Sequence[Expansion]) -> FloatArray:
+        """Return the functions at all rows, of shape (N, n_expansions)."""
         coef, intercept = self.functions(expansions)
         return tiled_product(self.Z, coef) + intercept
 
     def core(self, rows: NDArray[np.intp], targets: FloatArray) -> Core:
+        """Return some rows as a core set, with their targets of +-1."""
         X = np.empty((len(rows), self.Z.shape[1] + 1))
         np.divide(self.Z[rows], np.sqrt(self.scale), out=X[:, :-1])
         X[:, -1] = 1.0
         X *= targets[:, None]
         return LinearCore(X)
+
+
+def side_by_side(expansions: Sequence[Expansion]) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return the rows of all expansions, and the coefficients of each as a column."""
+    rows = np.unique(np.concatenate([expansion.rows for expansion in expansions]))
+    coefficients = np.zeros((len(rows), len(expansions)))
+    for column, expansion in enumerate(expansions):
+        coefficients[np.searchsorted(rows, expansion.rows), column] = expansion.coefficients
+    return rows, coefficients
+
+
+class ELMRows:
+    """The ELM kernel of rows of features; never more than a core set of it in memory."""
+
+    def __init__(self, X: FloatArray) -> None:
+        self.X = X
+        self.diagonal = np.ones(len(X))  # but for 1/(2 sigma^2), which is nothing
+        self.limit = 8000  # the kernel of a core set is held in memory
+
+    def values(self, expansions: Sequence[Expansion]) -> FloatArray:
+        rows, coefficients = side_by_side(expansions)
+        values = elm_expansion(self.X, self.X[rows], coefficients)
+        values += coefficients.sum(axis=0)
+        return values
+
+    def core(self, rows: NDArray[np.intp], targets: FloatArray) -> Core:
+        X = self.X[rows]
+        Q = np.empty((len(X), len(X)))
+        for one in tiles(len(X)):  # the kernel makes copies of what it works on
+            for other in tiles(len(X)):
+                Q[one, other] = elm_kernel(X[one], X[other])
+        Q += 1.0
+        Q *= targets[:, None]
+        Q *= targets
+        return GramCore(Q)
+
+
+RowKernel = LinearRows | ELMRows
 
 
 class CoreVectorSolution(NamedTuple):

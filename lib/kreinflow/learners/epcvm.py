@@ -11,11 +11,7 @@ from numpy.typing import NDArray
 from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.base.numerics import RANK_TOLERANCE, FloatArray, tile_sum
 from kreinflow.base.settings import SettingsSchema
-from kreinflow.learners.basis_functions import (
-    BasisFunctionLearner,
-    SparseFunction,
-    basis_schema,
-)
+from kreinflow.learners.basis_functions import BasisFunctionLearner, SparseFunction, basis_schema
 from kreinflow.learners.learner import Problem
 from kreinflow.learners.one_against_rest import fitted_classes
 
@@ -65,10 +61,10 @@ class EPCVMLearner(BasisFunctionLearner):
     The model is ready when none that promises 1e-3 is left. A copy of a function in the model is
     never added.
 
-    Nothing is approximated beyond the factor and Laplace's step: with :math:`Z = QR` and
-    :math:`G = Z_B diag(s) R'` the columns are :math:`Q g_j`, so :math:`\rho_j = |g_j|` and
-    :math:`\psi_j'B\psi_j = g_j'(Q'BQ)g_j/\rho_j^2`. The paper's further factor lambda of f is no
-    parameter: (lambda, beta, alpha) and (1, beta/lambda, alpha/lambda^2) are one model.
+    With :math:`Z = QR` and :math:`G = Z_B diag(s) R'` the columns are :math:`Q g_j`, so
+    :math:`\rho_j = |g_j|` and :math:`\psi_j'B\psi_j = g_j'(Q'BQ)g_j/\rho_j^2`. The paper's factor
+    lambda of f is no parameter: (lambda, beta, alpha) and (1, beta/lambda, alpha/lambda^2) are one
+    model.
 
     Sources: schleif2015epcvm, sections II-B, II-C and II-F (which approximates rho and s by a
     Nyström step for squared entries: not done here); Chen, Tino, Yao (2014), IEEE TNNLS 25,
@@ -141,7 +137,7 @@ class _Basis:
         return np.vstack([X.sum(axis=0), products])
 
     def squares(self, curvature: FloatArray) -> FloatArray:
-        """Return psi_j'B psi_j of all functions, where ``curvature`` is the diagonal of B."""
+        """Return psi_j'B psi_j of all functions; ``curvature`` is the diagonal of B."""
         n = len(self.left)
         if self.right is None:
             sums = tile_sum(lambda rows: np.square(self.left[rows]).T @ curvature[rows], n)
@@ -211,7 +207,7 @@ class _Point:
 
 
 def _objective(psi: FloatArray, y: FloatArray, alpha: FloatArray, w: FloatArray) -> float:
-    """Return the log posterior, up to a constant: its gradient and Hessian are those of _Point."""
+    """Return the log posterior, up to a constant."""
     prior = 0.5 * (alpha @ w**2) - scipy.special.log_expit(_BETA * w[1:]).sum()
     return float(scipy.special.log_expit(y * (psi @ w)).sum() - prior)
 
@@ -248,17 +244,13 @@ class _SparseModel:
         return cls(basis, y, targets, members, mode)
 
     def function(self, tried: int, ready: bool) -> SparseFunction:
-        """Return the functions of the members, after so many actions."""
         places, w = self.members[1:] - 1, self.mode.w
         coefficients = w[1:] * (self.targets[self.members[1:]] / self.basis.rho[places])
         rows = self.basis.rows[places]
         return SparseFunction(rows, w[1:], coefficients, float(w[0]), tried, ready)
 
     def factors(self) -> tuple[FloatArray, FloatArray]:
-        """Return the sparsity factors s and the quality factors q of all functions.
-
-        An s that is all rounding error, as of a copy of a member, is zero.
-        """
+        """Return s and q of all functions; an s that is all rounding error is zero."""
         mode, members = self.mode, self.members
         B_psi = mode.psi * mode.curvature[:, None]
         products = self.basis.project(np.column_stack([mode.residual, B_psi]))
@@ -287,10 +279,7 @@ class _SparseModel:
         return best, _marginal(best, s, q) - _marginal(now, s, q)
 
     def has_copy(self, j: int) -> bool:
-        """Return whether a function outside the model is the same as one inside.
-
-        To add it would gain what a new precision of the other gains, and split its weight.
-        """
+        """Return whether a function outside the model is the same as one inside."""
         if (self.members == j).any():
             return False
         similarity = self.mode.psi[:, 1:].T @ (self.targets[j] * self.basis.column(j))

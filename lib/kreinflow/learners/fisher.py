@@ -1,6 +1,7 @@
 """The indefinite kernel Fisher discriminant on a Krein factor (Ny-iKFD), at linear cost."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -43,25 +44,16 @@ class FisherLearner(Learner):
     .. math::
         C = \pi_+ C_+ + \pi_- C_-, \qquad G = (C + \lambda I)^{-1}, \qquad f(z) = w'z + b .
 
-    =============  =====================================================================
-    scatter        :math:`\pi_\pm`
-    =============  =====================================================================
-    balanced       1/2 each; the paper's scatter (its eq. 3) is :math:`C_w = 2 C`
-    pooled         the shares :math:`p_\pm` of the two sides among the rows
-    =============  =====================================================================
+    The weights are 1/2 each for the scatter ``balanced`` (the paper's, its eq. 3, is
+    :math:`C_w = 2 C`), the shares :math:`p_\pm` of the rows for ``pooled``. By the bias,
 
-    =============  =====================================================================
-    bias           :math:`w` and :math:`b`
-    =============  =====================================================================
-    midpoint       :math:`w = C_w^{-1} d` (balanced, the paper) or :math:`G d` (pooled),
-                   :math:`b = -w'(m_+ + m_-)/2`
-    log_prior      linear discriminant analysis: :math:`w = G d`,
-                   :math:`b = -w'(m_+ + m_-)/2 + \log(n_+/n_-)`
-    least_squares  the function of least squares with targets :math:`\pm 1`, a free intercept,
-                   and rows weighted by :math:`\pi_\pm / n_\pm`:
-                   :math:`w = k G d`, :math:`k = 2c/(1 + c\, d'Gd)`, :math:`c = \pi_+\pi_-`,
-                   :math:`b = \pi_+ - \pi_- - w'(\pi_+ m_+ + \pi_- m_-)`
-    =============  =====================================================================
+    * ``midpoint``: :math:`w = C_w^{-1} d` (balanced, the paper) or :math:`G d` (pooled),
+      :math:`b = -w'(m_+ + m_-)/2`;
+    * ``log_prior``, linear discriminant analysis: :math:`w = G d`,
+      :math:`b = -w'(m_+ + m_-)/2 + \log(n_+/n_-)`;
+    * ``least_squares``, with targets :math:`\pm 1`, a free intercept, and rows weighted by
+      :math:`\pi_\pm / n_\pm`: :math:`w = k G d`, :math:`k = 2c/(1 + c\, d'Gd)`,
+      :math:`c = \pi_+\pi_-`, :math:`b = \pi_+ - \pi_- - w'(\pi_+ m_+ + \pi_- m_-)`.
 
     Balanced, midpoint and no ridge is the method under the paper's name: it equals the dense
     recipe ``alpha = pinv(within) (mu_+ - mu_-)`` on the N x N matrix :math:`Z\,diag(s)\,Z'`,
@@ -85,11 +77,7 @@ class FisherLearner(Learner):
             "enum": list(SCATTERS),
             "default": "balanced",
         },
-        "bias": {
-            "description": "the intercept",
-            "enum": list(BIASES),
-            "default": "midpoint",
-        },
+        "bias": {"description": "the intercept", "enum": list(BIASES), "default": "midpoint"},
         "ridge": number_or_inner(
             "multiple of the mean diagonal of the covariance; inner: chosen on the inner folds",
             default=0,
@@ -101,11 +89,8 @@ class FisherLearner(Learner):
     def describe(self) -> str:
         ridge = self.settings["ridge"]
         how = "no ridge" if ridge == 0 else f"a ridge {in_words(ridge, 'of {:g}')}"
-        scatter, bias = self.settings["scatter"], self.settings["bias"]
-        return (
-            "Ny-iKFD, one class against the rest, with "
-            f"{SCATTERS[scatter]}, {BIASES[bias]} and {how}"
-        )
+        parts = f"{SCATTERS[self.settings['scatter']]}, {BIASES[self.settings['bias']]}"
+        return f"Ny-iKFD, one class against the rest, with {parts} and {how}"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; all ridges share the means and the scatters."""
@@ -157,38 +142,31 @@ def fisher_path(
     It takes two passes over the rows, O(N r^2 + K r^3); the pooled scatter one, O(N r^2 + K r^2),
     by ``C = T - p_+ p_- d d'`` with the total covariance T.
     """
-    y = np.asarray(y)
-    counts = class_counts(y, n_classes)
+    counts, r = class_counts(y, n_classes), Z.shape[1]
     with single_threaded():
         means = class_means(Z, y, counts)
-        mean = counts @ means / len(y)
-        total = covariance_about(Z, mean)
-        mean_diagonal = float(np.trace(total)) / Z.shape[1]
-        penalties = [ridge * mean_diagonal for ridge in ridges]
-        regular = [penalty > 0 or Z.shape[1] <= len(y) - 2 for penalty in penalties]
+        total = covariance_about(Z, counts @ means / len(y))
+        penalties = [ridge * (float(np.trace(total)) / r) for ridge in ridges]
+        regular = [penalty > 0 or r <= len(y) - 2 for penalty in penalties]
         # Of two classes the second is solved and the first is its mirror image, bit for bit.
         classes = fitted_classes(n_classes).tolist()
         sides = [_against_rest(means, counts, c) for c in classes]
-        differences = np.column_stack([side.difference for side in sides])
         # directions[i][:, c] is G d of class c at ridge i; NaN marks a singular covariance.
         directions = [
-            _pooled_directions(total, penalty, sides, differences)
-            if scatter == "pooled" and use
-            else np.full(differences.shape, np.nan)
+            _pooled_directions(total, penalty, sides, scatter == "pooled" and use)
             for penalty, use in zip(penalties, regular, strict=True)
         ]
-        R: FloatArray | None = None
+        factor = cache(lambda: triangular_factor(Z) * signs)
         singular = np.zeros((len(ridges), len(classes)), dtype=bool)
         for column, (c, side) in enumerate(zip(classes, sides, strict=True)):
             left = [i for i, d in enumerate(directions) if not np.isfinite(d[:, column]).all()]
             covariance = _within(Z, y == c, total, side, scatter) if left else total
             for i in left:
-                penalised = covariance + penalties[i] * np.eye(len(covariance))
+                penalised = covariance + penalties[i] * np.eye(r)
                 solved = _solve(penalised, side.difference[:, None]) if regular[i] else None
+                singular[i, column] = solved is None
                 if solved is None:
-                    singular[i, column] = True
-                    R = triangular_factor(Z) if R is None else R
-                    solved = _pseudo_solve(R * signs, penalised, side.difference)[:, None]
+                    solved = _pseudo_solve(factor(), penalised, side.difference)[:, None]
                 directions[i][:, column] = solved[:, 0]
         return [
             FisherFunctions(
@@ -220,10 +198,11 @@ def _within(
 
 
 def _pooled_directions(
-    total: FloatArray, penalty: float, sides: list[_Sides], differences: FloatArray
+    total: FloatArray, penalty: float, sides: list[_Sides], regular: bool
 ) -> FloatArray:
     """G d of all classes from one factorisation: u / (1 - c d'u) with u = (T + lambda)^-1 d."""
-    solved = _solve(total + penalty * np.eye(len(total)), differences)
+    differences = np.column_stack([side.difference for side in sides])
+    solved = _solve(total + penalty * np.eye(len(total)), differences) if regular else None
     if solved is None:
         return np.full(differences.shape, np.nan)
     products = np.array([side.share_plus * side.share_minus for side in sides])
@@ -240,10 +219,7 @@ def _solve(A: FloatArray, B: FloatArray) -> FloatArray | None:
     scaled = A * scale[:, None] * scale
     norm = float(np.abs(scaled).sum(axis=0).max())
     factor, failed = scipy.linalg.lapack.dpotrf(scaled, lower=1)
-    if failed:
-        return None
-    reciprocal_condition, _ = scipy.linalg.lapack.dpocon(factor, norm, uplo="L")
-    if reciprocal_condition < RANK_TOLERANCE:
+    if failed or scipy.linalg.lapack.dpocon(factor, norm, uplo="L")[0] < RANK_TOLERANCE:
         return None
     solved, _ = scipy.linalg.lapack.dpotrs(factor, B * scale[:, None], lower=1)
     return np.asarray(solved * scale[:, None])

@@ -50,7 +50,7 @@ class KreinLearner(Learner):
         return sorted(super().choices(columns), key=rank)
 
     def describe_penalties(self) -> str:
-        """Return what the methods paragraph says of lambda+ and lambda-."""
+        """Return lambda+ and lambda- in words."""
         shown = [in_words(self.settings[key]) for key in ("lambda_plus", "lambda_minus")]
         how = shown[0] if shown[0] == shown[1] else f"{shown[0]} and {shown[1]}"
         return f"penalties lambda+ and lambda- of the two parts of the spectrum ({how})"
@@ -65,22 +65,14 @@ class KreinLeastSquaresLearner(KreinLearner):
     r"""Krein LSM: least squares with a penalty for each part of a Kreĭn space.
 
     In the notation of :class:`KreinLearner`, class c against the rest has targets
-    :math:`y = \pm 1`, :math:`f(z) = w'z + b` and
-
-    .. math::
-        \min_{w, b}\ \sum_{i=1}^N (f(z_i) - y_i)^2
-            + N t \lambda_+ \|w_+\|^2 + N t \lambda_- \|w_-\|^2 .
-
-    With :math:`q = \sum (z - \bar z) y/N`,
+    :math:`y = \pm 1`, :math:`f(z) = w'z + b`, the loss :math:`\sum_{i=1}^N (f(z_i) - y_i)^2` and,
+    with :math:`q = \sum (z - \bar z) y/N`,
 
     .. math:: w = (T + t \Lambda)^{-1} q, \qquad b = \bar y - w'\bar z .
 
-    All classes share T and its factorisation.
-
-    The paper has no intercept. In its low-rank form (``correction: landmark_basis``) the parts are
-    those of the landmark matrix, on which the result then depends even where K~ is exact.
-
-    Source: oglic2019, section 2.4.
+    The paper (oglic2019, section 2.4) has no intercept. In its low-rank form (``correction:
+    landmark_basis``) the parts are those of the landmark matrix, on which the result then depends
+    even where K~ is exact.
     """
 
     method = "krein_lsm"
@@ -88,9 +80,8 @@ class KreinLeastSquaresLearner(KreinLearner):
     by_tiles = True
 
     def describe(self) -> str:
-        return (
-            f"Krein LSM, one class against the rest, least squares with {self.describe_penalties()}"
-        )
+        loss = "Krein LSM, one class against the rest, least squares"
+        return f"{loss} with {self.describe_penalties()}"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; one pass over the rows for all choices."""
@@ -152,11 +143,10 @@ class KreinVarianceConstrainedLearner(KreinLearner):
     optimum satisfies :math:`(t\Lambda + \mu T) w = q`: with :math:`\mu = 1` it is the least
     squares solution.
 
-    The paper has two classes and a centred kernel. Here the mean of the targets is added back, and
-    each class against the rest has its own :math:`\rho`. With zero singular values E is not the
-    paper's :math:`S^{-1} B' t\Lambda B S^{-1}`, which confines w to the span of the centred rows.
-
-    Sources: oglic2019, section 2.4; Gander, Golub, von Matt (1989), A constrained eigenvalue
+    The paper (oglic2019, section 2.4) has two classes and a centred kernel. Here the mean of the
+    targets is added back, and each class against the rest has its own :math:`\rho`. With zero
+    singular values E is not the paper's :math:`S^{-1} B' t\Lambda B S^{-1}`, which confines w to
+    the span of the centred rows. See also Gander, Golub, von Matt (1989), A constrained eigenvalue
     problem, Linear Algebra Appl. 114/115, 815-839.
     """
 
@@ -180,11 +170,11 @@ class KreinVarianceConstrainedLearner(KreinLearner):
         self.grids = {**pair, "variance": (0.5, 0.75, 1.0)}
 
     def describe(self) -> str:
-        how = in_words(self.settings["variance"])
-        return (
-            "Krein VC-LSM, one class against the rest, least squares whose decisions have a given "
-            f"share of the variance of the targets ({how}), with {self.describe_penalties()}"
+        loss = "Krein VC-LSM, one class against the rest, least squares whose decisions have"
+        how = (
+            f"a given share of the variance of the targets ({in_words(self.settings['variance'])})"
         )
+        return f"{loss} {how}, with {self.describe_penalties()}"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; one pass over the rows for all choices."""
@@ -199,9 +189,7 @@ class KreinVarianceConstrainedLearner(KreinLearner):
             projected = (B.T @ moments.cross) / S[:, None]
             for choice in choices:
                 ratio = 1.0 if definite else choice["lambda_minus"] / choice["lambda_plus"]
-                ratio = float(
-                    f"{ratio:.12g}"
-                )  # pairs of a grid share their ratios but for rounding
+                ratio = float(f"{ratio:.12g}")  # those of a grid differ by rounding alone
                 if ratio not in spectra:
                     # With D = Lambda/lambda+, the singular values sigma of D^(-1/2) B S give
                     # e = t lambda+ / sigma^2 with all digits of the smallest e.

@@ -40,12 +40,10 @@ class KreinSquaredHingeLearner(KreinLearner):
     where X has the rows (z, 1), u = (w, b) and the penalty of b is zero. A full step that leaves I
     as it was ends at the optimum.
 
-    The paper has no intercept; here it is free. With small penalties and separable classes Newton's
-    method alone takes hundreds of steps: so penalties fall by a decade at a time, from 1 or from
-    the nearest choice that is solved.
-
-    Sources: oglic2019, section 2.5; Keerthi, DeCoste (2005), A modified finite Newton method
-    for fast solution of large scale linear SVMs, JMLR 6, 341-361.
+    The paper (oglic2019, section 2.5) has no intercept; here it is free. With small penalties and
+    separable classes Newton's method alone takes hundreds of steps: so penalties fall by a decade
+    at a time, from 1 or from the nearest choice that is solved. Keerthi, DeCoste (2005), A modified
+    finite Newton method for fast solution of large scale linear SVMs, JMLR 6, 341-361.
     """
 
     method = "krein_sh_svm"
@@ -83,8 +81,6 @@ class KreinSquaredHingeLearner(KreinLearner):
 
 
 class _End(NamedTuple):
-    """The point of one class at one choice of the penalties."""
-
     u: FloatArray  # (w, b) of the centred rows
     steps: int
     converged: bool
@@ -101,16 +97,13 @@ class _Rows:
         return len(self.Z)
 
     def times(self, u: FloatArray) -> FloatArray:
-        """Return X u, of shape (N,)."""
         return np.asarray(self.Z @ u[:-1] + (u[-1] - self.mean @ u[:-1]))
 
     def transposed_times(self, values: FloatArray) -> FloatArray:
-        """Return X' values, of shape (r + 1,)."""
         total = values.sum()
         return np.append(self.Z.T @ values - self.mean * total, total)
 
     def gram(self, mask: NDArray[np.bool_]) -> FloatArray:
-        """Return the sum of x x' over some rows."""
         rows = np.flatnonzero(mask)
         size = self.Z.shape[1] + 1
         total = np.zeros((size, size))

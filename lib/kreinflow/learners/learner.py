@@ -40,7 +40,6 @@ class Problem:
         part: TrainingPart,
         seed: int,
     ) -> "Problem":
-        """Return the problem that holds the whole training part."""
         return cls(lambda: embedding, kernel, landmarks, part, np.arange(len(part.rows)), seed)
 
     def on(self, places: IntArray) -> "Problem":
@@ -103,12 +102,10 @@ class Problem:
 
     @property
     def n_classes(self) -> int:
-        """The number of classes."""
         return len(self.part.classes)
 
     @property
     def n_landmarks(self) -> int:
-        """The number of landmarks."""
         return len(self.landmarks.rows)
 
     @cached_property
@@ -156,24 +153,14 @@ class Learner(Configured, ABC):
 
     ``settings`` are checked and complete: a value for each key of :attr:`settings_schema`.
 
-    Attributes
-    ----------
-    by_tiles : bool
-        Whether it reads the rows of the factor a tile at a time. If not, it holds all of them in
-        memory, and more. It may depend on the settings.
-    grids : mapping
-        The values to try of each hyper-parameter whose setting is "inner", the preferred first.
-    coarse_grids : mapping
-        Fewer values, where each costs m^3 and there are more than :data:`MANY_COLUMNS`.
-    references : tuple of str
-        Keys of :data:`kreinflow.base.references.REFERENCES`.
-    needs_factor : bool
-        Whether it learns from the Krein factor; if not, it looks at the scores alone.
-    needs_positive, needs_symmetric : bool
-        Whether the factor must be without negative signs, and the kernel symmetric.
-    linear : bool
-        Whether its decisions are a :class:`~kreinflow.learners.decisions.LinearDecision`. It may
-        depend on the settings.
+    ``by_tiles``: it reads the rows of the factor a tile at a time; if not, it holds all of them in
+    memory, and more. ``grids``: the values to try of each hyper-parameter whose setting is "inner",
+    the preferred first; ``coarse_grids``: fewer, where each costs m^3 and there are more than
+    :data:`MANY_COLUMNS`. ``references``: keys of :data:`kreinflow.base.references.REFERENCES`.
+    ``needs_factor``: it learns from the Krein factor, not from the scores alone;
+    ``needs_positive``: that has no negative signs; ``needs_symmetric``: the kernel is symmetric.
+    ``linear``: its decisions are :class:`~kreinflow.learners.decisions.LinearDecision`. Some depend
+    on the settings.
     """
 
     method: ClassVar[str]
@@ -188,7 +175,7 @@ class Learner(Configured, ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """Return what the methods paragraph says of it, without reference and full stop."""
+        """Return it in words, without reference and full stop, for the methods paragraph."""
 
     def choices(self, columns: int = 0) -> Sequence[Choice]:
         """Return all combinations of hyper-parameters to try, the preferred of equals first.
@@ -228,6 +215,5 @@ def folded(problem: Problem, coef: FloatArray, intercept: FloatArray) -> LinearD
 
     ``coef`` is of shape (rank, n_classes); of two classes the second may stand alone.
     """
-    return LinearDecision.folded(
-        problem.embedding, *with_mirror(coef, intercept, problem.n_classes)
-    )
+    both = with_mirror(coef, intercept, problem.n_classes)
+    return LinearDecision.folded(problem.embedding, *both)

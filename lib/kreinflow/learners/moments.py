@@ -99,12 +99,8 @@ class Moments:
     def of(cls, Z: MatrixLike, y: IntArray, n_classes: int, balanced: bool = False) -> "Moments":
         """Return the moments, with the targets of :func:`fitted_classes`, O(N r^2).
 
-        If ``balanced``, the rows of class c have the weight N/(K n_c) instead of 1.
-
-        Raises
-        ------
-        InputError
-            If a class has no row, there is one class only, or all rows are the same.
+        If ``balanced``, the rows of class c have the weight N/(K n_c) instead of 1. InputError if
+        a class has no row, there is one class only, or all rows are the same.
         """
         counts = class_counts(y, n_classes)
         classes = fitted_classes(n_classes)

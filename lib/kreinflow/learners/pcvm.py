@@ -21,11 +21,7 @@ from kreinflow.base.numerics import (
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.base.tiled_matrix import MatrixLike, gram_matrix
 from kreinflow.krein.eigen import triangular_factor
-from kreinflow.learners.basis_functions import (
-    BasisFunctionLearner,
-    SparseFunction,
-    basis_schema,
-)
+from kreinflow.learners.basis_functions import BasisFunctionLearner, SparseFunction, basis_schema
 from kreinflow.learners.learner import Problem
 from kreinflow.learners.linear_systems import solve_positive
 from kreinflow.learners.one_against_rest import fitted_classes
@@ -57,23 +53,19 @@ class PCVMLearner(BasisFunctionLearner):
 
     Weights that come out negative are dropped and the step is solved again until none is; those
     below ``threshold`` are pruned, the bias likewise. At a fixed set of weights,
-    :math:`L = \sum \log \Phi(y f) - \sum \log(w)/2 - \log|b|/2` rises with each step.
+    :math:`L = \sum \log \Phi(y f) - \sum \log(w)/2 - \log|b|/2` rises with each step. The first
+    step has h = 5 y, w = 1, :math:`t = \sqrt 2`, and as b the mean of h. Swapped labels swap the
+    decisions, bit for bit. If no function is left, nor the bias, b is the probit of the share of
+    the positive targets. With :math:`Z = QR` the F'F of n functions has rank r at most, so a step
+    costs O(N r + n min(n, r)^2) or so.
 
-    The first step has h = 5 y, w = 1, :math:`t = \sqrt 2`, and as b the mean of h. All of it is odd
-    or even in the targets: swapped labels swap the decisions, bit for bit. If no function is left,
-    nor the bias, b is the probit of the share of the positive targets.
-
-    Nothing is approximated beyond the factor: with :math:`Z = QR` the F'F of n functions has rank
-    r at most, so a step costs O(N r + n min(n, r)^2) or so.
-
-    The mean of the :math:`|k_{ii}|` is that of the true ones where they are known, else of the
-    factor's own. Where all are zero, as for a difference of two Gaussians, :math:`\kappa` is the
-    root mean square of the kernel of all rows with the basis.
+    The :math:`k_{ii}` are the true ones where they are known, else the factor's own. Where all are
+    zero, as for a difference of two Gaussians, :math:`\kappa` is the root mean square of the kernel
+    of all rows with the basis.
 
     A class has converged when a step prunes nothing and changes no weight, nor the bias, by more
-    than ``tol`` times the largest weight (or the bias, if larger). With ``accelerate``, two EM
-    steps in (log w, log|b|) are extrapolated by SQUAREM; the point is kept only if it prunes
-    nothing and L rises.
+    than ``tol`` times the largest. With ``accelerate``, two EM steps in (log w, log|b|) are
+    extrapolated by SQUAREM; the point is kept only if it prunes nothing and L rises.
 
     Sources: schleif2018, section 5.1 (which approximates the inverse by a second Nyström step:
     not done here); Chen, Tino, Yao (2009), IEEE TNN 20; Varadhan, Roland (2008), Scand. J.
@@ -226,12 +218,10 @@ class _ProbitMachine:
     def start(
         cls, code: int, own: NDArray[np.bool_], surplus: float, learner: PCVMLearner
     ) -> "_ProbitMachine":
-        """Return w = 1 and the mean of the first latent values as b, ``surplus`` that of y."""
         n, b = len(own), _START * surplus
         return cls(code, np.where(own, 1.0, -1.0), np.arange(n), np.ones(n), b, surplus, learner)
 
     def function(self, basis: NDArray[np.intp]) -> SparseFunction:
-        """Return what is left; if that is nothing, b is the probit of the positive share."""
         b = self.b
         if not (len(self.w) or b):
             larger = (1.0 + abs(self.surplus)) / 2.0  # of two labels the same, whichever it is
@@ -242,7 +232,6 @@ class _ProbitMachine:
         )
 
     def direction(self, space: _Space) -> FloatArray:
-        """Return v with f = Q v + b."""
         return np.asarray(space.functions[self.active].T @ (self.targets * self.w))
 
     def objective(self, log_likelihood: float) -> float:
@@ -250,7 +239,6 @@ class _ProbitMachine:
         return float(log_likelihood - 0.5 * (np.log(self.w).sum() + bias))
 
     def settle(self) -> None:
-        """Leave an extrapolated point that was not checked."""
         if self.fallback is not None:
             self.w, self.b = self.fallback
             self.fallback = None

@@ -12,12 +12,7 @@ from kreinflow.base.tiled_matrix import select
 from kreinflow.learners.decisions import QuadraticDecision
 from kreinflow.learners.hyper_parameters import in_words, number_or_inner
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
-from kreinflow.learners.moments import (
-    check_variance,
-    class_counts,
-    class_means,
-    covariance_about,
-)
+from kreinflow.learners.moments import check_variance, class_counts, class_means, covariance_about
 
 
 class QuadraticLearner(Learner):
@@ -49,7 +44,7 @@ class QuadraticLearner(Learner):
         "ridge": number_or_inner(
             "multiple of the mean diagonal of the covariance; inner: chosen on the inner folds",
             minimum=0,
-        ),
+        )
     }
     grids: Mapping[str, Sequence[float]] = {"ridge": (1.0, 0.1, 1e-2, 1e-3, 1e-4)}
 
@@ -71,9 +66,8 @@ class QuadraticLearner(Learner):
         with single_threaded():
             means = class_means(Z, y, counts)
             for c in range(n_classes):
-                values, axes[c] = np.linalg.eigh(
-                    covariance_about(select(Z, np.flatnonzero(y == c)), means[c])
-                )
+                covariance = covariance_about(select(Z, np.flatnonzero(y == c)), means[c])
+                values, axes[c] = np.linalg.eigh(covariance)
                 spectra[c] = np.maximum(values, 0.0)
                 centres[c] = means[c] @ axes[c]
             mean = shares @ means

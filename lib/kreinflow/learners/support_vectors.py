@@ -36,7 +36,7 @@ class SupportVectorLearner(Learner):
     grids: Mapping[str, Sequence[float]] = {"penalty": PENALTIES}
 
     def describe_penalty(self) -> str:
-        """Return what the methods paragraph says of the penalty."""
+        """Return the penalty in words."""
         return f"C {in_words(self.settings['penalty'], '= {:g}')}"
 
 
@@ -86,14 +86,12 @@ class FactorSVCLearner(SupportVectorLearner):
     references = ("loosli2016", "pedregosa2011")
 
     def describe(self) -> str:
-        return (
-            "a support vector classifier (with flipped eigenvalues: the Krein SVM), one class "
-            f"against the rest, with {self.describe_penalty()}, a baseline"
-        )
+        machine = "a support vector classifier (with flipped eigenvalues: the Krein SVM)"
+        return f"{machine}, one class against the rest, with {self.describe_penalty()}, a baseline"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; negative signs, and rows that are all zero, are refused too."""
-        from sklearn import exceptions, svm  # importing it takes a second
+        from sklearn import clone, exceptions, svm  # importing it takes a second
 
         Z, y, n_classes = np.asarray(problem.Z), problem.labels, problem.n_classes
         class_counts(y, n_classes)
@@ -102,23 +100,15 @@ class FactorSVCLearner(SupportVectorLearner):
         settings = {"kernel": "linear", "tol": _TOLERANCE, "max_iter": _MAX_STEPS}
         fits = []
         for choice in choices:
+            machine = svm.SVC(C=choice["penalty"], **settings)
             with single_threaded(), warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore", exceptions.ConvergenceWarning
-                )  # Fitted.converged says it
-                machines = [
-                    svm.SVC(C=choice["penalty"], **settings).fit(X, y == code)
-                    for code in fitted_classes(n_classes)
-                ]
+                warnings.simplefilter("ignore", exceptions.ConvergenceWarning)
+                machines = [clone(machine).fit(X, y == code) for code in fitted_classes(n_classes)]
             coef = np.column_stack([machine.coef_[0] for machine in machines]) / root
             intercept = np.array([machine.intercept_[0] for machine in machines])
             support = np.unique(np.concatenate([machine.support_ for machine in machines]))
-            fits.append(
-                Fitted(
-                    folded(problem, coef, intercept),
-                    basis_used=len(support) / len(y),
-                    iterations=max(int(machine.n_iter_[0]) for machine in machines),
-                    converged=all(machine.fit_status_ == 0 for machine in machines),
-                )
-            )
+            steps = max(int(machine.n_iter_[0]) for machine in machines)
+            reached = all(machine.fit_status_ == 0 for machine in machines)
+            decision = folded(problem, coef, intercept)
+            fits.append(Fitted(decision, len(support) / len(y), steps, reached))
         return fits
