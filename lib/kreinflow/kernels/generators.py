@@ -54,9 +54,9 @@ class RandomBalls(Generator):
 
     Duin & Pekalska (2010) proposed the data; schleif2018 (4.3) and gisbrecht2015 (5.4, 7) give
     neither dimension, box nor radii; oglic2019 has 3 dimensions. Box and radii are the defaults of
-    ``genballd`` of the toolbox DisTools, which moves balls until none overlap. That has no solution
-    for 30,000, so here balls may overlap and are then at distance 0: of 200, two or three pairs of
-    19,900 do. The negative eigen-fraction is about 3.5 % at every size; oglic2019 gives 0.07 %.
+    ``genballd`` of the toolbox DisTools, which moves balls until none overlap. Here they may
+    overlap and are then at distance 0. The negative eigen-fraction is about 3.5 % at every size;
+    oglic2019 gives 0.07 %.
     """
 
     name = "ball"
@@ -153,10 +153,9 @@ class ThreeGaussians(Generator):
     :math:`(40 + 500 \, \Phi(c / \sqrt 2)) / 540` of all points for the ``centre`` c.
 
     schleif2018 (4.3) gives the numbers of points, the dimensions, the classes and that all are
-    perfectly separated. Its figure 4 shows the block of the small Gaussians almost gone from the
-    kernel of k-means landmarks: they have hardly any similarity with the large one. This is the
-    second choice of parameters: with the first (the kernel ``elm``, a smaller large Gaussian)
-    k-means and entropy found the small classes, against the paper.
+    perfectly separated; its figure 4 shows that the small Gaussians have hardly any similarity with
+    the large one. This is the second choice of parameters: with the first (the kernel ``elm``, a
+    smaller large Gaussian) k-means and entropy found the small classes, against the paper.
     """
 
     name = "three_gaussians"

@@ -23,23 +23,17 @@ def alignment_account(
     everywhere = np.zeros(n, dtype=bool)
     everywhere[union] = True
     everywhere[candidates.get(SKETCH, union)] = True
-    m = int(everywhere.sum())
-    pairs = pairs_with(m, n)
+    pairs = pairs_with(int(everywhere.sum()), n)
     labels = np.asarray(dataset.row_labels)
     for label, picked in candidates.items():
-        if label == SKETCH:
-            continue
-        size = int(np.sum(labels == label))
-        # Pairs of a class with a candidate in them, less those that are counted already.
-        candidate = np.zeros(n, dtype=bool)
-        candidate[picked] = True
-        only_candidate = int(np.sum(candidate & ~everywhere))
-        plain = size - int(np.sum((candidate | everywhere) & (labels == label)))
-        pairs += only_candidate * plain + only_candidate * (only_candidate - 1) // 2
+        if label != SKETCH:  # the pairs of a class with a candidate in them
+            own, new = everywhere[labels == label], int(np.sum(~everywhere[picked]))
+            known, size = int(own.sum()), len(own)
+            pairs += pairs_with(known + new, size) - pairs_with(known, size)
     settings = None
     if scheme:
-        keys = ("gap_open", "gap_extend", "mode")
-        settings = {"matrix": scheme.matrix.name} | {key: getattr(scheme, key) for key in keys}
+        settings = {key: getattr(scheme, key) for key in ("gap_open", "gap_extend", "mode")}
+        settings = {"matrix": scheme.matrix.name, **settings}
     return {
         "aligned": pairs if scheme else 0,
         "self_scores": n if scheme else 0,

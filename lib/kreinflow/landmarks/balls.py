@@ -27,8 +27,7 @@ def fit_budget(
     The classes compete for the budget with their points, in this order:
 
     1. the support of its ball, in the order in which the points joined the core set, by their
-       excess (how far outside the points before left them): a smaller budget is what a larger
-       epsilon would have left;
+       excess: a smaller budget is what a larger epsilon would have left;
     2. what the ball of epsilon = 0 adds to the support, by excess too;
     3. the points that are worst represented (Gonzalez, Theoretical Computer Science 38, 293-306,
        1985), each time the one with the largest
@@ -143,7 +142,6 @@ class EnclosingBalls(Selector):
         return f"{text}, {how} {how_many(budget, unit)}"
 
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
-        """See :meth:`Selector.select`, and :func:`fit_budget` for what a budget makes of it."""
         features = class_features(problem.class_scores)
         balls = [minimum_enclosing_ball(F, self.settings["epsilon"]) for F in features]
         chosen = [ball.support for ball in balls]

@@ -48,9 +48,9 @@ class CoreSet:
     R (1 + epsilon). The caller of :meth:`grow` finds the weights a of the larger set.
 
     ``members`` are in the order of joining; ``excess`` is by what fraction of the radius each lay
-    outside the ball that it joined, infinite where that ball was a point; ``limit`` is the largest
-    number of points, and ``slack`` the squared distance that counts as rounding. ``reached`` says
-    whether the ball that was measured last, widened by epsilon, covered all points.
+    outside the ball that it joined, infinite where that ball was a point; ``limit`` is the most
+    points, and ``slack`` the squared distance that counts as rounding. ``reached``: the ball that
+    was measured last, widened by epsilon, covered all points.
     """
 
     lengths: FloatArray

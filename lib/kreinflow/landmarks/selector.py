@@ -63,7 +63,6 @@ class SelectionProblem:
 
     @cached_property
     def rows(self) -> IntArray:
-        """Numbers of all distinct rows, sorted."""
         return np.sort(np.concatenate(list(self.classes.values())))
 
     def wanted(self, least: int = 1) -> int:

@@ -60,12 +60,12 @@ def list_candidates(
     """
     folds = [np.unique(dataset.rows[partition.training(f)]) for f in [*partition.names, ALL]]
     chosen: dict[str, IntArray] = {}
-    if sketch != 0:
-        order = candidate_order(dataset.digests, seed, "sketch")
-        chosen |= all_candidates(order, [SKETCH] * len(order), folds, sketch)
-    if candidates != 0:
-        order = candidate_order(dataset.digests, seed)
-        chosen |= all_candidates(order, dataset.row_labels, folds, candidates)
+    everyone = [SKETCH] * len(dataset.digests)
+    wanted = ("sketch", everyone, sketch), ("candidates", dataset.row_labels, candidates)
+    for name, labels, count in wanted:
+        if count != 0:
+            order = candidate_order(dataset.digests, seed, name)
+            chosen |= all_candidates(order, labels, folds, count)
     return chosen
 
 
@@ -138,13 +138,10 @@ class LandmarkStage:
         """Return the scores inside each class; None takes all members as candidates."""
         order = candidate_order(self.dataset.digests, self.seed)
         chosen = first_candidates(order, self.dataset.row_labels, self.rows, candidates)
+        parts = [(members, chosen[label]) for label, members in self._members.items()]
         return [
-            Sketch(
-                members,
-                np.searchsorted(members, chosen[label]),
-                *self._compared(transform, members, chosen[label]),
-            )
-            for label, members in self._members.items()
+            Sketch(own, np.searchsorted(own, few), *self._compared(transform, own, few))
+            for own, few in parts
         ]
 
     def sketch(self, transform: ScoreTransform, count: int | None) -> Sketch:
@@ -166,13 +163,11 @@ class LandmarkStage:
 
     @cached_property
     def rows(self) -> IntArray:
-        """Distinct rows that the fold trains on."""
         rows = self.dataset.rows
         return np.unique(rows if self.training is None else rows[self.training])
 
     @cached_property
     def _members(self) -> dict[str, IntArray]:
-        """Those of each class, sorted by its name."""
         labels = np.asarray(self.dataset.row_labels)[self.rows]
         return {str(label): self.rows[labels == label] for label in np.unique(labels)}
 

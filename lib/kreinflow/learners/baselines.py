@@ -46,14 +46,11 @@ class LinearSVCLearner(Learner):
     r"""scikit-learn's ``LinearSVC`` on the landmark scores, one class against the rest.
 
     The scores with each landmark are centred, divided by their standard deviation in the training
-    rows, and by :math:`\sqrt m`, so that rows have a mean squared norm of 1: the penalty is not
-    invariant to scale. With the squared hinge loss and C = 1,
+    rows, and by :math:`\sqrt m`, so that rows have a mean squared norm of 1. With C = 1,
 
     .. math:: \min_{w, b}\ (w'w + b^2)/2 + C \sum_i \max(0, 1 - y_i (w'x_i + b))^2 .
 
-    The scaling is folded into the weights, so decisions are linear in the raw landmark scores.
-
-    Source: Fan, Chang, Hsieh, Wang, Lin (2008), LIBLINEAR, JMLR 9.
+    The scaling is folded into the weights. Fan et al. (2008), LIBLINEAR, JMLR 9.
     """
 
     method = "linear_svc"
@@ -89,8 +86,6 @@ class SimilarityFeaturesLearner(Learner):
 
     .. math:: \min_{w, b}\ \sum_{i=1}^N (f(x_i) - y_i)^2 + N t \lambda \|w\|^2 , \qquad
               t = tr(T)/m .
-
-    Sources: chen2009; oglic2019, section 3.
     """
 
     method = "sf_lsm"
@@ -120,7 +115,6 @@ class SimilarityFeaturesLearner(Learner):
         return f"{start} with {how}"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`; one pass over the rows for all choices."""
         balanced = self.settings["weights"] == "classes"
         moments = Moments.of(problem.C, problem.labels, problem.n_classes, balanced)
         ones = np.ones(problem.n_landmarks)

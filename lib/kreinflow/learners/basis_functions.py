@@ -88,7 +88,6 @@ class BasisFunctionLearner(Learner):
         return [fitted for _ in choices]
 
     def _places(self, problem: Problem) -> NDArray[np.intp]:
-        """Return the records that basis functions may be at."""
         if self.settings["basis"] == "all":
             return np.arange(len(problem.labels))
         if not len(problem.landmark_records):

@@ -54,7 +54,6 @@ class BinaryRelevance(Learner):
 
 
 def _side_by_side(fits: Sequence[Fitted]) -> Fitted:
-    """Return one fit from those of two classes for each label."""
     decisions = [fit.decision for fit in fits if isinstance(fit.decision, LinearDecision)]
     assert len(decisions) == len(fits), "decisions that are not linear"
     used = [fit.basis_used for fit in fits if fit.basis_used is not None]

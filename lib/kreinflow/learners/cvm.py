@@ -41,21 +41,15 @@ class CoreVectorLearner(SupportVectorLearner):
               \tilde K_{ij} = y_i y_j (z_i'z_j/\kappa + 1) + \delta_{ij}/C,
 
     with :math:`\eta = \max_i \tilde K_{ii}`: each point has a coordinate of its own of square
-    :math:`\eta - \tilde K_{ii}`, which the centre does not have. The ball of a core set grows until
-    all points lie within R (1 + epsilon), so that R^2 is at most (1 + epsilon)^2 too small. On the
-    core set the solution is exact. The farthest points join, as many at once as there are already,
-    after a full pass over the rows that all classes share, O(N r K); nothing is drawn.
+    :math:`\eta - \tilde K_{ii}`, which the centre does not have. The ball of a core set, on which
+    the solution is exact, grows until all points lie within R (1 + epsilon). The farthest points
+    join, as many at once as there are already, after a pass over the rows that all classes share,
+    O(N r K). The decisions are divided by :math:`\rho`: f minimises
+    :math:`\|w\|^2 + b^2 + C \sum_i \max(0, 1 - y_i f(z_i))^2`. The minimum P of that comes out
+    too large by a share of up to about :math:`2 \epsilon \eta P`, so the 1e-6 of the authors is
+    too coarse for a large penalty on many rows of classes that overlap.
 
-    The decisions are divided by :math:`\rho`, so that support vectors of all classes have a
-    margin of 1: f minimises :math:`\|w\|^2 + b^2 + C \sum_i \max(0, 1 - y_i f(z_i))^2`.
-
-    R^2 is :math:`\eta` less the inverse of the minimum P of the loss above, so P comes out too
-    large by a share of up to about :math:`2 \epsilon \eta P`: the 1e-6 of the authors is too
-    coarse for a large penalty on many rows of classes that overlap.
-
-    Sources: tsang2005; Tsang, Kwok, Zurada (2006), Generalized core vector machines, IEEE TNN
-    17 (the centre-constrained ball). gisbrecht2015 cites a later variant that approximates the
-    same optimum.
+    Sources: tsang2005; Tsang, Kwok, Zurada (2006), Generalized core vector machines, IEEE TNN 17.
     """
 
     method = "cvm"
@@ -77,7 +71,6 @@ class CoreVectorLearner(SupportVectorLearner):
         return f"the core vector machine, one class against the rest, {how}"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`; a penalty starts from the support vectors of another."""
         kernel = LinearRows(np.asarray(problem.Z), problem.signs)
         penalties = [choice["penalty"] for choice in choices]
         y, epsilon = problem.labels, self.settings["epsilon"]
@@ -118,7 +111,6 @@ class LinearRows:
         return tiled_product(self.Z, coef) + intercept
 
     def core(self, rows: NDArray[np.intp], targets: FloatArray) -> Core:
-        """Return some rows as a core set, with their targets of +-1."""
         X = np.empty((len(rows), self.Z.shape[1] + 1))
         np.divide(self.Z[rows], np.sqrt(self.scale), out=X[:, :-1])
         X[:, -1] = 1.0

@@ -183,7 +183,6 @@ class SiblingsDecision(Decision):
 
     @cached_property
     def forks(self) -> Forks:
-        """The forks of the tree."""
         return Forks(self.above.astype(np.int64), self.leaf.astype(np.int64))
 
     def decide(self, rows: FloatArray) -> FloatArray:

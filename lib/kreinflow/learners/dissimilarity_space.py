@@ -50,7 +50,6 @@ class DissimilaritySpaceLearner(SupportVectorLearner):
         return f"{space}, with the {kernel} kernel and {machine}, a baseline"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`; constant features are refused too, by the linear kernel."""
         D, y, n_classes = np.asarray(problem.nearness), problem.labels, problem.n_classes
         penalties = [choice["penalty"] for choice in choices]
         centre, deviation = standardisation(D)

@@ -84,7 +84,6 @@ class EPCVMLearner(BasisFunctionLearner):
     def grow(
         self, problem: Problem, basis: NDArray[np.intp]
     ) -> tuple[Sequence[SparseFunction], float]:
-        """See :meth:`BasisFunctionLearner.grow`; a step is an action that was tried."""
         columns = _Basis.of(np.asarray(problem.Z), problem.functions(basis), basis)
         found = []
         for c in fitted_classes(problem.n_classes):
@@ -279,14 +278,12 @@ class _SparseModel:
         return best, _marginal(best, s, q) - _marginal(now, s, q)
 
     def has_copy(self, j: int) -> bool:
-        """Return whether a function outside the model is the same as one inside."""
         if (self.members == j).any():
             return False
         similarity = self.mode.psi[:, 1:].T @ (self.targets[j] * self.basis.column(j))
         return bool(similarity.max(initial=0.0) > 1.0 - RANK_TOLERANCE)
 
     def changed(self, j: int, alpha: float) -> "_SparseModel":
-        """Return the model with another precision of one function."""
         mode, members = self.mode, self.members
         psi, precisions, w = mode.psi, mode.alpha, mode.w
         inside = members == j

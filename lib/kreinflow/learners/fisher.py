@@ -93,7 +93,6 @@ class FisherLearner(Learner):
         return f"Ny-iKFD, one class against the rest, with {parts} and {how}"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`; all ridges share the means and the scatters."""
         functions = fisher_path(
             *(problem.Z, problem.signs, problem.labels, problem.n_classes),
             self.settings["scatter"],

@@ -50,7 +50,6 @@ class KreinLearner(Learner):
         return sorted(super().choices(columns), key=rank)
 
     def describe_penalties(self) -> str:
-        """Return lambda+ and lambda- in words."""
         shown = [in_words(self.settings[key]) for key in ("lambda_plus", "lambda_minus")]
         how = shown[0] if shown[0] == shown[1] else f"{shown[0]} and {shown[1]}"
         return f"penalties lambda+ and lambda- of the two parts of the spectrum ({how})"
@@ -84,7 +83,6 @@ class KreinLeastSquaresLearner(KreinLearner):
         return f"{loss} with {self.describe_penalties()}"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`; one pass over the rows for all choices."""
         moments = Moments.of(problem.Z, problem.labels, problem.n_classes)
         penalties = [penalties_by_sign(problem.signs, choice) for choice in choices]
         return [Fitted(folded(problem, *moments.least_squares(each))) for each in penalties]
@@ -177,7 +175,6 @@ class KreinVarianceConstrainedLearner(KreinLearner):
         return f"{loss} {how}, with {self.describe_penalties()}"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`; one pass over the rows for all choices."""
         moments = Moments.of(problem.Z, problem.labels, problem.n_classes)
         definite = bool((problem.signs > 0).all())  # lambda- plays no part
         spectra: dict[float, tuple[FloatArray, FloatArray, FloatArray]] = {}

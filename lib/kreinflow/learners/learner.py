@@ -43,7 +43,6 @@ class Problem:
         return cls(lambda: embedding, kernel, landmarks, part, np.arange(len(part.rows)), seed)
 
     def on(self, places: IntArray) -> "Problem":
-        """Return the problem that holds only some of the records of this one."""
         return replace(self, chosen=self.chosen[places])
 
     @property
@@ -66,7 +65,6 @@ class Problem:
 
     @property
     def signs(self) -> FloatArray:
-        """Signs of the factor, of shape (rank,)."""
         return self.embedding.signs
 
     def functions(self, places: IntArray) -> FloatArray:
@@ -80,7 +78,6 @@ class Problem:
 
     @cached_property
     def C(self) -> MatrixLike:
-        """Transformed scores with the landmarks, of shape (N, n_landmarks)."""
         return self._tiled(self.everything.C)
 
     @cached_property
@@ -97,7 +94,6 @@ class Problem:
 
     @property
     def labels(self) -> IntArray:
-        """Codes of the classes, of shape (N,)."""
         return self._rows(self.part.labels)
 
     @property

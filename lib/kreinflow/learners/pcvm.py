@@ -34,17 +34,15 @@ class PCVMLearner(BasisFunctionLearner):
     r"""Sparse probit machines of all classes against the rest on a Krein factor.
 
     Class c has targets :math:`y = \pm 1`, basis functions i in B (training rows), weights
-    :math:`w \ge 0` with prior :math:`p(w) \sim w^{-1/2}`, and a bias b with
-    :math:`p(b) \sim |b|^{-1/2}`:
+    :math:`w \ge 0` and a bias b with priors :math:`w^{-1/2}` and :math:`|b|^{-1/2}`, and
 
     .. math::
         P(y = 1 | x) = \Phi(f(x)), \qquad
         f(x) = \sum_{i \in B} w_i\, y_i\, \tilde k(x, x_i)/\kappa + b, \qquad
-        \tilde K = Z\,diag(s)\,Z',
+        \kappa = mean |k_{ii}| .
 
-    where :math:`\kappa` is the mean of :math:`|k_{ii}|`. With the columns
-    :math:`\varphi_i = y_i \tilde K_{\cdot i} / \kappa` in F and :math:`M = \sqrt 2\, diag(w)`, one
-    step of EM is
+    With the columns :math:`\varphi_i = y_i \tilde K_{\cdot i} / \kappa` in F and
+    :math:`M = \sqrt 2\, diag(w)`, one step of EM is
 
     .. math::
         h &= f + y\,\phi(f)/\Phi(y f), \\
@@ -67,9 +65,8 @@ class PCVMLearner(BasisFunctionLearner):
     than ``tol`` times the largest. With ``accelerate``, two EM steps in (log w, log|b|) are
     extrapolated by SQUAREM; the point is kept only if it prunes nothing and L rises.
 
-    Sources: schleif2018, section 5.1 (which approximates the inverse by a second Nyström step:
-    not done here); Chen, Tino, Yao (2009), IEEE TNN 20; Varadhan, Roland (2008), Scand. J.
-    Statist. 35, 335-353, scheme S3.
+    Sources: schleif2018, section 5.1; Chen, Tino, Yao (2009), IEEE TNN 20; Varadhan, Roland (2008),
+    Scand. J. Statist. 35, 335-353, scheme S3.
     """
 
     method, title = "ny_pcvm", "Ny-PCVM"

@@ -25,15 +25,9 @@ class QuadraticLearner(Learner):
         f_c(z) = - \tfrac12 (z - m_c)' (C_c + \lambda I)^{-1} (z - m_c)
                  - \tfrac12 \log\det(C_c + \lambda I) + \log \pi_c .
 
-    In the pseudo-Euclidean space the covariance is :math:`C_c J` and the product
-    :math:`\langle u, v \rangle = u' J v` with :math:`J = diag(s)`, so
-
-    .. math:: \langle z - m_c, (C_c J)^{-1} (z - m_c) \rangle = (z - m_c)' C_c^{-1} (z - m_c):
-
-    the signs cancel, as they do in iKFD. The ridge is Euclidean in the coordinates of the factor,
-    a multiple of the mean diagonal of the *total* covariance.
-
-    Source: pekalska2009.
+    In the pseudo-Euclidean space the covariance is :math:`C_c J` and the product :math:`u' J v`,
+    :math:`J = diag(s)`: the signs cancel. The ridge is Euclidean in the coordinates of the factor,
+    a multiple of the mean diagonal of the *total* covariance. Source: pekalska2009.
     """
 
     method = "ikqd"
@@ -53,10 +47,7 @@ class QuadraticLearner(Learner):
         return f"iKQD, a Gaussian with a covariance of its own for each class, with a ridge {how}"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`, in O(N r^2 + K r^3); all ridges share the covariances.
-
-        Rows that are all the same are refused too, and a ridge of 0 if a covariance is singular.
-        """
+        """See :meth:`Learner.fit`, in O(N r^2 + K r^3); all ridges share the covariances."""
         Z, y, n_classes = problem.Z, problem.labels, problem.n_classes
         counts = class_counts(y, n_classes)
         r = Z.shape[1]

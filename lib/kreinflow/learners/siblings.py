@@ -67,7 +67,6 @@ class SiblingsLearner(Learner):
         return f"{self.learner.describe()}, for the children of each node{how}"
 
     def choices(self, columns: int = 0) -> Sequence[Choice]:
-        """See :meth:`Learner.choices`; :data:`SIBLINGS` is one of the hyper-parameters."""
         tried, own = (0.0, 1.0) if self.or_leaves else (1.0,), self.learner.choices(columns)
         return [{**choice, SIBLINGS: value} for value in tried for choice in own]
 
@@ -81,7 +80,6 @@ class SiblingsLearner(Learner):
         return [next(forks if choice[SIBLINGS] else leaves) for choice in choices]
 
     def _fit_forks(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """Fit the learner to each fork, once for each choice."""
         class_counts(problem.labels, problem.n_classes)
         found: list[tuple[slice, IntArray, list[Fitted]]] = []
         lost, refusals = np.zeros(problem.n_classes, dtype=bool), []

@@ -36,7 +36,6 @@ class SupportVectorLearner(Learner):
     grids: Mapping[str, Sequence[float]] = {"penalty": PENALTIES}
 
     def describe_penalty(self) -> str:
-        """Return the penalty in words."""
         return f"C {in_words(self.settings['penalty'], '= {:g}')}"
 
 
@@ -73,11 +72,10 @@ class FactorSVCLearner(SupportVectorLearner):
     the machine of the precomputed kernel :math:`Z Z'/\kappa`, in memory of Z; time grows between
     N^2 and N^3.
 
-    With the correction flip this is the Krein SVM of loosli2016. That one solves the machine on
-    :math:`|K| = U |D| U'` for the dual variables a (times their targets), takes
-    :math:`\alpha = U S U' a` with the signs S of D, and predicts with the *indefinite* kernel,
-    :math:`f(x) = k(x)'\alpha + b`. As :math:`k(x) = Z S z(x)` and :math:`Z' U S U' = S Z'`, the
-    signs cancel: :math:`k(x)'\alpha = z(x)' Z' a` (oglic2019, proposition 3).
+    With the correction flip this is the Krein SVM of loosli2016, which has the dual variables a of
+    :math:`|K| = U |D| U'` and predicts with the *indefinite* kernel, :math:`k(x)' U S U' a + b`. As
+    :math:`k(x) = Z S z(x)` and :math:`Z' U S U' = S Z'`, the signs cancel (oglic2019, proposition
+    3).
     """
 
     method = "svc"
@@ -90,7 +88,6 @@ class FactorSVCLearner(SupportVectorLearner):
         return f"{machine}, one class against the rest, with {self.describe_penalty()}, a baseline"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`; negative signs, and rows that are all zero, are refused too."""
         from sklearn import clone, exceptions, svm  # importing it takes a second
 
         Z, y, n_classes = np.asarray(problem.Z), problem.labels, problem.n_classes
