@@ -54,6 +54,11 @@ def whole_number(
     return number(description, default, type="integer", minimum=minimum, maximum=maximum)
 
 
+def one_of(default: str, *others: str, about: str) -> dict[str, Any]:
+    """Return the schema of a setting that is one of some words."""
+    return {"description": about, "enum": [default, *others], "default": default}
+
+
 class Configured:
     """A method with its settings, which are checked; missing keys have their default.
 

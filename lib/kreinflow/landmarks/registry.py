@@ -4,25 +4,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from kreinflow.base.settings import by_name
-from kreinflow.landmarks.balls import EnclosingBalls
-from kreinflow.landmarks.entropy import RenyiEntropy
-from kreinflow.landmarks.kmeans import ClassKMeansPlusPlus, ColumnClusters, KernelKMeansPlusPlus
-from kreinflow.landmarks.pivoting import AdaptivePivoting, LeverageScores, PivotedCholesky
-from kreinflow.landmarks.score_free import Everything, NamedLandmarks, Uniform
+from kreinflow.landmarks import balls, entropy, kmeans, pivoting, score_free
 from kreinflow.landmarks.selector import Selector
 
 SELECTORS: dict[str, type[Selector]] = by_name(
-    EnclosingBalls,
-    ClassKMeansPlusPlus,
-    Uniform,
-    ColumnClusters,
-    RenyiEntropy,
-    LeverageScores,
-    KernelKMeansPlusPlus,
-    AdaptivePivoting,
-    PivotedCholesky,
-    Everything,
-    NamedLandmarks,
+    balls.EnclosingBalls,
+    kmeans.ClassKMeansPlusPlus,
+    score_free.Uniform,
+    kmeans.ColumnClusters,
+    entropy.RenyiEntropy,
+    pivoting.LeverageScores,
+    kmeans.KernelKMeansPlusPlus,
+    pivoting.AdaptivePivoting,
+    pivoting.PivotedCholesky,
+    score_free.Everything,
+    score_free.NamedLandmarks,
 )
 """By the method that the config names."""
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from kreinflow.base.numerics import FloatArray, single_threaded
-from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.settings import SettingsSchema, one_of
 from kreinflow.learners.decisions import LinearDecision, NearestDecision
 from kreinflow.learners.hyper_parameters import (
     COARSE_RIDGE_GRID,
@@ -97,11 +97,7 @@ class SimilarityFeaturesLearner(Learner):
             "landmark, or 'inner': chosen on inner folds",
             exclusiveMinimum=0,
         ),
-        "weights": {
-            "description": "what counts the same: all records, or all classes",
-            "enum": ["records", "classes"],
-            "default": "records",
-        },
+        "weights": one_of("records", "classes", about="what counts the same, all of them"),
     }
     grids: Mapping[str, Sequence[float]] = {"ridge": RIDGE_GRID}
     coarse_grids: Mapping[str, Sequence[float]] = {"ridge": COARSE_RIDGE_GRID}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, single_threaded
-from kreinflow.base.settings import SettingsSchema, number
+from kreinflow.base.settings import SettingsSchema, number, one_of
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem, folded
 from kreinflow.learners.moments import class_counts
 
@@ -20,11 +20,7 @@ BASES: Mapping[str, str] = {"landmarks": "the landmarks", "all": "all training p
 def basis_schema(steps: str, default: int) -> SettingsSchema:
     """Return the schema of the settings, with what counts as a step and how many may be made."""
     return {
-        "basis": {
-            "description": "where basis functions may be: at the landmarks, or all training points",
-            "enum": list(BASES),
-            "default": "landmarks",
-        },
+        "basis": one_of(*BASES, about="basis functions: at the landmarks, or all training points"),
         "max_iter": number(steps, default, type="integer", minimum=1),
     }
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kreinflow.base.numerics import single_threaded
-from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.settings import SettingsSchema, one_of
 from kreinflow.learners.cvm import EPSILON, ELMRows, LinearRows, core_vector_path, side_by_side
 from kreinflow.learners.decisions import Decision, ELMDecision, NearnessDecision
 from kreinflow.learners.learner import Choice, Fitted, Problem
@@ -31,11 +31,7 @@ class DissimilaritySpaceLearner(SupportVectorLearner):
     needs_factor = False
     references = ("pekalska2005", "frenay2011", "tsang2005")
     settings_schema: ClassVar[SettingsSchema] = {
-        "kernel": {
-            "description": "of the vectors of comparisons with the landmarks",
-            "enum": ["linear", "elm"],
-            "default": "linear",
-        },
+        "kernel": one_of("linear", "elm", about="of vectors of comparisons with the landmarks"),
         **SupportVectorLearner.settings_schema,
     }
 

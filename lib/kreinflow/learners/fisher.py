@@ -15,7 +15,7 @@ from kreinflow.base.numerics import (
     single_threaded,
     tiled_product,
 )
-from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.settings import SettingsSchema, one_of
 from kreinflow.base.tiled_matrix import MatrixLike, select
 from kreinflow.krein.eigen import triangular_factor
 from kreinflow.learners.hyper_parameters import RIDGE_GRID, in_words, number_or_inner
@@ -72,12 +72,8 @@ class FisherLearner(Learner):
     by_tiles = True
     references = ("schleif2018",)
     settings_schema: ClassVar[SettingsSchema] = {
-        "scatter": {
-            "description": "balanced: the mean of both class scatters, as published; or pooled",
-            "enum": list(SCATTERS),
-            "default": "balanced",
-        },
-        "bias": {"description": "the intercept", "enum": list(BIASES), "default": "midpoint"},
+        "scatter": one_of(*SCATTERS, about="balanced: the mean of both class scatters; or pooled"),
+        "bias": one_of(*BIASES, about="the intercept"),
         "ridge": number_or_inner(
             "multiple of the mean diagonal of the covariance; inner: chosen on the inner folds",
             default=0,
