@@ -71,34 +71,6 @@ def evidence_needed(evidence: FloatArray, error: float) -> float:
     return float(np.sort(evidence)[-most]) if most else np.inf
 
 
-def asked_records(
-    classifier: LandmarkClassifier,
-    landmarks: Landmarks,
-    part: TrainingPart,
-    objects: Viewed,
-    thinned: bool = False,
-) -> Records:
-    """Return the records that a classifier asks, or all of its training part.
-
-    ``objects``: all distinct rows. ``thinned``: leave records out where their scores with the
-    landmarks are more than :data:`LARGEST_INDEX`.
-    """
-    if classifier.records is not None:
-        return classifier.records
-    most = LARGEST_INDEX // classifier.n_landmarks if thinned else len(part.rows)
-    kept = spread(len(part.rows), most)
-    rows = part.rows[kept]
-    scores = np.empty((len(rows), classifier.n_landmarks), dtype=np.float32)
-    for tile in tiles(len(rows)):
-        scores[tile] = classifier.landmark_rows(row_query(landmarks, rows[tile]))
-    lift, own = classifier.lift, objects.take(rows)
-    if lift is None:
-        index = Lift("gaussian", {SCORES: 1.0}, None, scores, own)
-    else:
-        index = replace(lift, scores=scores, objects=own)
-    return records_of(index, part, landmarks, kept)
-
-
 @dataclass(frozen=True, eq=False)
 class NoRelativeFit:
     """What tells of relatives and strangers, for one classifier."""
@@ -109,6 +81,22 @@ class NoRelativeFit:
     evidence: ScoreTransform  # of E-values
     strangers: Strangers
     cache: ScoreCache  # of the distinct rows, and behind them the strangers, with each other
+
+    def asked(self, classifier: LandmarkClassifier, most: int) -> Records:
+        """Return the records that a classifier asks, else those of its part, so many at most."""
+        if classifier.records is not None:
+            return classifier.records
+        kept, lift = spread(len(self.part.rows), most), classifier.lift
+        rows = self.part.rows[kept]
+        scores = np.empty((len(rows), classifier.n_landmarks), dtype=np.float32)
+        for tile in tiles(len(rows)):
+            scores[tile] = classifier.landmark_rows(row_query(self.landmarks, rows[tile]))
+        own = self.objects.take(rows)
+        if lift is None:
+            index = Lift("gaussian", {SCORES: 1.0}, None, scores, own)
+        else:
+            index = replace(lift, scores=scores, objects=own)
+        return records_of(index, self.part, self.landmarks, kept)
 
     def fit(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
         """Return a classifier that rejects what has no relative.
@@ -122,7 +110,7 @@ class NoRelativeFit:
     def _fit(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
         relatives, strangers = classifier.relatives, self.strangers
         if relatives is None:
-            records = asked_records(classifier, self.landmarks, self.part, self.objects, True)
+            records = self.asked(classifier, LARGEST_INDEX // classifier.n_landmarks)
             relatives = Relatives(records, self.evidence)
         records = relatives.records
         query = self._query(classifier, records, strangers.reversed)
@@ -209,15 +197,20 @@ def fit_part(
     rule = NoRelativeFit(
         data.landmarks, data.part, objects, first.evidence, data.strangers, first.cache
     )
-    with single_threaded():
-        if learned.any():
-            found = _with_p_values(first, classifier, places[learned], probabilities[learned])
-            classifier = found
+    if learned.any():
+        of = places[learned], probabilities[learned]
+        with single_threaded():
+            records = rule.asked(classifier, len(data.part.rows))
+            classifier = _with_p_values(first, classifier, records, *of)
     return rule.fit(classifier), held
 
 
 def _with_p_values(
-    stage: FirstStage, classifier: LandmarkClassifier, places: IntArray, probabilities: FloatArray
+    stage: FirstStage,
+    classifier: LandmarkClassifier,
+    records: Records,
+    places: IntArray,
+    probabilities: FloatArray,
 ) -> LandmarkClassifier:
     """Return a classifier with p-values, of records that were held out with these probabilities."""
     data, false_alarms = stage.data, stage.data.false_alarms
@@ -226,7 +219,6 @@ def _with_p_values(
     n, truth, labels = len(places), part.labels[places], probabilities.argmax(axis=1)
     decisions = stage.decisions[np.searchsorted(data.fits.measured, places)]
     first: FloatArray = softmax(decisions / classifier.temperature, axis=1)
-    records = asked_records(classifier, data.landmarks, part, stage.index.lifting.objects)
     query = stage.query(data.landmarks, stage.kernel, records, places)
     scores = RecordScores(records, query, stage.evidence)
     groups, every = np.unique(part.groups, return_inverse=True)[1], np.arange(n)
