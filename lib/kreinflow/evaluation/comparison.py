@@ -84,9 +84,10 @@ def compare_recipes(
 ) -> pd.DataFrame:
     """Compare every recipe with the one of the best mean accuracy, over the outer folds.
 
-    The best accuracy comes first. The best has the largest mean accuracy; among equal ones the smaller mean log loss, then the
-    earlier row. The recipe called :data:`~kreinflow.evaluation.metrics.INNER_CHOICE` is a way to
-    choose and not a recipe: it is listed, but neither tested nor named the best. So are recipes
+    The best accuracy comes first. The best has the largest mean accuracy; among equal ones the
+    smaller mean log loss, then the earlier row. The recipe called
+    :data:`~kreinflow.evaluation.metrics.INNER_CHOICE` is a way to choose and not a recipe: it is
+    listed, but neither tested nor named the best. So are recipes
     that were not measured on all folds, and they are listed last. All tests of one kind against
     the best are one family for Holm's adjustment. Since the best is found on the records that it is
     measured on, its accuracy is slightly optimistic and the tests are a guide, not a proof.
