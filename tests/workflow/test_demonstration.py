@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from workflow.conftest import ROOT, read
+from kreinflow.classify.model_file import Model
+from workflow.conftest import ROOT, Workflow, read
 
 DATA = ROOT / "examples" / "pfam_kin"
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -62,12 +63,11 @@ def test_from_another_folder_it_says_which_file_is_missing(tmp_path):
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """The results of the README's run command, in another folder."""
+    """The results of two recipes: the final model's, and one with all records as landmarks."""
     folder = tmp_path_factory.mktemp("demonstration")
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
-    command += ["--cores", "2", "--config", f"data={ROOT}"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    demo = CONFIG["datasets"]["demo"] | {"recipes": ["cascade-60", "ikfd-all"]}
+    run = Workflow(folder, CONFIG | {"data": str(ROOT), "datasets": {"demo": demo}})
+    run.run()
     return folder / "results"
 
 
@@ -83,6 +83,11 @@ def test_what_the_page_says_of_the_demonstration(results):
     assert (found["auroc_mean"] > 0.98).all()
     assert (found["unknown_rejected_mean"] > 0.9).all()
     assert (found["known_as_unknown_mean"] <= 0.015).all()
+    log = (results / "demo" / "logs" / "final_model.log").read_text()
+    assert "landmarks (as the config asks)" in log
+    assert "prefer" not in log
+    training = Model.load(results / "demo" / "model.safetensors").about["training"]
+    assert not {"prefer", "if_accuracy", "if_cheap"} & set(training)
 
 
 @pytest.mark.slow

@@ -40,7 +40,6 @@ def ended(run, *arguments):
     [
         ([f"refuse {PARTITION}"], [1, 1], PARTITION),
         ([f"TIMEOUT {LATE}", f"OUT_OF_MEMORY {NO_MEMORY}"], [1, 2], "Detected 1 oom_kill event"),
-        (["NODE_FAIL"], [1], "failed due to a node failure"),
     ],
 )
 def test_a_job_that_slurm_ends_has_its_reason_and_asks_for_more_if_it_had_too_little(

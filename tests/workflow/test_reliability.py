@@ -13,8 +13,9 @@ def test_cores_blocks_and_backend_do_not_matter(workflow, small_config, referenc
     """Against two cores, two blocks and our own loop; the report prints the config."""
     small_config["alignment"] |= {"blocks": 3, "backend": "parasail"}
     run = workflow(small_config)
-    run.run("--", "evaluation", "final_model", cores="1")
-    run.assert_same(reference, "scores.npy", "predictions.tsv.gz", "model.safetensors")
+    results = ("columns/scores.npy", "predictions/few/r0f0.tsv.gz", "models/few/all.safetensors")
+    run.run("--", *(f"results/small/{name}" for name in results), cores="1")
+    run.assert_same(reference, "scores.npy", "r0f0.tsv.gz", "all.safetensors")
 
 
 OWN_MOUNTS = ["unshare", "--mount", "--map-root-user", "sh", "-c"]

@@ -1,6 +1,7 @@
 """The memory and the minutes that rules ask a cluster for, by figures made up for them."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -52,8 +53,7 @@ with SnakemakeApi(OutputSettings()) as api:
         )
         summed = GroupResources.basic_layered([[job] * number], workflow.global_resources, False)
         groups.append(summed["runtime"])
-scripts = [name for name, rule in rules.items() if rule.script]
-print(json.dumps([scripts, answers, groups]))
+print(json.dumps([answers, groups]))
 """
 """What resources of rules are, of inputs that need not be those of a run."""
 
@@ -73,11 +73,12 @@ GROUPS = {
     },
 }
 MEB = {"selector": "meb", "fold": "r0f0"}
+RULES = [path.read_text() for path in (ROOT / "rules").glob("*.smk")]
 
 
 @pytest.fixture(scope="module")
 def ask(tmp_path_factory):
-    """A function that returns the rules that have a script, answers to questions, and sums."""
+    """A function that returns answers to questions, and sums."""
     folder = tmp_path_factory.mktemp("resources")
     made = folder / "results" / "small"
     (made / "dataset").mkdir(parents=True)
@@ -114,52 +115,52 @@ def test_jobs_ask_for_what_the_model_expects(ask):
     plan = DatasetPlan(complete_configuration(SMALL), "small")
     run = RunCosts(plan, STATISTICS, given={"meb": LANDMARKS})
     every = RunCosts(plan, STATISTICS)
-    by_size = MEGABYTES * 30
     wanted = {
-        ("align_columns", ""): (every.block("columns"), {}),
-        ("train_models", ""): (run.training("meb"), MEB),
-        ("classify_new", ""): (every.classifying(MEGABYTES), {"name": "x"}),
-        ("score_unknown", ""): (every.unknown(), {}),
+        "align_columns": (every.block("columns"), {}),
+        "train_models": (run.training("meb"), MEB),
+        "classify_new": (every.classifying(MEGABYTES), {"name": "x"}),
+        "score_unknown": (every.unknown(), {}),
     }
     questions = [
         (rule, resource, wildcards, 2, 4)
-        for (rule, _), (_, wildcards) in wanted.items()
+        for rule, (_, wildcards) in wanted.items()
         for resource in ("mem_mb", "runtime")
     ]
-    answers = ask([*questions, ("evaluate", "mem_mb", {}), ("race", "runtime", {})])[1]
+    questions += [("evaluate", "mem_mb", {}), ("race", "runtime", {})]
+    *answers, rows = ask([*questions, ("train_models", "learning_memory_mb", MEB)])[0]
     expected = [
         figure
         for cost, _ in wanted.values()
         for figure in (cost.megabytes(attempt=2), cost.minutes(4, attempt=2))
     ]
-    assert answers == [*expected, BASE_MB + by_size, START_MINUTES]
+    assert answers == [*expected, BASE_MB + MEGABYTES * 30, START_MINUTES]
     assert min(expected) > START_MINUTES
+    assert rows == 2048
 
 
-def test_rows_take_less_where_jobs_are_given_less_memory(ask):
-    question = ("train_models", "learning_memory_mb", MEB)
-    assert ask([question])[1] == [2048]
-    assert ask([question], mem_mb=3000)[1] == [3000 - BASE_MB - 16 * 8 * LANDMARKS**2 // 10**6]
-
-
-def test_no_rule_asks_for_more_than_the_queue_allows(ask):
+def test_no_rule_asks_for_more_than_the_queue_allows_and_rows_take_what_is_left(ask):
+    """Each rule that has a script, each attempt; jobs are given less memory than rows may take."""
     wildcards = MEB | {"name": "x", "competitor": "blast"}
-    names = ask([])[0]
+    names = re.findall(r"^ +\*\*asks\(\"(\w+)\"", "".join(RULES), re.MULTILINE)
+    names += ["align_columns", "align_class_scores", "read_dataset", "select_landmarks"]
     assert len(names) > 20
     questions = [(name, "runtime", wildcards, n) for name in names for n in (1, 2, 3)]
-    answers = ask(questions, max_runtime=7)[1]
+    rows = ("train_models", "learning_memory_mb", MEB)
+    *answers, left = ask([*questions, rows], max_runtime=7, mem_mb=3000)[0]
     assert [q for q, a in zip(questions, answers, strict=True) if not 1 <= a <= 7] == []
+    assert left == 3000 - BASE_MB - 16 * 8 * LANDMARKS**2 // 10**6
 
 
 def test_no_group_asks_for_more_than_the_queue_allows(ask):
     """Snakemake sums the run time of jobs in a group that wait for each other, or for a core."""
+    plan = DatasetPlan(complete_configuration(SMALL), "small")
+    free = RunCosts(plan, STATISTICS, given={"meb": LANDMARKS}).training("meb")
     questions = [("train_models", "runtime", MEB, n) for n in (1, 3)]
+    assert free.minutes() > 60
     sums = [(8, question) for question in questions]
     sums += [(8, ("select_landmarks", "runtime", {"fold": "r0f0"}, n)) for n in (1, 3)]
     groups = GROUPS | {"cores": PROFILE["cores"]}
-    _, free, (*models, _, _) = ask(questions, sums, **groups)
-    assert all(both >= 2 * one > 120 for both, one in zip(models, free, strict=True))
-    _, bound, sums = ask(questions, sums, max_runtime=120, **groups)
+    bound, sums = ask(questions, sums, max_runtime=120, **groups)
     assert bound == [60, 60]  # twice four side by side
     assert all(summed <= 120 for summed in sums)
     assert all(summed > 60 for summed in sums[:2])

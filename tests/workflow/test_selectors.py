@@ -17,6 +17,7 @@ TARGETS = ("--", "landmarks", "alignment")
 def run(tmp_path_factory):
     config, folder = copy.deepcopy(SMALL), tmp_path_factory.mktemp("selectors")
     config["datasets"]["small"]["source"]["sequences"] = 40
+    config["alignment"]["blocks"] = 1
     source = config["datasets"]["small"]["source"] | {"min_class_size": 2}
     ids = make_source(source).load("ARNDCQEGHILKMFPSTWYV", config["seed"]).ids[::3]
     config["selectors"] = {
@@ -69,7 +70,6 @@ def test_the_sketch_stands_beside_the_candidates_and_is_aligned(run):
     n = len(table(run, "dataset", "distinct.tsv"))
     path = run.folder / "results" / "small" / "alignment"
     first = [json.loads(file.read_text()) for file in sorted(path.glob("class_scores.*.json"))]
-    assert len(first) == 2
     assert first[0]["rectangles"][0] == [n, len(sketch)]
     account = json.loads(
         run.folder.joinpath("results", "small", "columns", "alignments.json").read_text()

@@ -52,7 +52,7 @@ CONFIG = {
     "seed": 3,
     "inner_folds": 2,
     "alignment": {"blocks": 1},
-    "datasets": {name: data_set(name) for name in ("real", "noise")},
+    "datasets": {"real": data_set("real")},
     "selectors": {"uniform": {"method": "uniform", "budget": 30}},
     "learners": {"ikfd": {"method": "ny_ikfd"}, "lsm": {"method": "krein_lsm"}},
     "recipes": [{"name": name, "selector": "uniform", "learner": name} for name in ("ikfd", "lsm")],
@@ -61,8 +61,12 @@ CONFIG = {
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    run = Workflow(tmp_path_factory.mktemp("several"), CONFIG)
+    """All of what is real, of noise what is measured of one recipe."""
+    run = Workflow(tmp_path_factory.mktemp("several"), None)
     write_proteins(run.folder)
+    run.configure(CONFIG | {"datasets": {"noise": data_set("noise") | {"recipes": ["lsm"]}}})
+    run.run("--", "results/noise/evaluation/per_class.tsv")
+    run.configure(CONFIG)
     run.run()
     return run.folder / "results"
 
@@ -111,7 +115,7 @@ def test_labels_are_found_and_noise_is_chance(finished):
 def test_the_page_has_labels_with_their_thresholds(finished):
     page = (finished / "report.html").read_text()
     for caption in {*SEVERAL_CAPTIONS.values()} - {*CAPTIONS.values()}:
-        assert page.count(caption) >= 2
+        assert caption in page
     model = Model.load(finished / "real" / "model.safetensors")
     thresholds = model.classifier.several.thresholds
     assert len(thresholds) == len(FAMILIES)
