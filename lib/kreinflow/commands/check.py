@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,8 +102,6 @@ class Checked:
             "the labels if they are the same."
             for first, second in differ_in_case(whole.classes)
         ]
-        if dataset.kind == "asymmetric" and dataset.statistics["asymmetry"] == 0:
-            said.append("the matrix is symmetric, though its kind is asymmetric. Take similarity.")
         said.append(strand_advice(dataset.statistics.get("other_strand")))
         said.append(_accepts_nothing(dataset, self.plan.config))
         said += _conflicts(dataset.statistics["dropped"])
@@ -131,15 +129,13 @@ class Checked:
             f"{_size(run.memory_mb)} of memory for the largest job"
         ]
         if found := run.queries():
-            counts = sorted(query.alignments for query in found)
-            hours = min(query.hours for query in found), max(query.most_hours for query in found)
+            least, *_, most = sorted(query.alignments for query in found) * 2
+            counts = f"{least:,.0f} to {most:,.0f}" if least < most else f"{least:,.0f}"
             which = f" ({found[0].recipe})" if len(found) == 1 else ", by the recipe"
             more = max(query.more for query in found)
             unsure = f", and up to {more:,.0f} more where it is unsure or may be unknown"
             said.append(
-                f"a new sequence takes about {_span(f'{n:,.0f}' for n in counts)} alignments"
-                f"{which}{unsure if more else ''}: {_span(map(in_short, hours))} core hours for a "
-                f"million of {run.length:.0f} residues"
+                f"a new sequence takes about {counts} alignments{which}{unsure if more else ''}"
             )
         return said
 
@@ -161,12 +157,6 @@ def checked(
     check_dataset(dataset, partition, plan.selectors, scheme, transforms, data, whole)
     told = evidence_of(config["transforms"], scheme) is not None
     return Checked(plan, whole, dataset, partition, data, told)
-
-
-def _span(figures: Iterable[str]) -> str:
-    """Return the first and the last figure."""
-    first, *_, last = [*figures] * 2
-    return first if first == last else f"{first} to {last}"
 
 
 def _time(minutes: float) -> str:

@@ -25,7 +25,6 @@ from kreinflow.config.part_costs import (
     factor,
     fit,
     kernel_seconds,
-    million_hours,
     pair_seconds,
     recipe_seconds,
     square_mb,
@@ -59,18 +58,15 @@ OF_BALL, NEW_OF_PART, RACED, OF_INNER = 5, 0.24, 0.5, 0.6
 
 
 class QueryCost(NamedTuple):
-    """What a recipe takes for a new sequence.
+    """How many alignments a recipe takes for a new sequence.
 
     ``alignments`` are with all landmarks and itself; of a cascade with a stated mean, that mean.
     At most ``more`` are added where a cascade with a stated loss is unsure, or it may be unknown.
-    The core hours of a million sequences are without any of these, and if each takes the most.
     """
 
     recipe: str
     alignments: float
     more: float
-    hours: float
-    most_hours: float
 
 
 class RunCosts:
@@ -203,10 +199,7 @@ class RunCosts:
         more = min(NEAREST_AT_MOST, self.n) if cascade and "alignments" not in cascade else 0.0
         if self.has_evalues:  # landmarks are known already
             more = max(more, min(float(MORE), self.n - first + 1))
-        sizes = first - 1, self.n, self.length, self.by_parasail
-        least = recipe_seconds(recipe, mean, *sizes)
-        most = recipe_seconds(recipe, mean + more, *sizes, asking=1.0)
-        return QueryCost(recipe["name"], mean, more, million_hours(least), million_hours(most))
+        return QueryCost(recipe["name"], mean, more)
 
     def classifying(self, megabytes: float) -> Cost:
         """Return the cost of classifying so many megabytes of new objects."""
@@ -214,8 +207,13 @@ class RunCosts:
         if not self.length:  # vectors and strings of 300 bytes
             seconds = self.of_score * 1e6 * megabytes / 300 * self.most_landmarks
             return Cost(0.5 * megabytes + seconds, mb=mb)
-        hours = max(query.most_hours for query in self.queries())
-        return Cost(0.5 * megabytes, 3600 * hours * megabytes / self.length, mb)
+        recipes = {recipe["name"]: recipe for recipe in self.plan.recipes()}
+        sizes = self.n, self.length, self.by_parasail
+        seconds = max(
+            recipe_seconds(recipes[one.recipe], one.alignments + one.more, one.more, *sizes)
+            for one in self.queries()
+        )
+        return Cost(0.5 * megabytes, seconds * 1e6 * megabytes / self.length, mb)
 
     def aligning(self, pairs: float) -> Cost:
         """Return the cost of aligning some pairs, and of storing their scores."""

@@ -120,24 +120,22 @@ def query_seconds(
 def recipe_seconds(
     recipe: Mapping[str, Any],
     alignments: float,
-    landmarks: float,
+    asked: float,
     records: float,
     length: float,
     by_parasail: bool = False,
-    asking: float = 0.5,
 ) -> float:
     """Return the :func:`query_seconds` of a model of a recipe.
 
-    Alignments beyond the landmarks, and the sequence with itself, a cascade or the search for
-    relatives asks for, of the share ``asking`` of the sequences.
+    A half of the sequences ask for alignments with records, ``asked`` on the mean of all.
     """
-    lift, asked = recipe.get("lift"), max(0.0, alignments - landmarks - 1)
+    lift = recipe.get("lift")
     return query_seconds(
         alignments,
         length,
         length,
         asked=asked,
-        searched=asking * records if asked else 0.0,
+        searched=records / 2 if asked else 0.0,
         inducing=min(lift["inducing"], records) if lift else 0,
         by_parasail=by_parasail,
     )
