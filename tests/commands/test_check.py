@@ -92,36 +92,14 @@ def test_a_matrix_and_vectors_align_nothing(run, checked, tmp_path):
         assert of_run.startswith("mine: about 1 minute on ")
 
 
-@pytest.mark.parametrize(
-    ("mode", "false_alarms", "said"),
-    [
-        (
-            *("local", 0.05),
-            "unknown.false_alarms: 0.05 takes 19 training records, and the smallest training part "
-            "has 15. With fewer nothing is rejected as unknown. Write 0.063 or more, or have more "
-            "records.",
-        ),
-        ("local", 0.063, ""),
-        (
-            *("global", 0.05),
-            "unknown: nothing is tested, as there are no E-values: they are of local alignments. "
-            "Leave 'unknown' out.",
-        ),
-    ],
-)
-def test_false_alarms_that_the_data_are_too_few_for(
-    run, checked, tmp_path, mode, false_alarms, said
-):
+def test_unknown_objects_are_told_by_local_alignments_alone(run, checked, tmp_path):
     write_fasta(tmp_path / "x.fasta", GOOD)
     config = configuration(
-        fasta_source(),
-        transform="normalised",
-        scoring={"mode": mode},
-        unknown={"false_alarms": false_alarms},
+        fasta_source(), transform="normalised", scoring={"mode": "global"}, unknown={}
     )
     code, _, err = checked(run, config)
-    assert code == 0
-    assert err == (f"kreinflow: mine: {said}\n" if said else "")
+    assert (code, err.count("\n")) == (0, 1)
+    assert err.startswith("kreinflow: mine: unknown: nothing is tested, as there are no E-values")
 
 
 @pytest.mark.parametrize(("error", "few"), [(0.073, True), (0.074, False)])  # 1 - 0.1 ** (1 / 30)

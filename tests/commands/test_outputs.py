@@ -5,18 +5,13 @@ import os
 import resource
 import select
 import signal
-import stat
 import subprocess
 import sys
 import time
 
-import numpy as np
 import pytest
 
-from kreinflow.classify.model_file import Model
-from kreinflow.kernels.registry import make_kernel
-from kreinflow.sequences.matrix_files import read_objects
-from small_inputs import model_of, write_fasta
+from small_inputs import write_fasta
 
 KREINFLOW = f"{sys.executable} -m kreinflow.commands.main"
 
@@ -125,33 +120,6 @@ def test_an_end_that_is_asked_for_waits_for_no_reader(place):
     os.close(reader)
 
 
-@pytest.mark.parametrize("kernel", ["gaussian", "edit_distance"])
-def test_landmarks_of_other_objects(shell, place, kernel):
-    model, *_ = model_of(place, {"name": kernel})
-    model.save(place / "model")
-    model = Model.load(place / "model")
-    export = "$K export model --landmarks"
-    if kernel == "edit_distance":
-        shell(f"{export} plain.txt && {export} packed.txt.gz")
-        for name in ("plain.txt", "packed.txt.gz"):
-            read = read_objects(place / name, make_kernel(model.kernel))
-            assert read.values.tolist() == model.landmarks.tolist()
-        return
-    shell(f"{export} x.npy && {export} x.NPY.gz")
-    np.testing.assert_array_equal(np.load(place / "x.npy"), model.landmarks)
-    plain = (place / "x.npy").read_bytes()
-    assert gzip.decompress((place / "x.NPY.gz").read_bytes()) == plain
-    shell(f"{export} x.tsv && {export} y.csv.gz && {export} - > z")
-    for name in ("x.tsv", "y.csv.gz"):
-        read = read_objects(place / name, make_kernel(model.kernel))
-        np.testing.assert_array_equal(read.values, model.landmarks)
-    table = (place / "x.tsv").read_bytes()
-    assert (place / "z").read_bytes() == table
-    error = shell(f"{export} x.fasta", code=2)[1]
-    assert "x.fasta: the landmarks are vectors (2 features). Name a .npy, .csv or .tsv" in error
-    assert not (place / "x.fasta").exists()
-
-
 def test_where_nothing_can_be_written(refused, trained, tmp_path):
     """It is refused before the work: the input is not even looked at."""
     (tmp_path / "plain").write_text("old")
@@ -165,15 +133,6 @@ def test_where_nothing_can_be_written(refused, trained, tmp_path):
             assert f"{option} {path}: " in refused(*command, option, path)
     assert (tmp_path / "plain").read_text() == "old"
     assert os.listdir(tmp_path) == ["plain"]
-
-
-def test_rights(shell, place):
-    shell(f"umask 077; {EXPORT} private")
-    assert stat.S_IMODE((place / "private").stat().st_mode) == 0o600
-    for mode in (0o600, 0o664):
-        (place / "private").chmod(mode)
-        shell(f"{EXPORT} private")
-        assert stat.S_IMODE((place / "private").stat().st_mode) == mode
 
 
 def test_a_disk_without_room_leaves_what_there_was(shell, place):

@@ -1,4 +1,4 @@
-"""The automatic choice: what it may cost, and that it looks at no record that is tested."""
+"""The automatic choice: what it may cost, and what it tries."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -7,17 +7,14 @@ import numpy as np
 import pytest
 
 from data_sets import dataset_of
-from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.config import auto as automatic
 from kreinflow.config.configuration import complete_configuration
-from kreinflow.fitting.recipe_choice import choose_recipe
 from kreinflow.landmarks.budgets import landmarks_wanted, pairs_with
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.scores import MatrixScores, transforms_of
-from small_inputs import training_on
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # tiny factors miss self-scores, and say so
 
@@ -34,67 +31,6 @@ def made_up(seed, spread=0.7):
     X = centres[codes] + spread * random.standard_normal((N, 6))
     K = np.round(400 * np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 12))
     return K, codes
-
-
-def bytes_of(classifier):
-    """All that is learned, the records that a cascade may ask among it."""
-    header, arrays = classifier.to_parts()
-    return repr(header), {name: array.tobytes() for name, array in arrays.items()}
-
-
-def inner_figures(K, codes, fold):
-    """What the training part of a fold says of each recipe, and the landmarks of all."""
-    dataset = replace(dataset_of(codes, Sequences((b"M" * 80,) * N)), classes=("a", "b", "c", "d"))
-    scores = MatrixScores(K)
-    transforms = transforms_of(
-        ["log", "normalised", "evalue"],
-        {**CONFIG["transforms"], "evalue": {"lambda": 0.267, "K": 0.041}},
-        None,
-    )
-    seed, training, parts = CONFIG["seed"], PARTITION.training(fold), training_parts(PARTITION)
-    stage = LandmarkStage(dataset, scores, transforms, seed, training, fold, parts)
-    tables = {
-        name: stage.select(make_selector(settings))
-        for name, settings in CONFIG["selectors"].items()
-    }
-    figures = []
-    for name, table in tables.items():
-        training = training_on(table, stage, CONFIG["selectors"][name], PARTITION, CONFIG)
-        asked = ScoreCache(lambda rows, others: K[rows[:, None], others], N, symmetric=True)
-        training = replace(training, cache=asked, evidence=transforms["evalue"])
-        own = [recipe for recipe in CONFIG["recipes"] if recipe["selector"] == name]
-        recipes = training.train_recipes(own, CONFIG["learners"], transforms, [])
-        figures += [
-            {"recipe": r["name"], **trained.figures, "model": bytes_of(trained.classifier)}
-            for r, trained in recipes
-        ]
-    order = [recipe["name"] for recipe in CONFIG["recipes"]]
-    return tables, figures, choose_recipe(figures, order)
-
-
-def test_the_choice_is_the_same_when_the_tested_records_are_scrambled():
-    """Their scores and labels are others; landmarks, inner figures, models and recipe stay."""
-    K, codes = made_up(1)
-    random = np.random.default_rng(3)
-    tested = PARTITION.testing("r0f1")
-    noise, _ = made_up(5, spread=3.0)
-    scrambled = np.where(tested[:, None] | tested, noise, K)
-    np.fill_diagonal(scrambled, np.diagonal(K))
-    others = np.where(tested, random.permutation(codes), codes)
-    assert (others != codes).any()
-    plain, again = (
-        inner_figures(scores, labels, "r0f1")
-        for scores, labels in ((K, codes), (scrambled, others))
-    )
-    for name, table in plain[0].items():
-        assert table.equals(again[0][name])
-        assert not tested[table["row"]].any()
-    assert plain[1:] == again[1:]
-    asking = [figures for figures in plain[1] if figures["cascade"] not in ("", "first stage")]
-    assert asking
-    assert all("records_rows" in figures["model"][1] for figures in asking)
-    assert len(plain[1]) == len(automatic.names(automatic.SEQUENCES))
-    assert len({figures["landmarks"] for figures in plain[1]}) > 1, "budgets differ"
 
 
 @pytest.mark.parametrize("n", [100, 23_238, 23_239])

@@ -320,9 +320,12 @@ def test_test_records_change_nothing_that_is_learned(workflow, tmp_path):
         for selector in ("meb", "sampled", "sketched")
         for learner in ("ikfd", "pcvm")
     ]
-    config["recipes"].append(
-        {"name": "asks", "selector": "sampled", "learner": "ikfd", "cascade": {"alignments": 30}}
-    )
+    config["recipes"] += [
+        {"name": "asks", "selector": "sampled", "learner": "ikfd", "cascade": {"alignments": 30}},
+        {"name": "lifted", "selector": "meb", "learner": "lsm", "cascade": {"loss": 0.005}}
+        | {"views": {"words": [1, 2]}, "lift": {}},
+    ]
+    config["learners"]["lsm"] = {"method": "sf_lsm"}
     run = workflow(config)
     run.run(
         "--",

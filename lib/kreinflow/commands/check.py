@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.answering.label_sets import records_needed
 from kreinflow.base.wording import plural
 from kreinflow.commands.progress import in_short
 from kreinflow.compare.kinds import twins_of
@@ -21,13 +20,12 @@ from kreinflow.config.part_costs import kernel_seconds
 from kreinflow.config.paths import check_files
 from kreinflow.config.plan import DatasetPlan
 from kreinflow.config.preflight import check_dataset
-from kreinflow.fitting.first_stage import sample_size
 from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.landmarks.stage import given_landmarks
 from kreinflow.sequences.dataset import Dataset, without_unknown
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.labels import differ_in_case
-from kreinflow.sequences.partition import ALL, Partition, partition_of
+from kreinflow.sequences.partition import Partition, partition_of
 from kreinflow.sequences.payload import Compared
 from kreinflow.sequences.record_vectors import shared_vectors, with_vectors
 from kreinflow.sequences.scores import evidence_of, read_scheme, transforms_of
@@ -105,9 +103,8 @@ class Checked:
         said.append(strand_advice(dataset.statistics.get("other_strand")))
         said.append(_accepts_nothing(dataset, self.plan.config))
         said += _conflicts(dataset.statistics["dropped"])
-        if (unknown := self.plan.config["unknown"]) is not None:
-            few = _too_few(dataset, self.partition, unknown["false_alarms"])
-            said.append(few if self.has_evidence else NO_TEST)
+        if self.plan.config["unknown"] is not None and not self.has_evidence:
+            said.append(NO_TEST)
         return [advice for advice in said if advice]
 
     def costs(self, cores: int) -> list[str]:
@@ -168,21 +165,6 @@ def _time(minutes: float) -> str:
 def _size(megabytes: float) -> str:
     large = megabytes >= 1000
     return f"{in_short(megabytes / 1000)} GB" if large else f"{in_short(megabytes)} MB"
-
-
-def _too_few(dataset: Dataset, partition: Partition, false_alarms: float) -> str:
-    """Return what to say where so few false alarms cannot be kept, as records are few."""
-    needed, classes = records_needed(1 - false_alarms), len(dataset.classes)
-    sizes = [int(partition.training(fold).sum()) for fold in (*partition.names, ALL)]
-    fewest = sample_size(min(sizes), classes)
-    if fewest >= needed:
-        return ""
-    least = float(f"{1 / (fewest + 1) + 5e-4:.3f}")
-    return (
-        f"unknown.false_alarms: {false_alarms:g} takes {needed:,} training records, and the "
-        f"smallest training part has {fewest:,}. With fewer nothing is rejected as unknown. Write "
-        f"{least:g} or more, or have more records."
-    )
 
 
 def _accepts_nothing(dataset: Dataset, config: Mapping[str, Any]) -> str:
