@@ -112,30 +112,23 @@ def test_pairs_are_those_of_all_with_the_landmarks_of_all_training_parts(selecto
 def test_a_matrix_aligns_nothing_and_asks_nothing_of_a_query():
     run = by_hand({"method": "uniform", "budget": 30}, [100, 100])
     assert run.pairs == 0
-    assert run.queries() == []
+    assert run.queries() == {}
     assert 0 < run.minutes(2) < 2
 
 
 def test_queries_are_those_of_the_final_recipe_or_of_all():
-    (query,) = demonstration().queries()
-    assert (query.recipe, query.alignments, query.more) == ("cascade-60", 60, 100)
-    queries = automatic().queries()
-    assert [round(query.alignments) for query in queries] == [61, 121, 121, 501, 4001, 4001, 4001]
-    assert [query.more for query in queries] == [200, 100, 200, 100, 100, 100, 100]
+    assert demonstration().queries() == {"cascade-60": (60, 100)}
+    alignments, more = zip(*automatic().queries().values(), strict=True)
+    assert [round(number) for number in alignments] == [61, 121, 121, 501, 4001, 4001, 4001]
+    assert more == (200, 100, 200, 100, 100, 100, 100)
 
 
-@pytest.mark.parametrize(
-    ("landmarks", "more"), [(30, 100), (150, 50), (200, 0)], ids=["few", "many", "all"]
-)
-def test_the_most_of_a_query_is_with_all_relatives(landmarks, more):
-    """Landmarks have been aligned."""
+@pytest.mark.parametrize(("landmarks", "more"), [(30, 100), (150, 50), (200, 0)])
+def test_landmarks_are_not_asked_again_for_relatives(landmarks, more):
     run = by_hand({"method": "uniform", "budget": landmarks}, [100, 100], length=50)
-    (query,) = run.queries()
-    base = landmarks + 1
-    assert (query.alignments, query.more) == (base, more)
+    assert run.queries() == {"one": (landmarks + 1, more)}
     run.has_evalues = False
-    (query,) = run.queries()
-    assert query.more == 0, "without E-values none"
+    assert run.queries() == {"one": (landmarks + 1, 0)}
 
 
 def jobs(run):

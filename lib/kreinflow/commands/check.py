@@ -126,10 +126,10 @@ class Checked:
             f"{_size(run.memory_mb)} of memory for the largest job"
         ]
         if found := run.queries():
-            least, *_, most = sorted(query.alignments for query in found) * 2
+            least, *_, most = sorted(alignments for alignments, _ in found.values()) * 2
             counts = f"{least:,.0f} to {most:,.0f}" if least < most else f"{least:,.0f}"
-            which = f" ({found[0].recipe})" if len(found) == 1 else ", by the recipe"
-            more = max(query.more for query in found)
+            which = f" ({', '.join(found)})" if len(found) == 1 else ", by the recipe"
+            more = max(more for _, more in found.values())
             unsure = f", and up to {more:,.0f} more where it is unsure or may be unknown"
             said.append(
                 f"a new sequence takes about {counts} alignments{which}{unsure if more else ''}"

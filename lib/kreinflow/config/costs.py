@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from kreinflow.alignment.scoring import by_parasail
 from kreinflow.answering.relatives import MORE, NEAREST
@@ -55,18 +55,6 @@ ASKED = 1.5e-6  # a pair that is asked for, beside its alignment
 # training part that no other part has; of an automatic comparison, what goes on behind its race;
 # what an inner fold takes of what all records take, as its matrices are smaller.
 OF_BALL, NEW_OF_PART, RACED, OF_INNER = 5, 0.24, 0.5, 0.6
-
-
-class QueryCost(NamedTuple):
-    """How many alignments a recipe takes for a new sequence.
-
-    ``alignments`` are with all landmarks and itself; of a cascade with a stated mean, that mean.
-    At most ``more`` are added where a cascade with a stated loss is unsure, or it may be unknown.
-    """
-
-    recipe: str
-    alignments: float
-    more: float
 
 
 class RunCosts:
@@ -187,19 +175,21 @@ class RunCosts:
         cascades = [Wanted.of(recipe["cascade"]) for recipe in self.plan.cascades(selector)]
         return float(min(max((one.most_nearest(0) for one in cascades), default=0), self.n))
 
-    def queries(self) -> list[QueryCost]:
-        """Return what new sequences take, of the named final recipe or of all; none without any."""
-        final = self.plan.settings["final"]
-        recipes = [recipe for recipe in self.plan.recipes() if final in (None, recipe["name"])]
-        return [self._query(recipe) for recipe in recipes] if self.length else []
+    def queries(self) -> dict[str, tuple[float, float]]:
+        """Return the alignments of a new sequence, by the final recipe if it is named, or all.
 
-    def _query(self, recipe: Settings) -> QueryCost:
-        first, cascade = self.landmarks(recipe["selector"]) + 1.0, recipe["cascade"]
-        mean = first if not cascade else max(first, cascade.get("alignments") or first)
-        more = min(NEAREST_AT_MOST, self.n) if cascade and "alignments" not in cascade else 0.0
-        if self.has_evalues:  # landmarks are known already
-            more = max(more, min(float(MORE), self.n - first + 1))
-        return QueryCost(recipe["name"], mean, more)
+        They are with all landmarks and itself; of a cascade with a stated mean, that mean. So many
+        more, at most, are added where a cascade with a stated loss is unsure, or it may be unknown.
+        """
+        found, final = {}, self.plan.settings["final"]
+        for recipe in self.plan.recipes() if self.length else ():
+            first, cascade = self.landmarks(recipe["selector"]) + 1.0, recipe["cascade"] or {}
+            more = min(NEAREST_AT_MOST, self.n) if "loss" in cascade else 0.0
+            if self.has_evalues:  # landmarks are known already
+                more = max(more, min(float(MORE), self.n - first + 1))
+            if final in (None, recipe["name"]):
+                found[recipe["name"]] = max(first, cascade.get("alignments", first)), more
+        return found
 
     def classifying(self, megabytes: float) -> Cost:
         """Return the cost of classifying so many megabytes of new objects."""
@@ -207,11 +197,11 @@ class RunCosts:
         if not self.length:  # vectors and strings of 300 bytes
             seconds = self.of_score * 1e6 * megabytes / 300 * self.most_landmarks
             return Cost(0.5 * megabytes + seconds, mb=mb)
-        recipes = {recipe["name"]: recipe for recipe in self.plan.recipes()}
-        sizes = self.n, self.length, self.by_parasail
+        recipes, sizes = self.queries(), (self.n, self.length, self.by_parasail)
         seconds = max(
-            recipe_seconds(recipes[one.recipe], one.alignments + one.more, one.more, *sizes)
-            for one in self.queries()
+            recipe_seconds(recipe, sum(recipes[recipe["name"]]), recipes[recipe["name"]][1], *sizes)
+            for recipe in self.plan.recipes()
+            if recipe["name"] in recipes
         )
         return Cost(0.5 * megabytes, seconds * 1e6 * megabytes / self.length, mb)
 
