@@ -4,7 +4,6 @@ import gzip
 import io
 import subprocess
 import sys
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +11,6 @@ import pandas as pd
 import pytest
 
 from answering.cascades import cascade_model
-from kreinflow.alignment import backends
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import accepted
 from kreinflow.base.numerics import current_limits
@@ -48,15 +46,6 @@ def test_a_record_does_not_depend_on_the_others_threads_or_backend(classified, t
     for place in (0, 17, 29):
         alone = write_fasta(tmp_path / "alone.fasta", [trained.records[place]])
         assert classified(trained.path, alone).splitlines() == [lines[0], lines[place + 1]]
-
-
-def test_a_model_of_other_alignments_than_local_ones(classified, trained, tmp_path):
-    path = tmp_path / "global.safetensors"
-    replace(trained.model, scheme=replace(trained.model.scheme, mode="global")).save(path)
-    by_default = classified(path, trained.fasta)
-    assert by_default != classified(trained.path, trained.fasta)
-    for backend in backends.BACKENDS:
-        assert classified(path, trained.fasta, "--backend", backend) == by_default
 
 
 def test_the_landmarks_are_listed(classified, trained):

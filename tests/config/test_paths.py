@@ -43,16 +43,9 @@ def with_path(place, path):
     return config
 
 
-PLACES = [
-    "results",
-    "data",
-    "datasets.mine.source.fasta",
-    "datasets.mine.source.fasta.1",
-    "datasets.mine.source.labels.table",
-    "datasets.mine.folds.table",
-    "datasets.mine.scoring.matrix",
-    "classify.new.input",
-]
+SOURCE = "datasets.mine.source"
+PLACES = ["results", "data", f"{SOURCE}.fasta", f"{SOURCE}.fasta.1", f"{SOURCE}.labels.table"]
+PLACES += ["datasets.mine.folds.table", "datasets.mine.scoring.matrix", "classify.new.input"]
 
 
 @pytest.mark.parametrize("place", PLACES)
