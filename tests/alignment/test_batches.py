@@ -8,7 +8,7 @@ import pytest
 
 from kreinflow.alignment import batches, engine, loops
 from kreinflow.alignment.engine import NOT_ALIGNED, pack
-from kreinflow.alignment.vector_code import lanes_here, vector_code
+from kreinflow.alignment.vector_code import lanes_here
 from sequence_pairs import AMINO_ACIDS, drawn, related_pair, scheme_of
 
 
@@ -181,34 +181,6 @@ def test_the_side_that_fills_its_batches_lies_in_lanes(left_over, handed_out):
         batches.align_in_batches(packed, *sides, wanted)
         assert {own.size for _, own, _ in handed_out} == {width}
         assert {int(k) for _, _, landmarks in handed_out for k in landmarks} == set(range(100))
-
-
-def test_the_longest_members_are_cut_off_where_that_is_cheaper():
-    rng = np.random.default_rng(56)
-    lengths = np.concatenate([-np.sort(-rng.lognormal(5, 1.0, 60)) for _ in range(12)])
-    lengths = lengths.astype(int) + 1
-    packed = pack([b"A" * length for length in (*lengths, *rng.integers(20, 800, 50))], scheme_of())
-    scores = np.zeros((720, 50), dtype=np.int32)
-    rectangle = batches._Rectangle(
-        packed, numbers(0, 720), numbers(720, 770), scores, scores.ravel(), np.array([50, 1]), True
-    )
-    ranges = batches._ranges(np.full(12, 60))
-    landmark_ranges = np.sort(rng.integers(0, 51, (12, 2)), axis=1)
-    laid_out = batches._Batches(numbers(0, 720), ranges, numbers(0, 50), landmark_ranges)
-    starts, costs = batches._cut(rectangle, laid_out, vector_code(64, 8))
-    cut = 0
-    for batch, (first, last) in enumerate(ranges):
-        own = lengths[first:last]
-        landmarks = packed.lengths[720:][slice(*landmark_ranges[batch])]
-        of_pair, of_kernel = (10 + landmarks / 20).sum(), landmarks.sum() + 50
-        every = [
-            own[:k].sum() * of_pair + (own[k] * of_kernel if k < own.size else 0)
-            for k in range(own.size + 1)
-        ]
-        assert np.isclose(costs[batch], min(every))
-        assert np.isclose(every[starts[batch] - first], min(every))
-        cut += first < starts[batch] < last
-    assert cut >= 6
 
 
 def test_the_loop_is_compiled_once(left_over):

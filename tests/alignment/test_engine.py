@@ -27,52 +27,6 @@ def test_threads_pieces_and_sides_do_not_matter(monkeypatch):
     assert np.array_equal(align_pairs(replace(packed, threads=2), right, left), expected)
 
 
-def test_the_longer_sequence_gets_the_profile_where_that_pays():
-    rng = np.random.default_rng(17)
-    lengths = rng.integers(1, 300, 50)
-    left = rng.integers(0, 50, 2_000).astype(np.int32)
-    right = rng.integers(0, 50, 2_000).astype(np.int32)
-    for cost in (0.0, 8.0, 1e9):
-        first, second, places = engine.longer_first(lengths, left, right, cost)
-        assert np.array_equal(np.sort(places), np.arange(2_000))
-        assert (np.diff(first) >= 0).all()  # one run, so one profile, for each sequence
-        swapped = 0
-        for i, j, place in zip(first, second, places, strict=True):
-            columns = np.maximum(lengths[right[place]] - lengths[left[right == right[place]]], 0)
-            longer = lengths[right[place]] > lengths[left[place]]
-            pays = longer and columns.sum() > cost * lengths[right[place]]
-            pair = (right[place], left[place]) if pays else (left[place], right[place])
-            assert (i, j) == pair
-            swapped += pays
-        assert (swapped == 0) == (cost == 1e9)
-        assert swapped < 1_100
-
-
-def test_pieces_shrink_so_that_threads_end_together(monkeypatch):
-    sizes = []
-    piece = loops.align_piece
-
-    def counted(*arguments):
-        (left, right), (start, stop) = arguments[2:4]
-        sizes.append(int((lengths[left[start:stop]] * lengths[right[start:stop]]).sum()))
-        return piece(*arguments)
-
-    monkeypatch.setattr(loops, "align_piece", counted)
-    monkeypatch.setattr(engine, "_LEAST_CELLS", 100_000)
-    packed = pack(
-        [b"A" * size for size in range(1, 201)], scheme_of()
-    )  # sorted, which is the worst case
-    lengths = packed.lengths
-    left, right = all_pairs(np.arange(200), np.arange(20))
-    align_pairs(packed, left, right)
-    total = int(lengths.sum() * lengths[:20].sum())
-    assert sum(sizes) == total
-    assert len(sizes) > 20
-    pair = 200 * 20
-    assert max(sizes) == sizes[0] <= total // 8 + pair  # an eighth of what is left, a thread
-    assert sizes[-2] <= 100_000 + pair
-
-
 def alone(sequences, scheme, kind=None):
     """Return the sums, the scores and those of parasail, of sequences with themselves."""
     numbers = np.arange(len(sequences), dtype=np.int32)

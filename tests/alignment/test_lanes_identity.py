@@ -298,19 +298,6 @@ def test_rectangles_of_all_sizes_in_any_order_of_lengths(family, height, width):
             assert_aligned(packed, a, b, theirs[np.ix_(a, b)], threads=1)
 
 
-def test_rows_and_columns_that_overlap_and_repeat(family):
-    packed, theirs = family
-    rng = np.random.default_rng(62)
-    for height, width in ((40, 50), (200, 3), (2, 150), (100, 90)):
-        rows, columns = rng.integers(0, 30, height), rng.integers(20, 60, width)
-        mask = rng.random((height, width)) < 0.6
-        expected = theirs[np.ix_(rows, columns)]
-        assert_aligned(packed, rows, columns, expected)
-        assert_aligned(packed, rows, columns, expected, mask)
-    same = np.full(70, 11)
-    assert_aligned(packed, same, same, theirs[np.ix_(same, same)])
-
-
 def masks_of(rng, height, width):
     for density in (0.01, 0.1, 0.5, 0.9, 1):
         yield rng.random((height, width)) < density

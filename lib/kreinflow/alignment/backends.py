@@ -6,6 +6,7 @@ a list of their own therefore stand together in one rectangle if their lists are
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -108,6 +109,7 @@ def _shown(sequences: PackedSequences, number: int) -> str:
     return residues if size <= _SHOWN else f"{residues[:_SHOWN]}... ({size} residues)"
 
 
+@dataclass(eq=False)
 class CheckedBackend:
     """A backend some of whose scores are compared with those of parasail.
 
@@ -115,17 +117,13 @@ class CheckedBackend:
     the ``total`` of the pairs of all calls is given, 1,000 of them or all. ``agreed`` counts them.
     """
 
-    def __init__(
-        self,
-        backend: Backend,
-        share: float = 1.0,
-        total: int | None = None,
-        seed: int = 0,
-        advice: str = "",
-    ) -> None:
-        self._backend, self._share, self._total = backend, share, total
-        self._seed, self._advice = seed, advice
-        self._aligned = self.agreed = 0
+    backend: Backend
+    share: float = 1.0
+    total: int | None = None
+    seed: int = 0
+    advice: str = ""
+    agreed: int = 0
+    _aligned: int = 0
 
     def __call__(
         self,
@@ -135,19 +133,19 @@ class CheckedBackend:
         mask: Mask | None = None,
     ) -> Scores:
         """See :class:`Backend`."""
-        scores = self._backend(sequences, rows, columns, mask)
+        scores = self.backend(sequences, rows, columns, mask)
         wanted = np.ones(scores.shape, dtype=bool) if mask is None else mask
         count = int(np.count_nonzero(wanted))
-        size = min(SAMPLE, math.ceil(self._share * count))
-        seed = self._seed
-        if self._total is not None:
-            most, total = min(SAMPLE, self._total), max(self._total, 1)
+        size = min(SAMPLE, math.ceil(self.share * count))
+        seed = self.seed
+        if self.total is not None:
+            most, total = min(SAMPLE, self.total), max(self.total, 1)
             after = (self._aligned + count) * most // total
             size, seed = after - self._aligned * most // total, seed + self._aligned
             self._aligned += count
         r, c = drawn_pairs(wanted, size, seed)
         pairs = rows[r], columns[c]
-        compare_with_parasail(sequences, pairs, scores[r, c], self._advice)
+        compare_with_parasail(sequences, pairs, scores[r, c], self.advice)
         self.agreed += r.size
         return scores
 
