@@ -74,17 +74,18 @@ class DatasetResults:
                 **(SEVERAL_COLUMNS if self.several else TABLE_COLUMNS),
                 **LEVEL_COLUMNS,
             }
-            path = self.folder / "evaluation" / f"{name}.tsv"
-            self.tables[name] = read_measures(path, known[name], _TEXT)
-            self._refuse_other_classes(path, self.tables[name])
+            self.tables[name] = self._with_known_classes(f"evaluation/{name}.tsv", known[name])
         return self.tables[name]
 
-    def _refuse_other_classes(self, path: Path, table: pd.DataFrame) -> None:
+    def _with_known_classes(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
+        path = self.folder / name
+        table = read_measures(path, columns, _TEXT)
         known = {*self.statistics["class_sizes"], ""}  # an empty one stands for all of them
         for column in ("class", "true", "predicted"):
             if column in table and (others := sorted({*table[column]} - known)):
                 fault = f"no class is called {others[0]!r}. Delete it and run again."
                 raise InputError(f"{path}: {fault}")
+        return table
 
     @cached_property
     def plan(self) -> DatasetPlan:
@@ -198,10 +199,7 @@ class DatasetResults:
     @cached_property
     def points(self) -> pd.DataFrame:
         """Points of the landmark map."""
-        path = self.folder / "map.tsv"
-        table = read_measures(path, POINT_COLUMNS, _TEXT)
-        self._refuse_other_classes(path, table)
-        return table
+        return self._with_known_classes("map.tsv", POINT_COLUMNS)
 
     @cached_property
     def times(self) -> pd.DataFrame:
