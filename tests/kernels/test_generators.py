@@ -50,7 +50,7 @@ def test_balls():
     assert 95 < more.vectors[:, :3].max() < 100
 
 
-@pytest.mark.parametrize("objects", [200, 600])
+@pytest.mark.parametrize("objects", [200, 400])
 def test_negative_eigenfraction_of_balls(objects):
     """About 3.5 % at both sizes, and almost all of the rank is in the negative part."""
     X = generate({"name": "ball", "objects": objects}, 1).vectors

@@ -49,13 +49,13 @@ def test_beyond_the_rank_rows_are_drawn_uniformly():
     F = np.zeros((6, 2))
     F[1], F[4] = [1.0, 0.0], [0.0, 1.0]
     thirds = []
-    for seed in range(3000):
+    for seed in range(1500):
         pivots = random_pivots(F, 6, keys_of(6, seed=seed))
         assert set(pivots[:2].tolist()) == {1, 4}
         assert sorted(pivots.tolist()) == list(range(6))
         thirds.append(pivots[2])
-    shares = np.bincount(thirds, minlength=6)[[0, 2, 3, 5]] / 3000
-    np.testing.assert_allclose(shares, 0.25, atol=4 * np.sqrt(0.25 / 3000))
+    shares = np.bincount(thirds, minlength=6)[[0, 2, 3, 5]] / 1500
+    np.testing.assert_allclose(shares, 0.25, atol=4 * np.sqrt(0.25 / 1500))
 
 
 @pytest.mark.parametrize("k", [5, 10])
@@ -86,7 +86,7 @@ def test_sets_are_drawn_by_their_squared_determinant():
     expected = determinants(sketch.eigenpairs[1][:, :3])
     assert expected.sum() == pytest.approx(1)  # Cauchy-Binet
     shares = dict.fromkeys(SETS, 0.0)
-    draws = 6_000
+    draws = 3_000
     for seed in range(draws):
         chosen = AdaptivePivoting({"budget": 3}).choose(sketch, 3, keys_of(8, seed=seed))
         shares[tuple(sorted(chosen.tolist()))] += 1 / draws
@@ -154,7 +154,7 @@ def test_rows_are_drawn_by_their_scores():
     K = indefinite_kernel(6, 3, 2, seed=4)
     sketch = sketch_of(K)
     selector = LeverageScores({"budget": 1})
-    draws = 4000
+    draws = 2000
     shares = np.zeros(6)
     for seed in range(draws):
         shares[selector.choose(sketch, 1, keys_of(6, seed=seed))] += 1 / draws

@@ -102,7 +102,7 @@ def test_objective_rises_between_prunings_and_its_floored_form_across(case, acce
     rows = np.arange(len(y))
     dense = [DenseEM(Z, signs, y == c, rows) for c in range(n_classes)]
     last, compared = {}, 0
-    for steps in range(1, 60):
+    for steps in range(1, 45):
         found = after(steps, Z, signs, y, accelerate=accelerate)
         for c in range(n_classes):
             state = found.weights[c], found.active[c], found.intercept[c]
