@@ -42,6 +42,16 @@ def test_on_a_terminal_one_line_is_rewritten_and_messages_stand_above(clock, mon
     assert screen.getvalue().endswith("\r\x1b[K")
 
 
+def test_what_is_left_takes_what_the_jobs_took(clock):
+    line = ProgressLine(io.StringIO(), clock)
+    line.jobs, line.total, clock.now = 4, 16, 20.0
+    assert line.text() == "4 of 16 jobs", "nothing is known so early"
+    clock.now = 100.0
+    assert line.text() == "4 of 16 jobs, about 5 min left if jobs go on like this"
+    line.jobs = 16
+    assert line.text() == "16 of 16 jobs"
+
+
 @pytest.mark.parametrize("terminal", [False, True])
 def test_elsewhere_a_plain_line_comes_now_and_then(clock, monkeypatch, terminal):
     monkeypatch.setenv("TERM", "dumb")

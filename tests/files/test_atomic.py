@@ -79,13 +79,19 @@ def test_a_disk_that_has_no_locks_is_written_as_ever(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["x.txt"]
 
 
-def test_rights_are_those_of_any_new_file(tmp_path):
+def test_rights_are_those_of_any_new_file_or_of_the_older_one(tmp_path):
     for mask, mode in ((0o022, 0o644), (0o077, 0o600), (0o002, 0o664)):
         before = os.umask(mask)
         try:
             write_text(tmp_path / "x", "new")
         finally:
             os.umask(before)
+        assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == mode
+        (tmp_path / "x").unlink()
+    for mode in (0o600, 0o440):
+        (tmp_path / "x").touch()
+        (tmp_path / "x").chmod(mode)
+        write_text(tmp_path / "x", "newer")
         assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == mode
 
 

@@ -32,6 +32,9 @@ class ProgressLine:
         parts = [f"{self.jobs} of {self.total} jobs"]
         if self.aligned:
             parts.append(f"{in_short(self.aligned)} alignments")
+        if 0 < self.jobs < self.total and (passed := self._now() - self._start) >= _PLAIN:
+            minutes = passed / self.jobs * (self.total - self.jobs) / 60
+            parts.append(f"about {max(1, round(minutes)):,} min left if jobs go on like this")
         return ", ".join(parts)
 
     def message(self, text: str) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield part
         with part.open("rb") as written:
             os.fsync(written.fileno())
+        if target.is_file() and not target.is_symlink():  # it hands down who may read it
+            shutil.copymode(target, part)
         os.replace(part, target)
     except OSError as error:
         raise unwritable(target, error) from error
