@@ -73,3 +73,38 @@ with single_threaded():
     assert len(after) > len(before) > 0  # scipy brings a BLAS of its own
     assert set(before) == {"2"}
     assert set(after) == {"1"}
+
+
+WITHOUT_ROOM = """
+import resource, sys
+import numpy as np, scipy.linalg
+from kreinflow.base.numerics import single_threaded
+symmetric = np.random.default_rng(1).normal(size=(200, 200))
+symmetric += symmetric.T
+(used,) = (line for line in open("/proc/self/status") if line.startswith("VmSize"))
+limit = int(used.split()[1]) * 1024 + int(sys.argv[1]) * 2**20
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+try:
+    with single_threaded():
+        scipy.linalg.eigh(symmetric, driver="evd")
+        symmetric @ symmetric
+except (MemoryError, OSError) as error:
+    print("refused:", error)
+else:
+    print("done")
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs Linux")
+@pytest.mark.parametrize(
+    ("megabytes", "said"), [(8, "refused: [Errno 12] Cannot allocate memory\n"), (200, "done\n")]
+)
+def test_blas_without_memory_neither_waits_for_ever_nor_ends_the_process(megabytes, said):
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_ROOM, str(megabytes)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert (done.returncode, done.stdout) == (0, said), done.stderr

@@ -1,5 +1,7 @@
 """What views, lifts, corrections and learners say of each other."""
 
+import contextlib
+
 import pytest
 
 from kreinflow.base.errors import InputError
@@ -30,6 +32,25 @@ def test_views_lifts_and_cascades_that_cannot_be_are_refused(more, message):
     content = one_recipe()
     content["recipes"][0] |= more
     with pytest.raises(InputError, match=message):
+        complete_configuration(content)
+
+
+@pytest.mark.parametrize(
+    ("transform", "selector", "wanted", "refused"),
+    [
+        ("log", {"budget": 12}, 12, True),
+        ("log", {"budget": 12}, 13, False),
+        ("raw", {"budget": 12}, 12, False),
+        ("log", {"budget": {"most": 12}}, 12, False),  # how many that are, the data say
+        ("log", {"budget": 12, "method": "meb", "grow": False}, 5, False),  # so many at most
+    ],
+)
+def test_a_first_stage_that_takes_more_alignments_than_are_stated_is_refused(
+    transform, selector, wanted, refused
+):
+    selector = {"method": "uniform", **selector}
+    content = one_recipe(selector, transform=transform, cascade={"alignments": wanted})
+    with pytest.raises(InputError, match="'it'") if refused else contextlib.nullcontext():
         complete_configuration(content)
 
 

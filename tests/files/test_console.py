@@ -143,6 +143,7 @@ def in_a_circle():
         (MemoryError("3 GiB"), "out of memory (3 GiB); lower alignment.memory_mb"),
         (in_a_circle(), "a fault of the program"),
         (OSError(errno.ENOMEM, "Cannot allocate memory"), "out of memory ([Errno 12] Cannot"),
+        (ImportError("a.so: failed to map segment from shared object"), "out of memory (a.so: f"),
         (RuntimeError("can't start new thread"), "no thread could be started; raise the limit"),
     ],
 )

@@ -38,13 +38,17 @@ USER = 65534  # an unprivileged one
 LIMITED = """
 import importlib, os, re, resource, runpy, sys
 import snakemake.iocontainers
-script, room = sys.argv[1], int(sys.argv[2])
+script, what, room = sys.argv[1], sys.argv[2], float(sys.argv[3])
 for module in re.findall(r"^from (kreinflow[.\\w]*) import", open(script).read(), re.MULTILINE):
     importlib.import_module(module)
-# The user has no other processes; little work is given to threads, too.
-importlib.import_module("kreinflow.alignment.engine")._LEAST_CELLS = 1
-limit = len(os.listdir("/proc/self/task")) + room
-resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
+if what == "NPROC":  # the user has no other processes; little work is given to threads, too
+    importlib.import_module("kreinflow.alignment.engine")._LEAST_CELLS = 1
+    limit = len(os.listdir("/proc/self/task")) + int(room)
+else:
+    name = {"AS": "VmSize", "DATA": "VmData"}[what]
+    (used,) = (line.split()[1] for line in open("/proc/self/status") if line.startswith(name))
+    limit = int(used) * 1024 + int(room * 2**20)
+resource.setrlimit(getattr(resource, f"RLIMIT_{what}"), (limit, limit))
 runpy.run_path(script, run_name="__main__")
 """
 
@@ -142,23 +146,28 @@ def as_another_user(place: Place, **changed: str | None) -> None:
         place.faults.append(f"left behind: {left}")
 
 
-def limited_job(place: Place) -> None:
-    """A limit inside of a job that aligns: it gets some threads more than its imports took."""
+def limited_job(
+    place: Place, what: str, stage: str, rooms: tuple[float, ...], compiled: bool = True
+) -> None:
+    """A limit inside of a job: it gets some MB, or threads, more than its imports took."""
     run = place.fresh(place.reference)
-    job, files = next(both for both in place.jobs if both[0].name == "alignment")
+    job, files = next(both for both in place.jobs if both[0].name == stage)
     script = str(shutil.copy(job.script, run.folder))
-    before, own = unprivileged(place, run)  # root has no limit
+    before, own = unprivileged(place, run) if what == "NPROC" else ([], {})  # root has no limit
     environment = os.environ | own
     environment |= {"PYTHONPATH": str(run.root / "lib"), "KREINFLOW_JOB": "yes"}
-    for room in (0, 1, 3):
+    for room in rooms:
         for name in files:
             (run.folder / name).unlink(missing_ok=True)
-        command = [*before, "timeout", "120", sys.executable, "-c", LIMITED, script]
+        if not compiled:
+            environment |= {"NUMBA_CACHE_DIR": tempfile.mkdtemp(dir=place.home)}
+        command = [*before, "timeout", "120", sys.executable, "-c", LIMITED, script, what]
         done = subprocess.run(
             [*command, str(room)], cwd=run.folder, env=environment, capture_output=True, text=True
         )
         said = done.stdout + done.stderr
         clear = "out of memory" in said or "no thread could be started" in said
+        clear |= "OpenBLAS error: Memory allocation still failed" in said
         if done.returncode not in (0, 1) or shows_a_fault(said) or (done.returncode and not clear):
             place.faults.append(f"with {room}: exit code {done.returncode}: {said[-1500:]}")
         place.look(run, place.reference, whole=done.returncode == 0)
@@ -217,7 +226,15 @@ def rows() -> Iterator[tuple[str, Callable[[Place], None]]]:
     for stream, closed in (("input", "<&-"), ("output", ">&-"), ("error", "2>&-")):
         yield f"standard {stream} is closed", but(shell=f"{{}} {closed}")
     yield "the reader of standard error is gone", with_reader_gone
-    yield "processes: RLIMIT_NPROC (ulimit -u) inside of alignment", limited_job
+    fresh = partial(limited_job, rooms=(150, 170, 190, 210, 400), compiled=False)
+    name = "memory: RLIMIT_AS inside of alignment, nothing compiled yet"
+    yield name, partial(fresh, what="AS", stage="alignment")
+    stages = ("alignment", "columns", "landmarks", "model", "report")
+    for what, stage in [*(("AS", stage) for stage in stages), ("DATA", "model")]:
+        limited = partial(limited_job, what=what, stage=stage, rooms=(0, 2, 8, 30))
+        yield f"memory: RLIMIT_{what} inside of {stage}", limited
+    name = "processes: RLIMIT_NPROC (ulimit -u) inside of alignment"
+    yield name, partial(limited_job, what="NPROC", stage="alignment", rooms=(0, 1, 3))
 
 
 def run(asked: Any) -> int:

@@ -33,6 +33,8 @@ from typing import Any
 
 import numpy as np
 
+from kreinflow.base.numerics import COMPILER_ROOM, check_room
+
 COLUMNS = 4
 """Columns of a batch that a pass goes over at once."""
 
@@ -260,10 +262,12 @@ def _lines(lines: list[str]) -> str:
 def vector_code(lanes: int, bits: int, processor: str = "", features: str = "") -> VectorCode:
     """Compile the functions for the processor at hand, or for one that is named as by LLVM.
 
-    ``lanes`` is a multiple of ``128 // bits``, and ``bits`` are 8 or 16.
+    ``lanes`` is a multiple of ``128 // bits``, and ``bits`` are 8 or 16. An OSError (``ENOMEM``)
+    says that there is no memory for the compiler, which would end the process.
     """
     import llvmlite.binding as llvm  # 40 MB, and many jobs align nothing
 
+    check_room(COMPILER_ROOM)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     if not processor:

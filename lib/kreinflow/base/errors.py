@@ -69,8 +69,9 @@ def disk_error(error: OSError, place: str) -> KreinflowError | None:
 def memory_shortage(error: Exception) -> str | None:
     """Return what is missing if a limit of memory or of threads is the reason; else None.
 
-    Some libraries raise another error while they handle it.
+    Not all libraries raise :class:`MemoryError`, and some raise another error while they handle it.
     """
+    no_room = ("failed to map segment", "Cannot allocate memory")
     link: BaseException | None = error
     seen: set[int] = set()
     while link is not None and id(link) not in seen:  # errors that are raised again go in circles
@@ -78,7 +79,9 @@ def memory_shortage(error: Exception) -> str | None:
         said = str(link)
         if isinstance(link, RuntimeError) and "can't start new thread" in said:
             return "no thread could be started; raise the limit of processes (ulimit -u)"
-        if isinstance(link, MemoryError) or getattr(link, "errno", None) == errno.ENOMEM:
+        if isinstance(link, MemoryError) or (
+            isinstance(link, (OSError, ImportError)) and any(words in said for words in no_room)
+        ):
             return f"out of memory ({said})" if said else "out of memory"
         link = link.__cause__ or link.__context__
     return None

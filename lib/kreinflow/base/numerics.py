@@ -4,13 +4,14 @@ And compilation by numba, and when it is worth the time that numba takes to impo
 """
 
 import contextlib
+import mmap
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,10 @@ The kernels of OpenBLAS take 12 or 16 rows at once, and round those that are lef
 RANK_TOLERANCE = 1e-10
 """Eigenvalues below this fraction of the largest magnitude count as zero, everywhere."""
 
+
+_BLAS_BUFFER = 32 << 20  # bytes that OpenBLAS maps for a thread
+
+_with_buffer: set[str] = set()
 _libraries: tuple[int, ThreadpoolController] | None = None
 
 
@@ -47,8 +52,39 @@ def single_threaded() -> AbstractContextManager[object]:
     import scipy.linalg  # noqa: F401  its BLAS too, if the first use of it is inside
 
     if _libraries is None or _libraries[0] != len(sys.modules):
+        _take_buffers()
         _libraries = len(sys.modules), ThreadpoolController()
-    return cast(AbstractContextManager[object], _libraries[1].limit(limits=1))
+    limits: AbstractContextManager[object] = _libraries[1].limit(limits=1)
+    return limits
+
+
+COMPILER_ROOM = 96 << 20
+"""Bytes that LLVM may take beside those of its libraries: with 50 MB it ended the process."""
+
+
+def check_room(size: int) -> None:
+    """Raise OSError (``ENOMEM``) if ``size`` bytes are missing: some libraries end the process."""
+    mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+
+
+def _take_buffers() -> None:
+    """Let each OpenBLAS take the buffer that it keeps, or raise.
+
+    Where memory has a limit (``ulimit -v``) and none is left, one OpenBLAS tries for ever to get
+    its buffer and another ends the process.
+    """
+    small = np.eye(128)  # products of smaller ones take no buffer
+    for name in ("numpy", "scipy.linalg"):  # each brings a library of its own
+        if name in _with_buffer or name not in sys.modules:
+            continue
+        check_room(_BLAS_BUFFER)
+        if name == "numpy":
+            small @ small
+        else:
+            from scipy.linalg.blas import dsymv  # waits for a thread that is importing it
+
+            dsymv(1.0, small, small[0])
+        _with_buffer.add(name)
 
 
 def tiles(n: int) -> Iterator[slice]:
@@ -179,8 +215,10 @@ def compiled(function: Callable[..., Any]) -> Any:
     """Compile a function for threads that need no interpreter, and keep the machine code.
 
     It is kept beside the module, or in the user's folder of caches. Where neither can be written,
-    each process compiles it again.
+    each process compiles it again. An OSError (``ENOMEM``) if there is no memory for the compiler,
+    which would end the process.
     """
+    check_room(COMPILER_ROOM)
     from numba import njit
 
     try:

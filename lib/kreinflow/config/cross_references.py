@@ -72,6 +72,20 @@ def cascade_fault(cascade: Mapping[str, Any]) -> str | None:
     return both if {"loss", "alignments"} <= cascade.keys() else None
 
 
+def _too_few(recipe: Mapping[str, Any], selector: Mapping[str, Any]) -> str | None:
+    """Return why a first stage leaves no alignments to a cascade, where its number is known."""
+    wanted, budget = (recipe["cascade"] or {}).get("alignments"), selector.get("budget")
+    if wanted is None or not isinstance(budget, int) or not selector.get("grow", True):
+        return None
+    first = budget + int(recipe["transform"] != "raw")  # with itself
+    if first <= wanted:
+        return None
+    return (
+        f"cascade.alignments: {wanted:g} are fewer than the {first} of the first stage. Give more, "
+        "or its selector a smaller budget."
+    )
+
+
 _Fault = tuple[str, str]  # a place in the configuration, and why it is wrong
 
 
@@ -123,6 +137,8 @@ def _of_recipes(config: Mapping[str, Any]) -> Iterator[_Fault]:
         if recipe["lift"] is not None and recipe["rank"] != "misfit":
             yield place, "a lift keeps all of its inducing points. Leave out rank."
         if fault := cascade_fault(recipe["cascade"] or {}):
+            yield place, fault
+        if fault := _too_few(recipe, config["selectors"][recipe["selector"]]):
             yield place, fault
 
 
