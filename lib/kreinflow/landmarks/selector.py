@@ -5,21 +5,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import NAMES
 from kreinflow.base.errors import InputError
+from kreinflow.base.late import pandas as pd
 from kreinflow.base.numerics import IntArray
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.base.settings import Configured, SettingsSchema, number
 from kreinflow.landmarks.budgets import BUDGET, how_many
 from kreinflow.landmarks.sampled_scores import Sketch
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Needs = Literal["nothing", "class_scores", "sketch", "table"]
 
@@ -81,8 +79,6 @@ class SelectionProblem:
 
     def table(self, rows: IntArray, **columns: NDArray[Any]) -> "pd.DataFrame":
         """Return the table of :meth:`Selector.select` for rows, and columns of theirs if any."""
-        import pandas as pd  # heavy, and the config names selectors without it
-
         labels = {row: label for label, own in self.classes.items() for row in own.tolist()}
         table = pd.DataFrame({"row": rows, "class": [labels[row] for row in rows.tolist()]})
         defaults = {"weight": np.nan, "radius": np.nan, "reached": True}
