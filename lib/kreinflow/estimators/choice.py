@@ -7,11 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import (
-    check_consistent_length,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.query_and_answers import Query
@@ -19,12 +15,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.config.cross_references import asymmetry_fault
 from kreinflow.config.schema import complete_method
 from kreinflow.estimators.alignment_kernel import AlignmentKernel
-from kreinflow.estimators.base import (
-    SYMMETRY,
-    LandmarkDecisions,
-    LandmarkFactor,
-    has_columns,
-)
+from kreinflow.estimators.base import SYMMETRY, LandmarkDecisions, LandmarkFactor, has_columns
 from kreinflow.fitting.inner_folds import ChooseAgain
 from kreinflow.fitting.run import Run
 from kreinflow.kernels.kernel import Kernel, Objects

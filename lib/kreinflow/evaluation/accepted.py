@@ -47,11 +47,7 @@ ERRORS_COLUMNS = ("recipe", "errors", "folds", *spread_columns(("accepted", "wro
 
 
 def accepted_table(predictions: pd.DataFrame) -> pd.DataFrame:
-    """Return what each recipe accepts: mean and standard deviation (n - 1) over folds.
-
-    Of records with several labels a prediction is right if all of them are. Without the column
-    ``alignments`` there are no figures of it.
-    """
+    """Return what each recipe accepts; without the column ``alignments`` no figures of it."""
     rows = []
     for recipe, part in _with_reasons(predictions).groupby("recipe", sort=False):
         kept = part["reason"] == ""
@@ -66,10 +62,7 @@ def accepted_table(predictions: pd.DataFrame) -> pd.DataFrame:
 
 
 def rejected_by_class(predictions: pd.DataFrame, several: bool = False) -> pd.DataFrame:
-    """Return what each recipe rejects of each class, the classes of a recipe by their names.
-
-    ``several``: records may have several labels, and each counts for all that it has.
-    """
+    """Return what each recipe rejects of each class; with ``several``, a record has many."""
     known = _with_reasons(predictions)
     told = known[["recipe"]].assign(
         **{"class": known["true"].astype(str)}, rejected=known["reason"] != ""
@@ -109,11 +102,7 @@ def coverage(predictions: pd.DataFrame) -> pd.DataFrame:
 
 
 def errors(predictions: pd.DataFrame) -> pd.DataFrame:
-    """Return how many predictions are accepted for shares of errors, and how many are wrong.
-
-    The records that a fold tests are one input each; mean and standard deviation (n - 1) over
-    folds.
-    """
+    """Return what is accepted for shares of errors, where the records of a fold are one input."""
     rows = []
     for recipe, part in _with_sets(predictions):
         folds = [fold for _, fold in part.groupby(["repeat", "fold"])]

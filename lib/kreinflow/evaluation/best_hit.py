@@ -20,12 +20,11 @@ _RECORD = ["repeat", "id"]
 
 
 def best_hit_table(predictions: pd.DataFrame, groups: "pd.Series[int]") -> pd.DataFrame:
-    """Compare each recipe with the best hit of each record.
+    """Compare each recipe with the best hit of each record; ``groups`` are those of all, by id.
 
-    The hits are those of one recipe, for all recipes: of those that have a hit of each record the
-    first one that compared them with the most training records, on the mean. There are no rows if a
-    record has no hit, and none of recipes that did not predict all records. ``groups`` are those of
-    all records, by id.
+    The hits are those of one recipe: of those that have a hit of each record, the first one that
+    compared them with the most training records. There are no rows if a record has no hit, and none
+    of recipes that did not predict all records.
     """
     parts: dict[str, pd.DataFrame] = {}
     if set(HIT_COLUMNS) <= set(predictions.columns):
@@ -52,7 +51,6 @@ def best_hit_table(predictions: pd.DataFrame, groups: "pd.Series[int]") -> pd.Da
 
 
 def _compared(part: pd.DataFrame) -> int:
-    """Return the training records that a recipe compared all records with; 0 without all hits."""
     among = pd.to_numeric(part["hit_among"], errors="coerce").fillna(0)
     mixed = (part["recipe"] == INNER_CHOICE).any()  # its hits are of several recipes
     return 0 if mixed or not among.all() else int(among.sum())

@@ -36,18 +36,11 @@ def corrected_t_test(
         t = m / sqrt((1/J + n_test/n_train) s^2),   J - 1 degrees of freedom, two sides.
 
     The training sets of folds overlap, so the plain 1/J is too small. n_test/n_train is the mean
-    of the folds' ratios.
+    of the folds' ratios. Returned are t and p: NaN for fewer than two folds. If all differences are
+    equal: (0, 1) if they are zero, else (plus or minus infinity, 0), the formula's limit.
 
-    Returns
-    -------
-    t, p : float
-        NaN, NaN for fewer than two folds. If all differences are equal: (0, 1) if they are zero,
-        else (plus or minus infinity, 0), the formula's limit.
-
-    References
-    ----------
     Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 239-281 (2003),
-    section 4, "corrected resampled t-test". doi:10.1023/A:1024068626366
+    section 4. doi:10.1023/A:1024068626366
     """
     J = len(differences)
     if J < 2:
@@ -65,12 +58,8 @@ def corrected_t_test(
 def holm(p: FloatArray) -> FloatArray:
     """Adjust p-values of one family by Holm's step-down method.
 
-    Sorted p_(1) <= ... <= p_(k) become max_{i <= j} min(1, (k - i + 1) p_(i)).
-
-    References
-    ----------
-    Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of
-    Statistics 6, 65-70 (1979).
+    Sorted p_(1) <= ... <= p_(k) become max_{i <= j} min(1, (k - i + 1) p_(i)). Holm, Scandinavian
+    Journal of Statistics 6, 65-70 (1979).
     """
     order = np.argsort(p, kind="stable")
     steps = p[order] * np.arange(len(p), 0, -1)
@@ -82,18 +71,17 @@ def holm(p: FloatArray) -> FloatArray:
 def compare_recipes(
     predictions: pd.DataFrame, metrics: pd.DataFrame, groups: "pd.Series[int]"
 ) -> pd.DataFrame:
-    """Compare every recipe with the one of the best mean accuracy, over the outer folds.
+    """Compare every recipe with the one of the best mean accuracy, which comes first.
 
-    The best accuracy comes first. The best has the largest mean accuracy; among equal ones the
-    smaller mean log loss, then the earlier row. The recipe called
+    Among equal ones the best has the smaller mean log loss, or is the earlier row.
     :data:`~kreinflow.evaluation.metrics.INNER_CHOICE` is a way to choose and not a recipe: it is
-    listed, but neither tested nor named the best. So are recipes
-    that were not measured on all folds, and they are listed last. All tests of one kind against
-    the best are one family for Holm's adjustment. Since the best is found on the records that it is
-    measured on, its accuracy is slightly optimistic and the tests are a guide, not a proof.
+    neither tested nor named the best. Nor are recipes that were not measured on all folds, which
+    come last. All tests of one kind are one family for Holm's adjustment. Since the best is found
+    on the records that it is measured on, its accuracy is slightly optimistic and the tests are a
+    guide, not a proof.
 
-    ``metrics``: :func:`~kreinflow.evaluation.metrics.fold_metrics` of the predictions. ``groups``:
-    of each record of the data set, by its id; what shares a fold is not independent.
+    ``metrics``: of :func:`~kreinflow.evaluation.metrics.fold_metrics`. ``groups``: of each record
+    of the data set, by its id; what shares a fold is not independent.
     """
     wide = metrics.pivot(index=["repeat", "fold"], columns="recipe", values="accuracy")
     losses = metrics.groupby("recipe")["log_loss"].mean()
@@ -134,13 +122,10 @@ def differences_from(
     predictions: pd.DataFrame,
     groups: "pd.Series[int]",
 ) -> pd.DataFrame:
-    """Return how recipes that were measured on the same folds differ from one of them.
+    """Return how recipes differ from one: :data:`COMPARISON_COLUMNS` 4 to 11, by recipe.
 
     ``accuracies`` are by repeat and fold (rows) and recipe (columns), ``records`` how many are
-    tested in each of these folds. Returned are the columns of :data:`COMPARISON_COLUMNS` from
-    ``difference`` to ``p_records_holm``, by recipe.
-
-    Raises InputError if two recipes have not predicted the same records.
+    tested in each of these folds. InputError if two recipes have not predicted the same records.
     """
     n_test = records.to_numpy().astype(np.float64)
     n_train: FloatArray = len(groups) - n_test

@@ -17,10 +17,9 @@ def with_inner_choice(
 ) -> pd.DataFrame:
     """Add the predictions of the recipe that the inner folds of each outer fold preferred.
 
-    The figures of this row are those of the whole procedure that makes the final model, choice
-    included; the figures of the best recipe on the outer folds are not, for it was chosen there.
-    Recipes come in the given order, then the choice if there is any. For ``models``, ``order`` and
-    ``prefer`` see :func:`chosen_recipes`.
+    Its figures are those of the whole procedure that makes the final model, choice included; those
+    of the best recipe on the outer folds are not, for it was chosen there. Recipes come in the
+    given order, then the choice if there is any.
     """
     ranks = {name: rank for rank, name in enumerate(order)}
     ordered = predictions.sort_values("recipe", key=lambda c: c.map(ranks), kind="stable")
@@ -38,9 +37,8 @@ def chosen_recipes(
 ) -> dict[tuple[int, int], str]:
     """Return the recipe that the inner folds of each tested fold preferred, by repeat and fold.
 
-    A recipe that has no row of a fold was not trained there, and cannot be chosen. ``models`` is
-    from :func:`~kreinflow.fitting.recipe_choice.read_figures`; rows of the final model are left
-    out. ``order``: as the config lists the recipes. ``prefer``: see
+    ``models`` is from :func:`~kreinflow.fitting.recipe_choice.read_figures`; recipes without a row
+    of a fold were not trained there. ``order`` and ``prefer``: see
     :func:`~kreinflow.fitting.recipe_choice.choose_recipe`.
     """
     place: Any

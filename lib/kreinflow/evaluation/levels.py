@@ -46,10 +46,7 @@ class _Part(NamedTuple):
 
 
 def level_tables(predictions: pd.DataFrame, settings: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    """Return all tables of this module, by the names of their files.
-
-    ``settings`` are the part ``levels`` of the data set. Without predictions there are no rows.
-    """
+    """Return all tables; ``settings`` are the part ``levels`` of the data set."""
     found: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLE_COLUMNS}
     if predictions.empty:
         return {name: pd.DataFrame(columns=list(own)) for name, own in TABLE_COLUMNS.items()}
@@ -88,11 +85,8 @@ def _hierarchical(part: _Part) -> pd.DataFrame:
               hR = \frac{\sum_i |T_i \cap \hat P_i|}{\sum_i |T_i|}, \qquad
               hF_1 = \frac{2\, hP\, hR}{hP + hR}
 
-    References
-    ----------
     .. [1] Kiritchenko, S., Matwin, S., Nock, R., Famili, A. F.: Learning and evaluation in the
-       presence of class hierarchies: application to text categorization. Canadian AI, LNCS 4013,
-       395-406 (2006).
+       presence of class hierarchies. Canadian AI, LNCS 4013, 395-406 (2006).
     """
     rows = []
     true = part.true[:, 1:]

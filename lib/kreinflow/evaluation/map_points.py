@@ -27,7 +27,7 @@ ORDERED_CLASSES = 1000
 
 
 def some_landmarks(landmarks: Landmarks, keys: NDArray[Any]) -> Landmarks:
-    """Return the landmarks of a map: of many the :data:`SHOWN_LANDMARKS` with the least keys."""
+    """Return the landmarks, of many those with the least keys."""
     if len(landmarks.rows) <= SHOWN_LANDMARKS:
         return landmarks
     least = np.argsort(keys, kind="stable")[:SHOWN_LANDMARKS]
@@ -41,8 +41,8 @@ def leading(
 
     .. math:: z^*(x) = z(x) \, T_k \, |a_k|^{1/2}
 
-    with the ``dimensions`` eigenvalues a_k of K~ that are largest in absolute value (fewer, if the
-    rank is smaller), the largest first. The sum of all ``|a|`` is returned too.
+    with the ``dimensions`` (or fewer) eigenvalues a_k of K~ that are largest in absolute value, the
+    largest first. The sum of all ``|a|`` is returned too.
     """
     values = pairs.values
     first = np.argsort(-np.abs(values), kind="stable")[:dimensions]
@@ -72,13 +72,11 @@ def map_points(
 
     for the eigenvectors c of the two eigenvalues a that are largest in absolute value: the kernel
     is approximated by the sum of sign(a) times the products of the coordinates. Each axis points to
-    its farthest point. Of many objects :data:`SHOWN_OBJECTS` and
-    :data:`SHOWN_LANDMARKS` landmarks are taken, by a hash of seed and id; identical ones count as
-    one.
+    its farthest point. Of many objects some are taken by a hash of seed and id; identical ones
+    count as one.
 
     ``ids`` are those of the records of the part, ``embedding`` is that of :func:`leading`, of one
-    or two dimensions: a second one that is not there is zero. Returned are the columns id, class,
-    landmark, x, y, in the order of the records.
+    or two dimensions. Returned are the columns id, class, landmark, x, y, by record.
     """
     _, first = np.unique(part.rows, return_index=True)
     keys = hash_keys(seed, "map", [ids[i] for i in first])
@@ -109,17 +107,11 @@ def similar_classes(C: MatrixLike, labels: NDArray[Any], classes: Sequence[str])
 
     Average linkage of the Euclidean distances between the classes' mean landmark scores, each
     divided by its length, with the leaves ordered so that the sum of distances between neighbours
-    is least; more than :data:`ORDERED_CLASSES` classes stay as the linkage leaves them. Of the
-    order and its reverse the one that starts with the smaller name. Classes without a record are
-    left out.
+    is least (Bar-Joseph et al., Bioinformatics 17, S22-S29, 2001). Of the order and its reverse the
+    one that starts with the smaller name. Classes without a record are left out.
 
     ``C``, of shape (n, n_landmarks), are transformed scores; ``labels`` are codes of two classes at
     least, or of records with several labels indicators of shape (n, n_classes).
-
-    References
-    ----------
-    .. [1] Bar-Joseph, Z., Gifford, D. K., Jaakkola, T. S.: Fast optimal leaf ordering for
-       hierarchical clustering. Bioinformatics 17, S22-S29 (2001).
     """
     if labels.ndim == 1:
         present, codes = np.unique(labels, return_inverse=True)

@@ -26,7 +26,7 @@ CALIBRATION_ERRORS = ("calibration_error", "calibration_error_perfect")
 
 
 def class_names(predictions: pd.DataFrame) -> tuple[str, ...]:
-    """Return the classes that a predictions table has probabilities for, in their order."""
+    """Return the classes that a predictions table has probabilities for."""
     columns = predictions.columns[predictions.columns.str.startswith(PROBABILITY_PREFIX)]
     return tuple(columns.str.removeprefix(PROBABILITY_PREFIX))
 
@@ -58,10 +58,7 @@ class MeasuredRows:
 
     @classmethod
     def each(cls, predictions: pd.DataFrame, *keys: str) -> Iterator[tuple[tuple[Any, ...], Self]]:
-        """Yield the rows of each recipe and value of these columns, with its recipe and values.
-
-        Recipes stay in the order of their first row, which is that of the config.
-        """
+        """Yield the rows of each recipe and value of these columns, recipes by their first row."""
         for recipe, rows in predictions.groupby("recipe", sort=False):
             for place, table in rows.groupby(list(keys)) if keys else [((), rows)]:
                 yield (str(recipe), *place), cls(table)
@@ -95,11 +92,7 @@ class MeasuredRows:
         return float(f1.mean()) if len(f1) else 0.0
 
     def per_class(self) -> FloatArray:
-        """Return the :attr:`class_measures` of each class, of shape (measures, n_classes).
-
-        ``support`` is how many of these records have it. A class that is never given has precision
-        0; one that never occurs has recall 0.
-        """
+        """Return :attr:`class_measures`, of shape (measures, n_classes); what has no base is 0."""
         hits, support, given = self._hits, self._support, self._given
         shares = _shares(hits, given), _shares(hits, support), _shares(2 * hits, support + given)
         return np.vstack([*shares, support])
@@ -146,10 +139,8 @@ class OneLabel(MeasuredRows):
           epsilon;
         - ``brier``: (1/n) sum_i sum_c (p_ic - [t_i = c])^2, from 0 to 2.
 
-        References
-        ----------
-        Gorodkin, Comput. Biol. Chem. 28, 367-374 (2004): the coefficient for many classes.
-        Brier, Mon. Weather Rev. 78, 1-3 (1950): the score for many classes.
+        Gorodkin, Comput. Biol. Chem. 28, 367-374 (2004): the coefficient for many classes. Brier,
+        Mon. Weather Rev. 78, 1-3 (1950): the score for many classes.
         """
         n, occur, given = len(self.true), self._support.astype(float), self._given.astype(float)
         both = self._hits.sum() * n - occur @ given
@@ -166,10 +157,7 @@ class OneLabel(MeasuredRows):
 
 
 class SeveralLabels(MeasuredRows):
-    """Predictions of records that may have several labels.
-
-    The measures of a class have its :func:`average_precision` and :func:`calibration_error`, too.
-    """
+    """Predictions of records that may have several labels."""
 
     metrics = (
         *("accuracy", "micro_f1", "macro_f1", "micro_average_precision"),
@@ -180,7 +168,7 @@ class SeveralLabels(MeasuredRows):
 
     @property
     def forecasts(self) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """The probability of each label for each record, and whether the record has it."""
+        """Those of each label for each record."""
         return self.probabilities.ravel(), self.true.ravel()
 
     def measures(self) -> tuple[float, ...]:
@@ -199,10 +187,8 @@ class SeveralLabels(MeasuredRows):
         - ``log_loss``: -(1/nK) sum_ic ln(t_ic p_ic + (1 - t_ic) (1 - p_ic)), in nats, clipped at
           the machine epsilon.
 
-        References
-        ----------
-        Zhang and Zhou, A review on multi-label learning algorithms, IEEE Transactions on Knowledge
-        and Data Engineering 26, 1819-1837 (2014), section 2.2. doi:10.1109/TKDE.2013.39
+        Zhang and Zhou, IEEE Transactions on Knowledge and Data Engineering 26, 1819-1837 (2014),
+        section 2.2. doi:10.1109/TKDE.2013.39
         """
         true, p = self.true, self.probabilities
         ranked = self._average_precisions()[true.any(axis=0)]
@@ -239,9 +225,7 @@ def average_precision(probabilities: FloatArray, true: NDArray[np.bool_]) -> flo
     .. math:: \sum_k (R_k - R_{k-1}) P_k, \qquad R_0 = 0,
 
     where :math:`R_k` is the share of the true ones whose probability is at least t_k, and
-    :math:`P_k` the share of true ones among all with at least t_k. A ranking by chance has the
-    share of true ones in expectation, or little more where there are few. It is NaN if none is
-    true.
+    :math:`P_k` the share of true ones among all with at least t_k. NaN if none is true.
 
     Examples
     --------
@@ -276,12 +260,9 @@ def calibration_error(
 
     Were it each with its own probability, the expectation would be smaller by 3.4 % at most.
 
-    References
-    ----------
     Guo et al., On calibration of modern neural networks, ICML 2017, section 2: the calibration
-    error (15 bins there too).
-    Diaconis and Zabell, Closed form summation for classical distributions: variations on a theme
-    of de Moivre, Statistical Science 6, 284-302 (1991): the mean absolute deviation.
+    error (15 bins there too). Diaconis and Zabell, Statistical Science 6, 284-302 (1991): the mean
+    absolute deviation.
     """
     bins = binned(probabilities, came_true)
     n, c, a = (bins[name].to_numpy(np.float64) for name in ("count", "confidence", "accuracy"))
@@ -312,5 +293,4 @@ def binned(probabilities: FloatArray, came_true: NDArray[np.bool_]) -> pd.DataFr
 
 
 def _shares(part: NDArray[np.int64], whole: NDArray[np.int64]) -> FloatArray:
-    """Return part / whole, 0 where the whole is 0."""
     return np.asarray(part / np.maximum(whole, 1), dtype=np.float64)

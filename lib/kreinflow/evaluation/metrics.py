@@ -12,12 +12,7 @@ import pandas as pd
 
 from kreinflow.base.binomial import quantile
 from kreinflow.base.numerics import FloatArray
-from kreinflow.evaluation.measured_rows import (
-    CALIBRATION_ERRORS,
-    Kind,
-    binned,
-    calibration_error,
-)
+from kreinflow.evaluation.measured_rows import CALIBRATION_ERRORS, Kind, binned, calibration_error
 
 PREDICTION_COLUMNS = ("recipe", "repeat", "fold", "id", "true", "predicted")
 """First columns of a predictions table; the probabilities ``p_CLASS`` follow."""
@@ -86,11 +81,7 @@ def fold_metrics(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
 
 
 def calibration_errors(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
-    """Return the :func:`calibration_error` of each recipe: of the probability of the prediction.
-
-    Of several labels it is that of each label for each record. The folds of a repeat are pooled,
-    and repeats are averaged.
-    """
+    """Return the :func:`calibration_error` of each recipe; a repeat is pooled, then averaged."""
     rows = [
         (recipe, *calibration_error(*part.forecasts))
         for (recipe, _), part in kind.each(predictions, "repeat")
@@ -100,11 +91,9 @@ def calibration_errors(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
 
 
 def summary(metrics: pd.DataFrame, predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
-    """Return mean and standard deviation (n - 1) over folds of each measure, for each recipe.
+    """Return the :func:`spread` of each measure over all folds, and :func:`calibration_errors`.
 
-    Each fold counts the same, whatever its size; with repeats all their folds are taken together.
-    The calibration error is the exception: see :func:`calibration_errors`. ``records`` counts
-    predictions. With a single fold the standard deviations are NaN.
+    Each fold counts the same, whatever its size. ``records`` counts predictions.
     """
     rows = [
         {"recipe": recipe, "folds": len(table), "records": int(table["records"].sum())}
@@ -115,10 +104,7 @@ def summary(metrics: pd.DataFrame, predictions: pd.DataFrame, kind: Kind) -> pd.
 
 
 def per_class(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
-    """Return the measures of each class.
-
-    The folds of a repeat are pooled (a class may be rare in a single fold), repeats are averaged.
-    """
+    """Return the measures of each class: a repeat is pooled, as a class may be rare in a fold."""
     repeats: dict[str, list[FloatArray]] = {}
     for (recipe, _), part in kind.each(predictions, "repeat"):
         repeats.setdefault(recipe, []).append(part.per_class())
@@ -146,9 +132,8 @@ def confusion(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
 def reject_curve(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
     """Return the accuracy among the predictions that are kept when uncertain ones are set aside.
 
-    Predictions of all folds and repeats are sorted by their probability; those of one probability
-    are kept or set aside together. At most :data:`REJECT_POINTS` coverages are given, the last
-    is 1. Where records may have several labels, a prediction is a label that a record was given.
+    Predictions of one probability are kept or set aside together. Of :data:`REJECT_POINTS`
+    coverages at most the last is 1. Of several labels a prediction is one that a record was given.
     """
     rows = []
     for (recipe,), part in kind.each(predictions):
@@ -169,16 +154,10 @@ def reject_curve(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
 def calibration_bins(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
     """Return how often predictions are right, by the probability they were given.
 
-    Where records may have several labels, there is a prediction of each label: that the record has
-    it. Fifteen bins (lower, upper] of equal width, over the predictions of all folds and repeats;
-    empty bins have no row. The range of the accuracy of perfect probabilities is that of a binomial
-    number of right predictions, each right with the mean probability of the bin [1]_. Repeats
-    predict the same records again, so the number is that of one repeat.
-
-    References
-    ----------
-    .. [1] Bröcker, J., Smith, L. A.: Increasing the reliability of reliability diagrams. Weather
-       and Forecasting 22, 651-661 (2007): consistency bars.
+    The range of the accuracy of perfect probabilities is that of a binomial number of right
+    predictions, each right with the mean probability of the bin (Bröcker and Smith, Weather and
+    Forecasting 22, 651-661, 2007: consistency bars). Repeats predict the same records again, so the
+    number is that of one repeat.
     """
     tables = []
     repeats = predictions.groupby("recipe")["repeat"].nunique()

@@ -19,10 +19,7 @@ LEVEL = 0.95
 
 
 class PairedDifference(NamedTuple):
-    """The accuracy of the first recipe less that of the second, over all predictions.
-
-    ``low`` and ``high`` are NaN if there is a single group.
-    """
+    """The accuracy of the first recipe less that of the second; no interval of a single group."""
 
     difference: float
     low: float
@@ -60,16 +57,11 @@ def paired_difference(
     prediction differs, or all in the same way, e is not known: it is then that of groups whose
     records are all alike, :math:`\sum_g n_g^2 / n`.
 
-    ``first`` and ``second`` say which predictions are right, ``repeats`` how often each record was
-    predicted.
+    ``first`` and ``second`` say which predictions are right.
 
-    References
-    ----------
-    .. [1] Bonett and Price, Adjusted Wald confidence interval for a difference of binomial
-       proportions based on paired data, Journal of Educational and Behavioral Statistics 37,
-       479-488 (2012). doi:10.3102/1076998611411915
-    .. [2] Rao and Scott, A simple method for the analysis of clustered binary data, Biometrics 48,
-       577-585 (1992). doi:10.2307/2532311
+    .. [1] Bonett and Price, Journal of Educational and Behavioral Statistics 37, 479-488 (2012).
+       doi:10.3102/1076998611411915
+    .. [2] Rao and Scott, Biometrics 48, 577-585 (1992). doi:10.2307/2532311
     """
     d = first.astype(np.int64) - second
     codes = np.unique(groups, return_inverse=True)[1]
@@ -106,14 +98,10 @@ def sign_flip_test(sums: IntArray) -> float:
     sum follows group by group [3]_, in O(G T) operations and O(T) memory,
     :math:`T = \sum_g |d_g|`.
 
-    References
-    ----------
-    .. [1] Canay, Romano and Shaikh, Randomization tests under an approximate symmetry assumption,
-       Econometrica 85, 1013-1030 (2017): groups of dependent observations. doi:10.3982/ECTA13081
-    .. [2] McNemar, Note on the sampling error of the difference between correlated proportions or
-       percentages, Psychometrika 12, 153-157 (1947). doi:10.1007/BF02295996
-    .. [3] Pagano and Tritchler, On obtaining permutation distributions in polynomial time, Journal
-       of the American Statistical Association 78, 435-440 (1983).
+    .. [1] Canay, Romano and Shaikh, Econometrica 85, 1013-1030 (2017): groups of dependent
+       observations. doi:10.3982/ECTA13081
+    .. [2] McNemar, Psychometrika 12, 153-157 (1947). doi:10.1007/BF02295996
+    .. [3] Pagano and Tritchler, J. Am. Stat. Assoc. 78, 435-440 (1983).
 
     Examples
     --------

@@ -29,9 +29,8 @@ def evaluation_tables(
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of the folder ``evaluation``, by the names of their files.
 
-    Without predictions they have no rows: no fold may test anything, as those of the comparison
-    that keep alike sequences together. ``groups``: of each record of the data set, by its id.
-    ``several``: whether records may have several labels; a prediction is right if all are.
+    ``groups``: of each record of the data set, by its id. ``several``: whether records may have
+    several labels; a prediction is right if all are.
     """
     kind: Kind = SeveralLabels if several else OneLabel
     if predictions.empty:

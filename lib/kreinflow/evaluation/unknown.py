@@ -3,10 +3,8 @@
 *Known* predictions are those of :mod:`kreinflow.evaluation.metrics`: records that the models of
 the outer folds did not see, of classes that they know. *Unknown* ones have the columns of
 :data:`UNKNOWN_COLUMNS`: each model of an outer fold predicts all records of the classes that were
-held out. An object is rejected if it has one of the
-:data:`~kreinflow.answering.query_and_answers.REASONS`.
-Objects are ordered by the p-value of the model; by the probability of the prediction, if it has
-none.
+held out. Objects are ordered by the p-value of the model; by the probability of the prediction,
+if it has none.
 """
 
 from typing import Any
@@ -17,12 +15,7 @@ import pandas as pd
 from kreinflow.base.numerics import FloatArray
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.measured_rows import probabilities_of
-from kreinflow.evaluation.metrics import (
-    PREDICTION_COLUMNS,
-    REASON_COLUMNS,
-    spread,
-    spread_columns,
-)
+from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, REASON_COLUMNS, spread, spread_columns
 
 UNKNOWN_COLUMNS = (*PREDICTION_COLUMNS, *REASON_COLUMNS, "probability", "reject")
 """``true`` is the class that was held out, ``reject`` is ``yes`` or ``no``."""
@@ -39,11 +32,7 @@ REJECTION_COLUMNS = ("recipe", "repeat", "fold", "known", "unknown", *MEASURES, 
 """``would_be_found`` is the share of unknown objects that the model expected to find, by classes
 left out in turn; NaN if it has no p-values."""
 
-REJECTION_SUMMARY_COLUMNS = (
-    *("recipe", "folds"),
-    *spread_columns(MEASURES),
-    "would_be_found",
-)
+REJECTION_SUMMARY_COLUMNS = (*("recipe", "folds"), *spread_columns(MEASURES), "would_be_found")
 
 FAMILIES_COLUMNS = (
     *("recipe", "class", "records", "rejected_mean", "rejected_sd", *AS.values()),
@@ -67,7 +56,7 @@ _FOLD = ["recipe", "repeat", "fold"]
 
 
 def sureness(predictions: pd.DataFrame) -> FloatArray:
-    """Return the p-value of each prediction, or its ``probability`` where there is none."""
+    """Return the p-values of predictions, or their ``probability`` where there are none."""
     p_value = pd.to_numeric(predictions["unknown_p"], errors="coerce").to_numpy(np.float64)
     return np.where(np.isnan(p_value), predictions["probability"].to_numpy(np.float64), p_value)
 
@@ -110,7 +99,6 @@ def auroc(higher: FloatArray, lower: FloatArray) -> float:
 
 
 def _shares_of(reasons: "pd.Series[str]", side: str) -> dict[str, float]:
-    """Return the share that is rejected, and for each reason."""
     shares = {f"{side}{name}": float((reasons == reason).mean()) for reason, name in AS.items()}
     return {f"{side}rejected": float((reasons != "").mean()), **shares}
 
@@ -125,10 +113,7 @@ def rejection_summary(folds: pd.DataFrame) -> pd.DataFrame:
 
 
 def rejected_families(unknown: pd.DataFrame) -> pd.DataFrame:
-    """Return how many of each class held out are rejected, and what they are taken for.
-
-    There are mean and standard deviation over folds; of those rejected for each reason the mean.
-    """
+    """Return how many of each class held out are rejected, and what they are taken for."""
     rows = []
     for (recipe, label), part in unknown.groupby(["recipe", "true"], sort=False):
         rejected = (part["reason"] != "").groupby([part["repeat"], part["fold"]]).mean()
@@ -150,12 +135,8 @@ def rejection_curve(known: pd.DataFrame, unknown: pd.DataFrame) -> pd.DataFrame:
 
     A fold's curve has a point for each sureness t of its known predictions, where all below t are
     rejected, and one where all are; between them it is straight. The curves of the folds are
-    averaged at fixed shares of the known, as thresholds of different models do not compare [1]_.
-
-    References
-    ----------
-    .. [1] Fawcett, T.: An introduction to ROC analysis. Pattern Recognition Letters 27, 861-874
-       (2006): vertical averaging.
+    averaged at fixed shares of the known, as thresholds of different models do not compare
+    (Fawcett, Pattern Recognition Letters 27, 861-874, 2006: vertical averaging).
     """
     folds = ["repeat", "fold"]
     tables = []
