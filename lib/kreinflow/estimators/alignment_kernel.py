@@ -42,11 +42,7 @@ class AlignmentKernel(Configured):
         },
         "gap_open": whole_number("cost of the first residue of a gap", 1000, 11),
         "gap_extend": whole_number("cost of each further residue of a gap", 1000, 1),
-        "mode": {
-            "description": "local is Smith-Waterman",
-            "enum": list(MODES),
-            "default": "local",
-        },
+        "mode": {"description": "local is Smith-Waterman", "enum": list(MODES), "default": "local"},
         "transform": {"description": "score transform", "enum": list(NAMES), "default": "log"},
         "molecule": {
             "description": "what U stands for",

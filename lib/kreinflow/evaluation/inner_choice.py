@@ -10,10 +10,7 @@ from kreinflow.fitting.recipe_choice import choose_recipe
 
 
 def with_inner_choice(
-    predictions: pd.DataFrame,
-    models: pd.DataFrame,
-    order: Sequence[str],
-    prefer: str = "accuracy",
+    predictions: pd.DataFrame, models: pd.DataFrame, order: Sequence[str], prefer: str = "accuracy"
 ) -> pd.DataFrame:
     """Add the predictions of the recipe that the inner folds of each outer fold preferred.
 

@@ -28,10 +28,7 @@ class PairedDifference(NamedTuple):
 
 
 def paired_difference(
-    first: NDArray[np.bool_],
-    second: NDArray[np.bool_],
-    groups: IntArray,
-    repeats: int = 1,
+    first: NDArray[np.bool_], second: NDArray[np.bool_], groups: IntArray, repeats: int = 1
 ) -> PairedDifference:
     r"""Compare two recipes on the same predictions, whose groups are independent.
 

@@ -7,7 +7,7 @@ import numpy as np
 from kreinflow.base.numerics import FloatArray
 from kreinflow.base.settings import SettingsSchema, whole_number
 from kreinflow.kernels.kernel import Dissimilarity, Objects, first_negative
-from kreinflow.kernels.pairs import VectorKernel, squared_distance
+from kreinflow.kernels.pairs import VectorKernel, feature_sum, squared_distance
 
 SMALLEST_SHARE = 1e-6
 """Smaller shares of a spectrum count as this one, for their logarithm has no bound."""
@@ -19,8 +19,7 @@ class BallKernel(Dissimilarity, VectorKernel):
     .. math:: D(x, y) = \max(0, \lVert c_x - c_y \rVert - r_x - r_y)^2
 
     A vector is a centre c followed by the radius r. Balls that overlap are at distance 0. The
-    distances are not Euclidean: :math:`(r_x + r_y)^2` contributes :math:`-r_x r_y` to the inner
-    products, so the difference of radii is in the negative part of the embedding alone.
+    distances are not Euclidean: the difference of radii is in the negative part of the embedding.
 
     Duin & Pekalska (2010), SSPR & SPR, LNCS 6218:324-333, doi 10.1007/978-3-642-14980-1_31;
     used by schleif2018 (4.3), gisbrecht2015 (5.4, 7) and oglic2019 (balls3D).
@@ -55,8 +54,7 @@ class SpectralInformationDivergence(Dissimilarity, VectorKernel):
 
     def entries(self, x: FloatArray, y: FloatArray) -> FloatArray:
         p, q = _shares(x), _shares(y)
-        terms = ((a - b) * (np.log(a) - np.log(b)) for a, b in zip(p, q, strict=True))
-        return np.asarray(sum(terms))
+        return feature_sum(p, q, lambda a, b: (a - b) * (np.log(a) - np.log(b)))
 
     def first_fault(self, X: Objects) -> str | None:
         fault = first_negative(X, 0, "A spectrum has no negative entries.")
@@ -66,10 +64,7 @@ class SpectralInformationDivergence(Dissimilarity, VectorKernel):
 
 
 def _shares(x: FloatArray) -> FloatArray:
-    total = np.zeros(x.shape[1:])
-    for x_f in x:
-        total += x_f
-    return np.maximum(x / total, SMALLEST_SHARE)
+    return np.maximum(x / feature_sum(x, x, lambda x_f, _: x_f), SMALLEST_SHARE)
 
 
 class EditDistance(Dissimilarity):

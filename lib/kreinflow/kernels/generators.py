@@ -1,9 +1,8 @@
 """The artificial data of the papers, as far as they say what it was.
 
-What a paper leaves open is a constant with the reason beside it, fixed before any method was run on
-the data, except in :class:`ThreeGaussians`. Two settings were added after results, for what moves
-these most: ``gap`` of :class:`Checkerboard`, ``centre`` of :class:`ThreeGaussians`. Their default
-is the first choice.
+What a paper leaves open was fixed before any method was run on the data, except in
+:class:`ThreeGaussians`. Two settings were added after results: ``gap`` of :class:`Checkerboard`,
+``centre`` of :class:`ThreeGaussians`. Their default is the first choice.
 """
 
 from abc import abstractmethod
@@ -33,8 +32,7 @@ def _objects(default: int) -> dict[str, Any]:
 class Generator(Named):
     """A way to draw vectors of two classes, which have the codes 0 and 1.
 
-    ``turns`` are codes that are repeated over all vectors, so that the first ones are those of a
-    smaller number.
+    ``turns`` are codes that are repeated over all vectors.
     """
 
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(200)}
@@ -50,13 +48,12 @@ class RandomBalls(Generator):
     """Balls of two sizes at random places; with the kernel ``ball``.
 
     Centres are uniform in the box :math:`[0, 100]^3`; balls of the class ``small`` have the
-    radius 1, those of ``large`` 2. The classes alternate, and each ball has its own draw.
+    radius 1, those of ``large`` 2.
 
     Duin & Pekalska (2010) proposed the data; schleif2018 (4.3) and gisbrecht2015 (5.4, 7) give
     neither dimension, box nor radii; oglic2019 has 3 dimensions. Box and radii are the defaults of
-    ``genballd`` of the toolbox DisTools, which moves balls until none overlap. Here they may
-    overlap and are then at distance 0. The negative eigen-fraction is about 3.5 % at every size;
-    oglic2019 gives 0.07 %.
+    ``genballd`` of the toolbox DisTools, which lets no balls overlap. The negative eigen-fraction
+    is about 3.5 % at every size; oglic2019 gives 0.07 %.
     """
 
     name = "ball"
@@ -76,8 +73,7 @@ class Checkerboard(Generator):
     """A 3 x 3 board of squares around the origin; with the kernel ``elm``.
 
     Vector i is uniform in the square i modulo 9; the middle and the corners are ``black``. The
-    middles of neighbouring squares are 1 apart; ``gap`` is the width of the empty stripe between
-    squares, by which the same points are moved towards the middle of their square. schleif2018
+    middles of squares are 1 apart, with empty stripes of the width ``gap`` between. schleif2018
     (4.3) gives squares, labels and kernel; all its accuracies are multiples of 1/900.
     """
 
@@ -143,19 +139,18 @@ class Bananas(Generator):
 class ThreeGaussians(Generator):
     r"""500 + 20 + 20 points of three Gaussians in 10 dimensions; with the kernel ``linear``.
 
-    The large one is a class of its own: standard deviation 5 in the first two dimensions, 0.1 in
-    the last seven, nothing in the third. The two small ones are the other class and lie on the
-    third axis alone, around 4 and 6 with standard deviation 0.25. The centre of the large one is
-    the origin, moved by ``centre`` standard deviations in each of the first two dimensions.
+    The large one is a class of its own, moved from the origin by ``centre`` standard deviations in
+    each of the first two dimensions. The two small ones are the other class and lie on the third
+    axis alone.
 
     Without landmarks in the small Gaussians the approximated kernel puts all their points at the
     origin. Fisher's discriminant is then right in a share of
     :math:`(40 + 500 \, \Phi(c / \sqrt 2)) / 540` of all points for the ``centre`` c.
 
     schleif2018 (4.3) gives the numbers of points, the dimensions, the classes and that all are
-    perfectly separated; its figure 4 shows that the small Gaussians have hardly any similarity with
-    the large one. This is the second choice of parameters: with the first (the kernel ``elm``, a
-    smaller large Gaussian) k-means and entropy found the small classes, against the paper.
+    perfectly separated. This is the second choice of parameters: with the first (the kernel
+    ``elm``, a smaller large Gaussian) k-means and entropy found the small classes, against the
+    paper.
     """
 
     name = "three_gaussians"
@@ -185,9 +180,8 @@ class ThreeGaussians(Generator):
 class PseudoEuclideanGaussians(Gaussians):
     """Two Gaussians in the plane R^(1,1); with the kernel ``pseudo_euclidean``, ``positive: 1``.
 
-    Standard deviation 1, means (-1.5, -0.75) and (1.5, 0.75): they differ in the positive and in
-    the negative direction. schleif2018 (section 7) says "slightly overlapping"; its accuracies are
-    multiples of 1/200. At this distance no classifier can be right more often than in 95.3 %.
+    schleif2018 (section 7) says "slightly overlapping"; its accuracies are multiples of 1/200. At
+    this distance no classifier can be right more often than in 95.3 %.
     """
 
     name = "pseudo_euclidean_gaussians"
@@ -218,21 +212,17 @@ class Twonorm(Generator):
         return np.asarray(X / np.sqrt(1 + a**2))
 
 
-class Ringnorm(Generator):
+class Ringnorm(Twonorm):
     r"""Breiman's ringnorm: a Gaussian inside another in 20 dimensions; with the kernel ``elm``.
 
     The wide one has mean 0 and covariance 4 I, the narrow one mean (a, ..., a) and unit
     covariance, :math:`a = 2/\sqrt{20}` as in the data of the DELVE archive. Mean and standard
     deviation of the mixture are taken out. No classifier can be right more often than in 98.8 %.
-    Source and number of points are those of :class:`Twonorm`.
     """
 
     name = "ringnorm"
     phrase = "{objects} points of Breiman's ringnorm"
     classes = ("wide", "narrow")
-    settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(7400)}
-
-    DIMENSIONS = 20
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
         a = 2 / np.sqrt(self.DIMENSIONS)

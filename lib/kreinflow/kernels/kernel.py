@@ -14,11 +14,7 @@ Objects = NDArray[Any]
 
 
 class Named(Configured, ABC):
-    """A kernel or a generator, which the config names by ``name``.
-
-    ``settings`` are those of the config, checked: keys that are missing have their default.
-    ``phrase`` is what :meth:`describe` returns, a format string of the settings.
-    """
+    """A kernel or a generator; ``phrase`` is a format string of the settings."""
 
     named_by = "name"
     name: ClassVar[str]
@@ -30,7 +26,7 @@ class Named(Configured, ABC):
 
 
 class Kernel(Named):
-    """A function of two objects: one subclass, and its line in the registry.
+    """A function of two objects.
 
     ``kind`` is ``similarity``, or ``squared_dissimilarity``: then 0 for an object with itself,
     never negative, and *squared* where the function is a distance. ``strings`` says that it

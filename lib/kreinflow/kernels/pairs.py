@@ -13,11 +13,11 @@ from kreinflow.base.numerics import FloatArray
 from kreinflow.kernels.kernel import Kernel, Objects
 
 BLOCK = 1 << 16
-"""Entries that are worked on at a time, so that they stay in the cache. Results do not follow."""
+"""Entries that are worked on at a time, so that they stay in the cache."""
 
 
 class VectorKernel(Kernel):
-    """A kernel of vectors, told by what it makes of their features."""
+    """A kernel of vectors."""
 
     @abstractmethod
     def entries(self, x: FloatArray, y: FloatArray) -> FloatArray:

@@ -6,7 +6,6 @@ import numpy as np
 
 from kreinflow.base.numerics import FloatArray, tiled_product, tiles
 from kreinflow.base.settings import SettingsSchema, number, positive_number, whole_number
-from kreinflow.kernels.kernel import Objects
 from kreinflow.kernels.pairs import VectorKernel, inner_product, power
 
 
@@ -58,8 +57,8 @@ class ELMKernel(VectorKernel):
 
     Positive semidefinite. It hardly changes with a large :math:`\sigma`, the standard deviation
     of the random weights; the papers (schleif2018 4.3, schleif2015epcvm III-A, schleif2015pcvm 4,
-    gisbrecht2015 6) take it as free of parameters, and so does the default, which leaves the angle
-    between (1, x) and (1, y). Frénay & Verleysen, Neurocomputing 74:2526-2531 (2011).
+    gisbrecht2015 6) take it as free of parameters, and so does the default. Frénay & Verleysen,
+    Neurocomputing 74:2526-2531 (2011).
     """
 
     name = "elm"
@@ -124,11 +123,3 @@ class PseudoEuclideanKernel(VectorKernel):
     def entries(self, x: FloatArray, y: FloatArray) -> FloatArray:
         p = self.settings["positive"]
         return inner_product(np.concatenate([x[:p], -x[p:]]), y)
-
-    def first_fault(self, X: Objects) -> str | None:
-        if self.settings["positive"] > X.shape[1]:
-            return (
-                f"row 1: has {X.shape[1]} coordinates, fewer than positive = "
-                f"{self.settings['positive']} of the kernel pseudo_euclidean. Lower it."
-            )
-        return None

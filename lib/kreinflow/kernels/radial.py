@@ -53,9 +53,8 @@ class GaussianKernel(GaussianSumKernel):
 class DifferenceOfGaussiansKernel(GaussianSumKernel):
     r""":math:`k(x, y) = \exp(-r^2 / (2 \sigma^2)) - \exp(-r^2 / (2 \tau^2))`; indefinite.
 
-    Its diagonal is 0, so its eigenvalues sum to 0 and the negative eigen-fraction is one half.
-    That is the figure which oglic2019 (figure 1) gives for all its data sets, which implies the
-    equal weights; the widths are not given there.
+    Its diagonal is 0, so its eigenvalues sum to 0 and the negative eigen-fraction is one half, as
+    oglic2019 (figure 1) has it for all data sets; the widths are not given there.
     """
 
     name = "difference_of_gaussians"

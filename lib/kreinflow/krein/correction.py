@@ -38,18 +38,15 @@ def correct(values: FloatArray, method: str) -> FloatArray:
 
     The shift leaves the N - rank eigenvalues zero that the factor does not see: to raise these too
     would add d I to the kernel, which has no factor of low rank and adds nothing for a new object.
-
     """
-    if method == "none":
-        return values.copy()
-    if method == "flip":
-        return np.abs(values)
-    if method == "clip":
-        return np.maximum(values, 0.0)
-    if method == "square":
-        return values**2
-    shifted: FloatArray = values + max(0.0, -float(values.min()))
-    return shifted
+    spectra: dict[str, FloatArray] = {
+        "none": values.copy(),
+        "flip": np.abs(values),
+        "clip": np.maximum(values, 0.0),
+        "square": values**2,
+        "shift": values + max(0.0, -float(values.min())),
+    }
+    return spectra[method]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +124,6 @@ def embed(
 def _in_eigenbasis(
     factor: Embedding, pairs: Eigenpairs, method: Correction | LandmarkCoordinates
 ) -> CorrectedFactor:
-    """Compose the factor, the map to its eigenvectors, and the corrected spectrum."""
     corrected = correct(pairs.values, method)
     magnitudes = np.abs(corrected)
     kept = magnitudes > RANK_TOLERANCE * magnitudes.max()

@@ -20,8 +20,6 @@ class LandmarkCentring:
     the origin then moves to the training mean if the factor is fitted with ``centre=True``. Of
     signature (p, q) the kernel is exact from p + q + 1 landmarks. Its positive part is Landmark
     MDS.
-
-    ``landmark_means`` are those of each landmark to all landmarks, itself included.
     """
 
     landmark_means: FloatArray
@@ -57,7 +55,6 @@ def double_centre_factor(factor: KreinFactor) -> Embedding:
               -J \tilde D J / 2 = (J Z / \sqrt 2) \, diag(-s) \, (J Z / \sqrt 2)'
 
     The way of gisbrecht2015, eq. 6, for a factor fitted with ``centre=True`` and self-scores zero.
-    :class:`LandmarkCentring` is better conditioned and exact from one landmark fewer; here D of
-    signature (p, q) has rank p + q + 2.
+    :class:`LandmarkCentring` is better conditioned and exact from one landmark fewer.
     """
     return Embedding(factor.matrix / np.sqrt(2), factor.offset / np.sqrt(2), -factor.signs)

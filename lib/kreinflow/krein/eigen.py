@@ -104,8 +104,7 @@ def triangular_factor(Z: MatrixLike) -> FloatArray:
     """Return R of Z = Q R, (min(n, rank), rank), in memory of one tile; Q is never formed.
 
     CholeskyQR2 (Yamamoto et al., Electron. Trans. Numer. Anal. 44, 306-326, 2015) if Z is well
-    conditioned, else Householder QR over tiles of rows. The signs of the rows are those of the
-    method.
+    conditioned, else Householder QR over tiles of rows.
     """
     with single_threaded():
         R = _cholesky_qr2(Z) if Z.shape[0] >= Z.shape[1] else None

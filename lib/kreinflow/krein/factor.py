@@ -28,7 +28,7 @@ Rank = Literal["misfit"] | int | float
 
 
 class DegenerateKernelError(InputError, ValueError):
-    """The kernel leaves nothing to factor: it is zero, or all of it was removed."""
+    """The kernel is zero, or all of it was removed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Embedding:
     def transform(self, C: NDArray[np.floating]) -> FloatArray:
         """Return Z = C M - o; each row depends on its own row of C alone, bit for bit.
 
-        C, of shape (n, n_landmarks), are scores with the landmarks, of training or of new objects.
+        C, of shape (n, n_landmarks), are scores with the landmarks.
         """
         Z = tiled_product(C, self.matrix)
         Z -= self.offset
@@ -190,7 +190,6 @@ def _decomposed(W: FloatArray, symmetric: bool) -> tuple[FloatArray, FloatArray,
 
 
 def _candidate_ranks(rank: Rank, numerical_rank: int) -> list[int]:
-    """Return the ranks to try, the largest first."""
     if rank == "misfit":
         return sorted({max(1, round(f * numerical_rank)) for f in RANK_FRACTIONS}, reverse=True)
     if isinstance(rank, int):
@@ -218,16 +217,14 @@ def misfits_of_ranks(
     n = C.shape[0]
     last = np.array(ranks) - 1
 
-    def functions(rows: slice, Z: FloatArray) -> FloatArray:
-        if other is None:
-            return Z * signs
-        return tiled_product(np.asarray(other[0][rows], dtype=np.float64), other[1])
-
     def sums(rows: slice) -> tuple[FloatArray, float, FloatArray]:
         block, own = np.asarray(C[rows], dtype=np.float64), np.asarray(self_similarities[rows])
         Z = tiled_product(block, P)
+        Y = Z * signs
+        if other is not None:
+            Y = tiled_product(np.asarray(other[0][rows], dtype=np.float64), other[1])
         # One cumulative sum over the columns gives the self-scores of every rank at once.
-        scores = np.cumsum(Z * functions(rows, Z), axis=1)[:, last]
+        scores = np.cumsum(Z * Y, axis=1)[:, last]
         missed: FloatArray = np.abs(scores - own[:, None]).sum(axis=0)
         return Z.sum(axis=0), float(np.abs(block).mean(axis=1).sum()), missed
 

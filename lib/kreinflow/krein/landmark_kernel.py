@@ -39,10 +39,8 @@ class Landmarks:
         columns = np.flatnonzero(kept)
 
         def chosen(scores: NDArray[Any] | TiledMatrix) -> TiledMatrix:
-            def read(rows: IntArray) -> NDArray[Any]:
-                return np.ascontiguousarray(np.asarray(scores[rows])[:, columns])
-
-            return TiledMatrix((len(scores), len(columns)), read)
+            shape = (len(scores), len(columns))
+            return TiledMatrix(shape, lambda rows: np.asarray(scores[rows]).take(columns, axis=1))
 
         return replace(
             self,
