@@ -64,7 +64,7 @@ def test_landmarks_of_each_set_are_among_those_of_the_next(kind, seed):
     dataset = replace(dataset_of(codes, Sequences((b"M" * 80,) * N)), classes=("a", "b", "c", "d"))
     selectors = automatic.comparison([kind], 10_000)["selectors"]
     assert len({str({**settings, "budget": None}) for settings in selectors.values()}) == 1
-    transforms = transforms_of([kind.selection], CONFIG["transforms"], None)
+    transforms = transforms_of([kind.transform], CONFIG["transforms"], None)
     for fold in [*PARTITION.names, "all"]:
         training, parts = PARTITION.training(fold), training_parts(PARTITION)
         stage = LandmarkStage(dataset, MatrixScores(K), transforms, seed, training, fold, parts)

@@ -22,6 +22,7 @@ from kreinflow.config.plan import DatasetPlan
 from kreinflow.config.preflight import check_dataset
 from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.landmarks.stage import given_landmarks
+from kreinflow.sequences.collapse import shown_examples
 from kreinflow.sequences.dataset import Dataset, without_unknown
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.labels import differ_in_case
@@ -51,16 +52,11 @@ def run(options: argparse.Namespace) -> None:
     data = Path(options.data if options.data is not None else config["data"])
     check_files(config, data)
     for name in config["datasets"]:
-        _check_one(config, name, data)
-
-
-def _check_one(config: Mapping[str, Any], name: str, data: Path) -> None:
-    one = checked(config, name, data)
-    for advice in one.advice():
-        print(f"kreinflow: {name}: {advice}", file=sys.stderr)
-    print(f"{name}: {one.ready()}")
-    for line in one.costs(os.cpu_count() or 1):
-        print(f"{name}: {line}")
+        one = checked(config, name, data)
+        for advice in one.advice():
+            print(f"kreinflow: {name}: {advice}", file=sys.stderr)
+        for line in (one.ready(), *one.costs(os.cpu_count() or 1)):
+            print(f"{name}: {line}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +164,7 @@ def _size(megabytes: float) -> str:
 
 
 def _accepts_nothing(dataset: Dataset, config: Mapping[str, Any]) -> str:
-    """Return what to say where records are too few for any prediction to be accepted."""
+    """Return what to say where so few records let no prediction be accepted, else nothing."""
     if dataset.memberships is not None:  # each label has a threshold of its own
         return ""
     n = len(dataset.ids)
@@ -179,12 +175,9 @@ def _accepts_nothing(dataset: Dataset, config: Mapping[str, Any]) -> str:
 
 
 def _conflicts(dropped: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return which records are dropped because identical ones have different labels."""
     return [
-        f"{entry['count']} records are dropped as {reason}: "
-        f"{', '.join(entry['examples'][:5])}"
-        f"{f' and {more} more' if (more := entry['count'] - 5) > 0 else ''}. Correct the labels, "
-        "or leave the wrong ones out."
+        f"{entry['count']} records are dropped as {reason}: {shown_examples(entry)}. Correct the "
+        "labels, or leave the wrong ones out."
         for reason, entry in dropped.items()
         if "different labels" in reason
     ]

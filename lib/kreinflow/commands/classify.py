@@ -80,14 +80,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> None:
-    """Write the table of the new objects, or of the landmarks."""
-    if options.landmarks:
-        _list_landmarks(options)
-    else:
-        _classify(options)
-
-
 def _list_landmarks(options: argparse.Namespace) -> None:
     with output("-o", options.output, options.model, options.input) as write:
         model = Model.load(options.model)
@@ -120,7 +112,11 @@ def _evidence(
     )
 
 
-def _classify(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
+    """Write the table of the new objects, or of the landmarks."""
+    if options.landmarks:
+        _list_landmarks(options)
+        return
     if options.input is None:
         raise InputError(
             "classify: name the FASTA file, matrix or vectors to classify behind the model."

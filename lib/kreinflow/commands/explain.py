@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 from kreinflow.classify.explanation import explain
@@ -46,24 +47,18 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the explanation, and write its table if asked to."""
-    inputs = inputs_of(options)
-    if options.output is None:
-        _, text = _explained(options)
-        print(text, end="")
-        return
-    with output("-o", options.output, *inputs) as write:
-        table, text = _explained(options)
-        write(table)
-    # The table stays one where both would go to standard output.
-    print(text, end="", file=sys.stderr if is_standard_output(options.output) else sys.stdout)
-
-
-def _explained(options: argparse.Namespace) -> tuple[str, str]:
-    """Return the table of all landmarks or records, and the explanation."""
-    model = model_to_ask(options)
-    found = explain(model, Path(options.input), options.id, options.show, asked(options))
-    text = explanation_text(found, options.show)
-    if options.alignment:
-        for id, alignment in alignments(model, found, options.show):
-            text += "\n" + "\n".join(alignment.lines((found.id, id))) + "\n"
-    return table_text(found.table), text
+    inputs, screen = inputs_of(options), sys.stdout
+    with ExitStack() as stack:
+        if options.output is not None:
+            write = stack.enter_context(output("-o", options.output, *inputs))
+        model = model_to_ask(options)
+        found = explain(model, Path(options.input), options.id, options.show, asked(options))
+        text = explanation_text(found, options.show)
+        if options.alignment:
+            for id, alignment in alignments(model, found, options.show):
+                text += "\n" + "\n".join(alignment.lines((found.id, id))) + "\n"
+        if options.output is not None:
+            write(table_text(found.table))
+            # The table stays one where both would go to standard output.
+            screen = sys.stderr if is_standard_output(options.output) else screen
+    print(text, end="", file=screen)

@@ -10,6 +10,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.commands.check import checked
 from kreinflow.commands.outputs import is_standard_output, output
 from kreinflow.commands.proposing.proposal import propose
+from kreinflow.commands.proposing.writing import yaml_text
 from kreinflow.config.paths import check_files
 
 CORES = 8
@@ -45,10 +46,9 @@ def run(options: argparse.Namespace) -> None:
     if Path(name).is_file() and not options.force and not is_standard_output(name):
         raise InputError(f"{name}: is there already. Name another file with -o, or give --force.")
     made = propose(options.input, options.labels)
-    config = made.config()
-    data = Path(config["data"])
-    check_files(config, data)
-    one = checked(config, made.name, data, made.folds.groups)
+    data = Path(made.config["data"])
+    check_files(made.config, data)
+    one = checked(made.config, made.name, data, made.groups)
     advice = [*made.advice, *one.advice()]
     given = [*options.input, *(["--labels", options.labels] if options.labels else [])]
     head = [
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> None:
         *(f"Look at this: {text}" for text in advice),
     ]
     with output("--output", name, *options.input, options.labels) as write:
-        write(made.text(head))
+        write(yaml_text(made.content, head))
     screen = sys.stderr if is_standard_output(name) else sys.stdout
     for text in advice:
         print(f"kreinflow: {made.name}: {text}", file=sys.stderr)

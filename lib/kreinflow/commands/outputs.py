@@ -40,7 +40,7 @@ def output(
     with ExitStack() as stack:
         try:
             _refuse_inputs(name, inputs)
-            file = _standard_output() if screen else _opened(name, stack)
+            file = _opened(name, stack)
         except OSError as error:
             raise InputError(
                 f"{shown}: cannot be written ({error.strerror}). Name another file."
@@ -86,13 +86,11 @@ def is_standard_output(name: str) -> bool:
     return name in (STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
-def _standard_output() -> BinaryIO:
-    sys.stdout.flush()
-    return cast(BinaryIO, sys.stdout.buffer)
-
-
 def _opened(name: str, stack: ExitStack) -> BinaryIO:
-    """Open any other output, closed by ``stack``; a ValueError says why it cannot be one."""
+    """Open an output, closed by ``stack``; a ValueError says why it cannot be one."""
+    if is_standard_output(name):
+        sys.stdout.flush()
+        return cast(BinaryIO, sys.stdout.buffer)
     if os.path.basename(name) in ("", ".", "..") or os.path.isdir(name):
         raise ValueError("names no file. Give the name of one.")
     if os.path.exists(name) and not os.path.isfile(name):  # a device or a pipe

@@ -95,6 +95,8 @@ def run_workflow(
     code = run.follow(_command(options, config, targets, values))
     if code:
         sys.exit(code)
+    if run.nothing_to_do:
+        print("kreinflow: nothing to do, all that was asked for is there.")
     if dry:
         run.show_jobs()
     else:
@@ -174,7 +176,7 @@ class _Run:
         if code == 1:
             return int(self.told.get("exit_code", 1))
         if code < 0:
-            _signal(process.pid, signal.SIGINT)  # its jobs
+            _interrupt(process.pid)  # its jobs
             why = f"{-code} ({signal.strsignal(-code)})"
             print(
                 f"kreinflow error: Snakemake was ended by signal {why}, as the system does where "
@@ -189,7 +191,7 @@ class _Run:
 
         def end(number: int, frame: FrameType | None) -> None:
             self._signal = number
-            _signal(group, signal.SIGINT)  # which Snakemake and the jobs take for Ctrl-C
+            _interrupt(group)
 
         before = {
             number: signal.signal(number, end)
@@ -199,7 +201,7 @@ class _Run:
         try:
             yield
         except BaseException:
-            _signal(group, signal.SIGINT)
+            _interrupt(group)
             raise
         finally:
             for number, handler in before.items():
@@ -233,17 +235,13 @@ class _Run:
 
     def show_jobs(self) -> None:
         """Print how many jobs a dry run found, by rule."""
-        if self.nothing_to_do:
-            print("kreinflow: nothing to do, all that was asked for is there.")
-        elif not self.verbose:
+        if not self.nothing_to_do and not self.verbose:
             print(f"kreinflow: {plural(self.line.total, 'job')} would run; --verbose has each.")
             for rule, number in self._all.items():
                 print(f"{number:5}  {rule}")
 
     def show_end(self, page: str) -> None:
         """Print what the page begins with, and where it and the models are."""
-        if self.nothing_to_do:
-            print("kreinflow: nothing to do, all that was asked for is there.")
         if "results" not in self.told:
             return
         results = Path(os.path.relpath(self.told["results"]))
@@ -262,9 +260,10 @@ def _hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _signal(group: int, number: int) -> None:
+def _interrupt(group: int) -> None:
+    """Tell Snakemake and its jobs what they take for Ctrl-C."""
     with contextlib.suppress(ProcessLookupError):  # it has ended
-        os.killpg(group, number)
+        os.killpg(group, signal.SIGINT)
 
 
 def _lines(file: int) -> Iterator[bytes | None]:

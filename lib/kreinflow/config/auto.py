@@ -47,7 +47,7 @@ LIFTED, CASCADE = "lifted", "cascade"
 class Line(NamedTuple):
     """A recipe of the comparison: a name of :data:`LANDMARKS`, and how it learns from them.
 
-    Without a transform it has the first of the kind; a kind that lacks it has no such recipe.
+    Without a ``transform`` it has that of the kind.
     """
 
     landmarks: str
@@ -85,15 +85,14 @@ OF_SEVERAL_LABELS = tuple(line for line in OF_OTHERS if line.how != "nearest")
 class Kind(NamedTuple):
     """What may be done to the scores of a data set.
 
-    Landmarks are chosen by the transform ``selection``; of the others the one that is compared most
-    is the first. If scores have a direction, landmarks are drawn uniformly, as in schleif2015epcvm:
-    other ways need a symmetric kernel. Lifted recipes look at words of these lengths, and at the
-    user's vectors if there are any.
+    Landmarks are chosen by the ``transform`` that most recipes have too. If scores have a
+    direction, landmarks are drawn uniformly, as in schleif2015epcvm: other ways need a symmetric
+    kernel. Lifted recipes look at words of these lengths, and at the user's vectors if there are
+    any.
     """
 
     prefix: str
-    selection: str
-    transforms: tuple[str, ...]
+    transform: str
     lines: tuple[Line, ...] = OF_SEQUENCES
     symmetric: bool = True
     words: tuple[int, ...] = ()
@@ -101,14 +100,14 @@ class Kind(NamedTuple):
 
 
 WORDS = (1, 2, 3)
-SEQUENCES = Kind("", "log", ("log", "normalised"), words=WORDS)
-NUCLEOTIDES = Kind("nucleotide-", *SEQUENCES[1:3], words=(1, 2, 3, 4))
+SEQUENCES = Kind("", "log", words=WORDS)
+NUCLEOTIDES = Kind("nucleotide-", "log", words=(1, 2, 3, 4))
 """Four letters make few words, so longer ones are looked at too."""
-GLOBAL = Kind("global-", "normalised", ("normalised",), words=WORDS)
+GLOBAL = Kind("global-", "normalised", words=WORDS)
 """Scores of global and semiglobal alignments can be negative, which others do not take."""
-GIVEN = Kind("given-", "raw", ("raw",), OF_OTHERS)
+GIVEN = Kind("given-", "raw", OF_OTHERS)
 """A matrix, or a kernel of vectors."""
-ASYMMETRIC = Kind("asymmetric-", "raw", ("raw",), OF_OTHERS, symmetric=False)
+ASYMMETRIC = Kind("asymmetric-", "raw", OF_OTHERS, symmetric=False)
 """A matrix whose scores have a direction."""
 
 
@@ -118,7 +117,7 @@ def comparison(kinds: Iterable[Kind], alignments: int) -> dict[str, Any]:
     recipes: list[dict[str, Any]] = []
     paid = {"alignments": int(SHARE * alignments)}
     for kind in dict.fromkeys(kinds):
-        chosen = {"transform": kind.selection, "candidates": CANDIDATES}
+        chosen = {"transform": kind.transform, "candidates": CANDIDATES}
         way = {"method": "kmeans++", **chosen} if kind.symmetric else {"method": "uniform"}
         wanted = {line.landmarks for line in kind.lines}
         for name, budget in LANDMARKS.items():
@@ -147,9 +146,7 @@ def _recipes(kind: Kind) -> list[dict[str, Any]]:
     made = {LIFTED: lifted, CASCADE: {**lifted, "cascade": {"loss": LOSS}}}
     recipes = []
     for landmarks, how, wanted in kind.lines:
-        transform = wanted or kind.transforms[0]
-        if transform not in kind.transforms:
-            continue
+        transform = wanted or kind.transform
         recipes.append(
             {
                 "name": kind.prefix + "-".join((landmarks, transform, how)),

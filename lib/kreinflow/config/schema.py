@@ -85,8 +85,7 @@ def complete_method(
     Traceback (most recent call last):
     kreinflow.base.errors.InputError: mine: learner: unknown key 'rigde'; did you mean 'ridge'?
     """
-    part = {"properties": {what: _variants(known)}}
-    whole = complete({what: dict(content)}, part, name)
+    whole = complete({what: dict(content)}, {"properties": {what: _variants(known)}}, name)
     completed: dict[str, Any] = whole[what]
     return completed
 

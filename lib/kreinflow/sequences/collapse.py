@@ -30,6 +30,12 @@ def examples(ids: Sequence[str]) -> dict[str, Any]:
     return {"count": len(ids), "examples": list(ids[:EXAMPLES])}
 
 
+def shown_examples(found: Mapping[str, Any]) -> str:
+    """Return five of the :func:`examples` as text, and how many more ids there are."""
+    shown, more = ", ".join(found["examples"][:5]), found["count"] - 5
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
 @dataclass
 class SourceRecords:
     """The records that a source read, clean and labelled, each with a row of the payload.

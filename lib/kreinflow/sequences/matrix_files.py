@@ -216,7 +216,8 @@ def _read_mat(path: Path, variable: str | None) -> NDArray[Any]:
     return values
 
 
-def _is_number(field: str) -> bool:
+def is_number(field: str) -> bool:
+    """Return whether a text is a number to Python."""
     try:
         float(field)
     except ValueError:
@@ -233,7 +234,7 @@ def _read_text(path: Path, square: bool) -> ReadMatrix:
         first, second = [name.strip() for name in head[0]], head[-1]
         width, corner = len(second), first[0].lower() in ("", "id")
         # A decimal comma is one too: its row is of numbers, and refused as such.
-        meant = [[_is_number(field.replace(",", ".", 1)) for field in row] for row in head]
+        meant = [[is_number(field.replace(",", ".", 1)) for field in row] for row in head]
         has_header = corner or not any(meant[0][1:] or meant[0])
         if has_header and len(head) == 1:
             raise InputError(f"{path}: has a header, but no rows.")
@@ -286,7 +287,7 @@ def _numbers(place: str, fields: list[str], delimiter: str) -> FloatArray:
     try:
         return np.array(fields, dtype=np.float64)
     except ValueError as error:
-        j = list(map(_is_number, fields)).index(False)
+        j = list(map(is_number, fields)).index(False)
         raise InputError(
             f"{place}, column {j + 1}: {shortened(fields[j].strip())!r} is not a number. Separate "
             f"fields by {delimiter}s, and write decimals with a point (3.5)."

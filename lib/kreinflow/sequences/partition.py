@@ -76,25 +76,24 @@ def partition_of(table: pd.DataFrame, dataset: Dataset, name: str = "folds") -> 
 
     An InputError refuses a table of other records, or one that splits a row or a group.
     """
-    partition = _partition(table, dataset.ids, name)
-    if not _is_constant(partition.groups, dataset.rows):
-        raise _not_folds(name)
-    return partition
+    return _partition(table, dataset.ids, dataset.rows, name)
 
 
-def _partition(table: pd.DataFrame, ids: Sequence[str], name: str) -> Partition:
+def _partition(
+    table: pd.DataFrame, ids: Sequence[str], rows: NDArray[np.int64], name: str
+) -> Partition:
     n = len(ids)
     repeats = len(table) // n if n else 0
     if (
-        repeats == 0
-        or table["id"].tolist() != list(ids) * repeats
-        or not np.array_equal(table["repeat"], np.repeat(np.arange(repeats), n))
+        repeats
+        and table["id"].tolist() == list(ids) * repeats
+        and np.array_equal(table["repeat"], np.repeat(np.arange(repeats), n))
     ):
-        raise _not_folds(name)
-    groups, folds = (table[c].to_numpy(np.int64).reshape(repeats, n) for c in ("group", "fold"))
-    if not all(_is_constant(values, groups[0]) for values in (*groups, *folds)):
-        raise _not_folds(name)
-    return Partition(groups[0], folds)
+        groups, folds = (table[c].to_numpy(np.int64).reshape(repeats, n) for c in ("group", "fold"))
+        whole = all(_is_constant(values, groups[0]) for values in (*groups, *folds))
+        if whole and _is_constant(groups[0], rows):
+            return Partition(groups[0], folds)
+    raise InputError(f"{name}: not the folds of this data set. Delete it and run again.")
 
 
 def _is_constant(values: NDArray[np.int64], units: NDArray[np.int64]) -> bool:
@@ -103,15 +102,11 @@ def _is_constant(values: NDArray[np.int64], units: NDArray[np.int64]) -> bool:
     return bool((values[first][unit] == values).all())
 
 
-def _not_folds(name: str) -> InputError:
-    return InputError(f"{name}: not the folds of this data set. Delete it and run again.")
-
-
 def read_groups(path: str | os.PathLike[str]) -> pd.Series[int]:
     """Read the group of each record, by its id, from a table of folds; refuse a damaged one."""
     table = _read(path)
     ids = pd.Index(table["id"][table["repeat"] == 0])
-    return pd.Series(_partition(table, ids, str(path)).groups, index=ids)
+    return pd.Series(_partition(table, ids, np.arange(len(ids)), str(path)).groups, index=ids)
 
 
 def read_partition(path: str | os.PathLike[str], dataset: Dataset) -> Partition:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.base.wording import plural
+from kreinflow.sequences.collapse import shown_examples
 
 MOST_COMPARED = 200
 """Members of a class that each is compared with."""
@@ -60,12 +61,10 @@ def strand_advice(other_strand: Mapping[str, Any] | None) -> str:
     """Return a sentence or two on the records that the statistics name, empty if there are none."""
     if other_strand is None or not other_strand["count"]:
         return ""
-    count, examples = other_strand["count"], other_strand["examples"][:5]
-    more = f" and {count - len(examples)} more" if count > len(examples) else ""
+    looking = plural(other_strand["count"], "record looks", "records look")
     return (
-        f"{plural(count, 'record looks', 'records look')} like the other strand of their class: "
-        f"{', '.join(examples)}{more}. Sequences are aligned as they stand: reverse and complement "
-        "these, or leave them out."
+        f"{looking} like the other strand of their class: {shown_examples(other_strand)}. "
+        "Sequences are aligned as they stand: reverse and complement these, or leave them out."
     )
 
 

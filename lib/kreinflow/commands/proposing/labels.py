@@ -9,6 +9,7 @@ from functools import cached_property
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged, plural, shortened
 from kreinflow.sequences.labels import HeaderPattern
+from kreinflow.sequences.matrix_files import is_number
 
 Texts = Mapping[str, Sequence[str]]
 """Of each record that has any: its texts, one for each line of a table."""
@@ -88,7 +89,7 @@ class Candidate:
     def rank(self) -> tuple[bool, int, float]:
         """Return what candidates are sorted by: the most plausible labels first."""
         many = len(self.sizes) > _MOST_NUMBERS or any("." in text for text in self.sizes)
-        measured = not self.is_named and many and all(map(_is_number, self.sizes))
+        measured = not self.is_named and many and all(map(is_number, self.sizes))
         named, other = _place(self.name, _LABELS), _place(self.name, _OTHERS) < len(_OTHERS)
         place = named + int(other and not self.is_named)
         return measured, place, -self.in_classes / max(sum(self.sizes.values()), 1)
@@ -101,14 +102,6 @@ def _place(name: str, beginnings: Sequence[str]) -> int:
         if any(w.startswith(beginning) if len(beginning) > 3 else w == beginning for w in words):
             return place
     return len(beginnings)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def separator_of_several(texts: Texts) -> str | None:
@@ -211,7 +204,7 @@ def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> l
             found.append(Candidate(name, texts, pattern))
     usable = [one for one in found if one.usable()]
     # What stands under a key is meant; fields and the parts of an id may be anything.
-    keyed = [one for one in usable if _is_keyed(one)]
+    keyed = [one for one in usable if any(sign in one.name for sign in "=:[")]
     others = [one for one in usable if one not in keyed]
     candidates = sorted(keyed, key=Candidate.rank) + sorted(others, key=lambda one: one.rank()[2])
     if not candidates:
@@ -221,10 +214,6 @@ def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> l
             "nothing that two records share and others have not."
         )
     return candidates
-
-
-def _is_keyed(candidate: Candidate) -> bool:
-    return any(sign in candidate.name for sign in "=:[")
 
 
 def _patterns(headers: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ import yaml
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged, plural
 from kreinflow.commands.proposing.fasta import look_at_fasta
-from kreinflow.commands.proposing.folds import IDENTITY, FoldsFound, propose_folds
+from kreinflow.commands.proposing.folds import IDENTITY, FoldsFound, Groups, propose_folds
 from kreinflow.commands.proposing.measured import are_numbers, look_at_numbers
 from kreinflow.commands.proposing.source import SourceFound
 from kreinflow.commands.proposing.writing import Noted, yaml_text
@@ -27,21 +27,14 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Proposal:
-    """A config for data, with notes beside its keys; what was found, and what looks wrong."""
+    """A config for data, with notes and complete; what was found, and what looks wrong."""
 
     name: str
     content: dict[str, Any]
-    folds: FoldsFound
+    config: dict[str, Any]
+    groups: Groups
     found: list[str]
     advice: list[str]
-
-    def text(self, head: Sequence[str] = ()) -> str:
-        """Return the config as YAML, with paragraphs above it."""
-        return yaml_text(self.content, head)
-
-    def config(self) -> dict[str, Any]:
-        """Return the config that the text is, complete."""
-        return _complete(self.content)
 
 
 def propose(inputs: Sequence[str], labels: str | None) -> Proposal:
@@ -76,7 +69,8 @@ def propose(inputs: Sequence[str], labels: str | None) -> Proposal:
         "results": Noted(f"results-{name}", "everything is written there"),
         "datasets": {name: part},
     }
-    return Proposal(name, content, found, source.found, source.advice)
+    config = _complete(content)
+    return Proposal(name, content, config, found.groups, source.found, source.advice)
 
 
 def dataset_name(path: str) -> str:
