@@ -164,7 +164,6 @@ def _size(megabytes: float) -> str:
 
 
 def _accepts_nothing(dataset: Dataset, config: Mapping[str, Any]) -> str:
-    """Return what to say where so few records let no prediction be accepted, else nothing."""
     if dataset.memberships is not None:  # each label has a threshold of its own
         return ""
     n = len(dataset.ids)

@@ -87,7 +87,6 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _tell(error: Exception) -> int:
-    """Print what went wrong, in one line unless it is a fault of the program."""
     fault: Exception | None = error
     if missing := memory_shortage(error):
         fault = KreinflowError(f"{missing}. Use a machine that has more.")

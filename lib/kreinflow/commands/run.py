@@ -71,7 +71,6 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _cores(text: str) -> str:
-    """Return a number of cores, or ``all``, as Snakemake takes it."""
     if text != "all" and not (text.isdecimal() and int(text)):
         raise argparse.ArgumentTypeError(f"{text!r}: give a number from 1, or 'all'")
     return text
@@ -208,7 +207,6 @@ class _Run:
                 signal.signal(number, handler)
 
     def _hear(self, text: bytes) -> None:
-        """Take one line of standard error."""
         plain, *told = text.decode("utf-8", "replace").split(MARK)
         shown = self.verbose or not (self._signal or plain.startswith("Using "))  # which profile
         if shown and (plain or not told):

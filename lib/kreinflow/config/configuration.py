@@ -13,8 +13,6 @@ from kreinflow.config.paths import check_paths
 from kreinflow.config.schema import TOO_DEEP, complete, fill_defaults, schema
 from kreinflow.sequences.sources.registry import make_source
 
-_LARGEST_FILE = 1 << 22  # bytes
-
 
 class _UniqueKeyLoader(yaml.SafeLoader):
     """YAML says that keys are unique; PyYAML keeps the last one without a word."""
@@ -40,18 +38,11 @@ def read_configuration(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the file cannot be read, is larger than 4 MB, is not YAML, has a key twice, or holds no
-        keys.
+        If the file cannot be read, is not YAML, has a key twice, or holds no keys.
     """
     try:
         with Path(path).open("rb") as file:
-            text = file.read(_LARGEST_FILE + 1)
-        if len(text) > _LARGEST_FILE:
-            raise InputError(
-                f"{path}: has more than {_LARGEST_FILE:,} bytes, which no configuration has. "
-                "Give the right file."
-            )
-        content = yaml.load(text, Loader=_UniqueKeyLoader)  # a SafeLoader
+            content = yaml.load(file, Loader=_UniqueKeyLoader)  # a SafeLoader, which reads in parts
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
     except (yaml.YAMLError, ValueError) as error:  # of dates and numbers that are none
@@ -142,7 +133,6 @@ def _complete_comparison(config: dict[str, Any], content: Mapping[str, Any], nam
 
 
 def _kind(dataset: Mapping[str, Any]) -> automatic.Kind:
-    """Return what may be done to the scores of a data set, its labels and vectors."""
     source = make_source(dataset["source"])
     if not source.aligned:
         kind = automatic.ASYMMETRIC if source.kind == "asymmetric" else automatic.GIVEN

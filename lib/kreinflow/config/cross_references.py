@@ -219,7 +219,6 @@ def _of_dataset(plan: DatasetPlan, place: str) -> Iterator[_Fault]:
 
 
 def _of_recipe(plan: DatasetPlan, recipe: Mapping[str, Any]) -> Iterator[str]:
-    """Yield why a recipe does not fit the data set: views, cascade, symmetry, labels."""
     source, views, cascade = plan.source, recipe["views"], recipe["cascade"]
     instead = f"For {source.noun} leave it out."
     if views["words"] and not source.aligned:
@@ -248,7 +247,6 @@ def _of_recipe(plan: DatasetPlan, recipe: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_several(plan: DatasetPlan, place: str) -> Iterator[_Fault]:
-    """Yield what records with several labels cannot have."""
     why = "records with several labels (labels.multiple: all) cannot have it. Leave it out."
     for key in ("levels", "unknown"):
         if plan.settings.get(key):

@@ -129,16 +129,10 @@ def recipe_seconds(
 
     A half of the sequences ask for alignments with records, ``asked`` on the mean of all.
     """
-    lift = recipe.get("lift")
-    return query_seconds(
-        alignments,
-        length,
-        length,
-        asked=asked,
-        searched=records / 2 if asked else 0.0,
-        inducing=min(lift["inducing"], records) if lift else 0,
-        by_parasail=by_parasail,
-    )
+    searched, lift = records / 2 if asked else 0.0, recipe.get("lift")
+    inducing = min(lift["inducing"], records) if lift else 0
+    more = {"asked": asked, "searched": searched, "inducing": inducing}
+    return query_seconds(alignments, length, length, **more, by_parasail=by_parasail)
 
 
 def million_hours(seconds: float) -> float:

@@ -45,11 +45,11 @@ def check_files(config: Mapping[str, Any], data: Path) -> None:
         check_groups(dataset["folds"], dataset["source"], data)
         if dataset["vectors"] is not None:
             check_numbers_file(data / dataset["vectors"], TABLE_ENDINGS)
-    named = [request["input"] for request in config["classify"].values()]
-    named += [settings["table"] for settings in config["selectors"].values() if "table" in settings]
-    for path in named:
-        check_file(data / path)
+    for settings in config["selectors"].values():
+        if "table" in settings:
+            check_file(data / settings["table"])
     for request in config["classify"].values():
+        check_file(data / request["input"])
         if request["vectors"] is not None:
             check_numbers_file(data / request["vectors"], TABLE_ENDINGS)
 
@@ -59,7 +59,6 @@ _KEYS = {"results", "data", "matrix", "table", "lines", "input"}
 
 
 def _paths(value: Any, place: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield each path of a configuration, and where it stands."""
     if isinstance(value, dict | list):
         parts = value.items() if isinstance(value, dict) else enumerate(value)
         for key, part in parts:
@@ -79,7 +78,6 @@ _TAKEN_OTHERWISE = {
 
 
 def _fault(path: str) -> str | None:
-    """Return what is wrong with a path, and what to do."""
     if has_control(path):
         return "has a control character, or one that is not shown. Rename it."
     for pattern, why in _TAKEN_OTHERWISE.items():

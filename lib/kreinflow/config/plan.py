@@ -63,9 +63,8 @@ class DatasetPlan:
     @property
     def transforms(self) -> list[str]:
         """The score transforms of the recipes and of the selectors, sorted."""
-        wanted = list(self.transforms_by_owner().values())
-        wanted += [settings.get("transform", "raw") for settings in self.selectors.values()]
-        return sorted(set(wanted))
+        others = {settings.get("transform", "raw") for settings in self.selectors.values()}
+        return sorted({*self.transforms_by_owner().values()} | others)
 
     def most_wanted(self, key: str) -> int | None:
         """Return the most ``candidates`` or objects of a ``sketch`` of any selector; None: all."""

@@ -163,7 +163,6 @@ _BOUNDS = {
 
 
 def _why(error: ValidationError) -> str:
-    """Return what is wrong with a value, in words."""
     rule: Any = error.validator_value
     part: Any = error.schema
     found = repr(error.instance)

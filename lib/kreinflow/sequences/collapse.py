@@ -160,7 +160,6 @@ def _dataset(
     labels: Sequence[str],
     classes: tuple[str, ...],
 ) -> Dataset:
-    """Return the data set of the records at some places, with these labels."""
     code = {label: i for i, label in enumerate(classes)}
     row_of: dict[bytes, int] = {}
     rows = np.array([row_of.setdefault(contents[i], len(row_of)) for i in places], dtype=np.int64)

@@ -156,11 +156,9 @@ def inner_folds(
     keys = hash_keys(seed, _name("inner fold", *name), map(str, units))
     has = _unit_labels(unit_of, labels, memberships)
     k = max(2, min(k, int(has.sum(axis=0).max(initial=0))))
-    if memberships is not None:
-        return _spread_several(keys, has, k)[unit_of]
     # From its least key, not its name: other labels for the same records change no fold.
     offsets = [int(keys[own].min() % k) if own.any() else 0 for own in has.T]
-    return _spread_classes(keys, has, offsets, k)[unit_of]
+    return _spread(keys, has, k, offsets, several=memberships is not None)[unit_of]
 
 
 def groups_of_classes(dataset: Dataset, groups: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -169,10 +167,8 @@ def groups_of_classes(dataset: Dataset, groups: NDArray[np.int64]) -> NDArray[np
     If records may have several labels, a group has those of each of its records.
     """
     unit_of = np.unique(groups, return_inverse=True)[1]
-    counts: NDArray[np.intp] = _unit_labels(unit_of, dataset.labels, dataset.memberships).sum(
-        axis=0
-    )
-    return counts
+    has = _unit_labels(unit_of, dataset.labels, dataset.memberships)
+    return np.asarray(has.sum(axis=0), dtype=np.intp)
 
 
 def _name(*parts: object) -> str:
@@ -197,22 +193,22 @@ def _unit_labels(
     return most
 
 
-def _spread_classes(
-    keys: NDArray[np.uint64], has: NDArray[np.bool_], offsets: Sequence[int], k: int
+def _spread(
+    keys: NDArray[np.uint64],
+    has: NDArray[np.bool_],
+    k: int,
+    offsets: Sequence[int],
+    several: bool,
 ) -> NDArray[np.intp]:
-    """Return the folds of units with a class each; -1 of the only one of its class."""
-    folds = np.full(len(keys), -1, dtype=np.intp)
-    for code in np.flatnonzero(has.sum(axis=0) > 1).tolist():
+    """Return the folds of units with a label each, or several; -1 of the only one of a label."""
+    folds, counts = np.full(len(keys), -1, dtype=np.intp), has.sum(axis=0)
+    if several:
+        tested = ~has[:, counts == 1].any(axis=1)
+        folds[tested] = iterative_stratification(keys[tested], has[tested], k)
+        return folds
+    for code in np.flatnonzero(counts > 1).tolist():
         own = has[:, code]
         folds[own] = spread(keys[own], k, offsets[code])
-    return folds
-
-
-def _spread_several(keys: NDArray[np.uint64], has: NDArray[np.bool_], k: int) -> NDArray[np.intp]:
-    """Return the folds of units with several labels; -1 of the only one of a label."""
-    folds = np.full(len(keys), -1, dtype=np.intp)
-    tested = ~has[:, has.sum(axis=0) == 1].any(axis=1)
-    folds[tested] = iterative_stratification(keys[tested], has[tested], k)
     return folds
 
 
@@ -236,7 +232,6 @@ def _column_groups(
 def _column(
     dataset: Dataset, column: str, source: Mapping[str, Any], data_folder: Path
 ) -> Sequence[str]:
-    """Return the value of each record, from the input's organisms or from the table of labels."""
     if column in dataset.organisms:
         return dataset.organisms[column]
     way = source.get("labels", {})
@@ -262,7 +257,6 @@ def _column(
 def _refuse_few_groups(
     dataset: Dataset, groups: NDArray[np.int64], settings: Mapping[str, Any]
 ) -> None:
-    """Refuse a class whose records are in fewer groups than there are folds."""
     own, k, what = groups_of_classes(dataset, groups), settings["k"], "different records"
     few, code = np.count_nonzero(own < k), int(own.argmin())
     if settings["method"] == "grouped":
@@ -284,10 +278,9 @@ def _hashed_folds(
     digests = pd.Series(np.array(dataset.digests, dtype=object)[dataset.rows])
     keys = hash_keys(seed, _name("fold", repeat), digests.groupby(unit_of).min())
     has = _unit_labels(unit_of, dataset.labels, dataset.memberships)
-    if dataset.memberships is not None:
-        return _spread_several(keys, has, k)[unit_of]
     offsets = hash_keys(seed, _name("fold offset", repeat), dataset.classes) % np.uint64(k)
-    return _spread_classes(keys, has, offsets.astype(int).tolist(), k)[unit_of]
+    several = dataset.memberships is not None
+    return _spread(keys, has, k, offsets.astype(int).tolist(), several)[unit_of]
 
 
 def _balanced_folds(

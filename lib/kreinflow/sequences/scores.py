@@ -176,7 +176,6 @@ class KernelScores(Scores):
         return self._checked(self.kernel.diagonal(self.objects), rows, rows)
 
     def _checked(self, values: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
-        """Return the kernel of rows with columns; refuse what is not finite or too large."""
         wrong = np.argwhere(~(np.abs(values) <= LARGEST_ENTRY))
         if len(wrong):
             place = tuple(wrong[0])

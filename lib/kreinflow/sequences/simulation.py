@@ -144,7 +144,6 @@ def _cumulative(time: float) -> FloatArray:
 
 
 def _evolve(residues: Residues, time: float, random: np.random.Generator) -> Residues:
-    """Return residues after some time: substitutions, then insertions and deletions."""
     residues = _inverse(_cumulative(time)[residues], random.random(len(residues)))
     events = int(random.poisson(2 * INDELS * time * len(residues)))
     for _ in range(events):

@@ -88,7 +88,6 @@ def reverse_complements(sequences: Sequence[bytes], letters: str) -> list[bytes]
 
 
 def _complements(letters: str) -> dict[str, str]:
-    """Return the complement of each letter, where the matrix has it."""
     pairs = _COMPLEMENTS if "T" in letters else _COMPLEMENTS | {"A": "U"}
     return {letter: other for letter, other in pairs.items() if other in letters}
 

@@ -83,7 +83,6 @@ def iterative_stratification(
 
 
 def _given(lacks: IntArray, lacks_units: IntArray, n: int, first: int) -> IntArray:
-    """Return how many of n units of a label each fold gets."""
     k = len(lacks)
     label, units, given = lacks.tolist(), lacks_units.tolist(), [0] * k
     order = [(first + step) % k for step in range(k)]

@@ -96,7 +96,6 @@ def _width(values: FloatArray) -> float:
 
 
 def _labels(path: Path, name: str, read: ReadMatrix, source: SourceFound) -> dict[str, Any]:
-    """Return where labels are: in the lines of a text, or in a table with ids."""
     lines = read_lines(path)
     if "\t" in lines[0] or name_endings(path)[1] in (".tsv", ".csv"):
         table = look_at_table(path, read.ids or _ids(path))

@@ -102,7 +102,6 @@ def _complete(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _folds(found: FoldsFound, source: SourceFound) -> Mapping[str, Any]:
-    """Return the part ``folds``, and tell what was found about near-identical sequences."""
     grouped = found.settings["method"] == "grouped"
     note = ""
     if found.alike is not None:

@@ -133,7 +133,6 @@ class FastaSource(Source):
         return paths
 
     def _labels(self, clean: CleanRecords) -> dict[str, str]:
-        """Read all records, and return the label of each id that has one."""
         settings, way = self.settings, self.settings["labels"]
         table = self._label_files.get("table")
         pattern = HeaderPattern(way["pattern"]) if way.get("pattern") else None
@@ -171,7 +170,6 @@ class FastaSource(Source):
 
 
 def _other_strand(dataset: Dataset, unknown: Sequence[str]) -> dict[str, Any]:
-    """Return the records of known classes that look like the other strand of theirs."""
     known = np.array([label not in unknown for label in dataset.classes])[dataset.labels]
     rows = np.unique(dataset.rows[known])
     labels, found = dataset.row_labels, np.zeros(len(dataset.digests), dtype=np.bool_)

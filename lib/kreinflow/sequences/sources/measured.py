@@ -33,7 +33,6 @@ from kreinflow.sequences.text_files import refuse_control
 
 
 def _row_labels_schema(of: str) -> SettingsSchema:
-    """Return the schema of the labels of the rows of a file, and of what stands in it."""
     ways = {
         "lines": optional_text("text file with one label a line"),
         "table": optional_text(f"TSV or CSV with ids and labels in the order of the {of}"),
@@ -54,37 +53,29 @@ class MeasuredSource(Source):
         """The file with the rows."""
         return self.data_folder / str(self.settings[self.type])
 
-    def _read_labels(self) -> list[str] | dict[str, str]:
-        """Return the labels of the lines of a text, or those of the ids of a table."""
+    def _labels(self, ids: tuple[str, ...] | None, n: int) -> tuple[list[str], list[str]]:
+        """Return ids and labels of the n rows: of the lines of a text, or of the ids of a table.
+
+        The ids are those of the file itself, if it has any; else the table's, or numbers from 1.
+        """
         ((kind, path),) = self._label_files.items()
-        if kind == "table":
-            return self._read_pairs(path)
-        labels = read_lines(path)
+        table = self._read_pairs(path) if kind == "table" else {}
+        labels = list(table.values()) if table else read_lines(path)
+        if len(labels) != n:
+            raise InputError(
+                f"{path}: has {plural(len(labels), 'label')}, but {self.path.name} has "
+                f"{plural(n, 'row')}. Give one label for each row."
+            )
+        if table:
+            found = list(ids or table)
+            check_matched(found, table, str(path), "row", may_drop=False)
+            return found, [table[id] for id in found]
         places = [f"{path}, line {i}" for i, _ in enumerate(labels, 1)]
         refuse_control("label", labels, places)
         if self.several:
             separator = self.settings["labels"]["separator"]
-            labels = list(map(several_labels, labels, [separator] * len(labels), places))
-        return labels
-
-    def _labels(
-        self, given: list[str] | dict[str, str], ids: tuple[str, ...] | None, n: int
-    ) -> tuple[list[str], list[str]]:
-        """Return ids and labels of the n rows.
-
-        The ids are those of the file itself, if it has any; else the table's, or numbers from 1.
-        """
-        (path,) = self._label_files.values()
-        if len(given) != n:
-            raise InputError(
-                f"{path}: has {plural(len(given), 'label')}, but {self.path.name} has "
-                f"{plural(n, 'row')}. Give one label for each row."
-            )
-        if isinstance(given, list):
-            return list(ids or map(str, range(1, n + 1))), given
-        found = list(ids or given)
-        check_matched(found, given, str(path), "row", may_drop=False)
-        return found, [given[id] for id in found]
+            labels = list(map(several_labels, labels, [separator] * n, places))
+        return list(ids or map(str, range(1, n + 1))), labels
 
 
 class MatrixSource(MeasuredSource):
@@ -124,7 +115,7 @@ class MatrixSource(MeasuredSource):
     def read(self, alphabet: str | None, seed: int) -> SourceRecords:
         settings = self.settings
         read = read_matrix(self.path, settings["variable"])
-        ids, labels = self._labels(self._read_labels(), read.ids, len(read.values))
+        ids, labels = self._labels(read.ids, len(read.values))
         values, asymmetry = check_matrix(
             self.path, read.values, settings["kind"], settings["symmetry_tolerance"]
         )
@@ -194,5 +185,5 @@ class VectorsSource(ComparedSource, MeasuredSource):
 
     def read(self, alphabet: str | None, seed: int) -> SourceRecords:
         read = read_objects(self.path, self.kernel, self.settings["variable"])
-        ids, labels = self._labels(self._read_labels(), read.ids, len(read.values))
+        ids, labels = self._labels(read.ids, len(read.values))
         return SourceRecords(ids, labels, self._payload(read.values), len(ids), self.files())

@@ -130,7 +130,6 @@ class Source(Configured, ABC):
 
     @property
     def _label_files(self) -> dict[str, Path]:
-        """The user's files with labels, by the key that names them."""
         labels = self.settings.get("labels", {})
         given = [way for way in ("table", "lines") if way in self.label_ways and labels.get(way)]
         return {way: self.data_folder / labels[way] for way in given}
