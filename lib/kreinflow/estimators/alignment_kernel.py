@@ -1,7 +1,4 @@
-"""Transformed alignment scores as a kernel of strings, aligned when they are asked for.
-
-The workflow keeps all scores it ever aligned in a store; this is for sequences in memory.
-"""
+"""Transformed alignment scores as a kernel of strings, of sequences in memory."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -70,11 +67,7 @@ class AlignmentKernel(Configured):
         return AlignedScores(sequences, self.scheme, self.settings["threads"], aligner)
 
     def read(self, sequences: Iterable[str | bytes]) -> tuple[bytes, ...]:
-        """Return cleaned sequences.
-
-        Raises InputError if a residue is not in the substitution matrix, a sequence is empty, or
-        its score with itself is too small for the transform to divide by.
-        """
+        """Return cleaned sequences; InputError where one cannot be aligned or transformed."""
         texts = (s.encode("ascii", "replace") if isinstance(s, str) else s for s in sequences)
         cleaned = tuple(map(self._alphabet.clean, texts))
         for number, residues in enumerate(cleaned, start=1):

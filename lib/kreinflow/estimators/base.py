@@ -34,7 +34,7 @@ from kreinflow.sequences.matrix_files import DISSIMILARITIES, MATRIX_KINDS
 from kreinflow.sequences.partition import ALL
 
 REJECT_ERROR = 0.05
-"""Errors tolerated among new objects above the reject threshold, as in the config."""
+"""Errors tolerated above the reject threshold, as in the config."""
 
 SYMMETRY = 1e-6
 """Largest difference of k_ij and k_ji, as a share of the largest entry, as in the config."""
@@ -44,8 +44,7 @@ SYMMETRY = 1e-6
 class LandmarkFactor(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """The parameters of the factor, which all estimators have, and the factor itself.
 
-    A data class has the constructor that scikit-learn wants: it keeps the parameters as they are,
-    and checks none.
+    A data class keeps the parameters as they are, and checks none, as scikit-learn wants.
     """
 
     _kinds: ClassVar[tuple[str, ...]] = tuple(MATRIX_KINDS)
@@ -60,10 +59,7 @@ class LandmarkFactor(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         return InputError(f"{type(self).__name__}: {message}")
 
     def _checked(self, *names: str, **others: Any) -> dict[str, Any]:
-        """Return parameters, checked and complete as what the config calls by the same names.
-
-        ``others`` are parts of a recipe that are no parameters.
-        """
+        """Return parameters, and ``others``, checked and complete as those of the config."""
         config = schema()
         known = {
             **config["$defs"]["recipe"]["properties"],
@@ -82,7 +78,6 @@ class LandmarkFactor(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
     def _fit_factor(
         self, landmarks: Landmarks, part: TrainingPart
     ) -> tuple[LandmarkKernel, Eigenpairs, CorrectedFactor]:
-        """Return the kernel of the training part, the eigenpairs of its factor, the correction."""
         settings = self._checked("rank", "correction")
         kernel = landmark_kernel(landmarks, part, self._transform)
         factor, pairs = factor_of(kernel, settings["rank"])
@@ -117,10 +112,9 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         return tags
 
     def _encode(self, y: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-        """Keep the classes, and return the code of each label; and which labels records have.
+        """Keep the classes, and return codes; and which labels records have, if not one each.
 
-        The latter is None if they have one each. Else the code of a record is that of its rarest
-        label, or that of the commonest label if it has none: landmarks are chosen by these.
+        Then the code is that of the rarest label, or of the commonest if a record has none.
         """
         check_classification_targets(y)
         self.classes_: NDArray[Any]
@@ -150,10 +144,7 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         return complete_method(LEARNERS, content, "learner", type(self).__name__)
 
     def _recipe(self, **others: Any) -> dict[str, Any]:
-        """Return the recipe that the parameters are, checked and complete as one of the config.
-
-        ``others``: parts that are no parameters of all classifiers.
-        """
+        """Return the parameters and ``others`` as a recipe, checked and complete."""
         settings = self._learner_settings()
         names = ("rank", "correction", "lift", "inner_folds", "random_state")
         recipe = {"cascade": None} | self._checked(*names, **{"views": {}} | others)
@@ -205,9 +196,8 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> FloatArray:
         """Return softmax(f / T), of shape (n, n_classes).
 
-        The temperature T suits the decisions for held-out records of the inner folds best; see
-        :class:`~kreinflow.fitting.calibration.TemperatureCalibrator`. Of several labels a record
-        they are those of :class:`~kreinflow.fitting.calibration.PlattCalibrator`.
+        For T see :class:`~kreinflow.fitting.calibration.TemperatureCalibrator`. Of several labels a
+        record they are of :class:`~kreinflow.fitting.calibration.PlattCalibrator`.
         """
         check_is_fitted(self)
         return self.landmark_classifier_.predict_proba(self._query(X))
@@ -226,9 +216,8 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
     def predict_set(self, X: Any, confidence: float = 0.95) -> NDArray[np.bool_]:
         """Return whether each class is in a set that holds the true one with this probability.
 
-        It is the smallest set, and may be empty: an array of booleans of shape (n, n_classes); see
-        :meth:`~kreinflow.answering.label_sets.Calibration.sets`. Raises InputError if the training
-        records are too few for the confidence, or objects have several labels.
+        It is the smallest set, and may be empty: an array of shape (n, n_classes). Raises InputError
+        if training records are too few for the confidence, or objects have several labels.
         """
         check_is_fitted(self)
         if not 0 < confidence < 1:

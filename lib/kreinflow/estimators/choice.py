@@ -75,7 +75,6 @@ class LandmarkChoice(LandmarkFactor):
         return COMPARED[self.kernel](settings)
 
     def _selector_settings(self, transform: str) -> dict[str, Any]:
-        """Return the settings of the selector, checked and complete."""
         content = {**(self.selector_params or {}), "method": self.selector}
         if self.selector in CHOSEN and "transform" in CHOSEN[self.selector].settings_schema:
             content["transform"] = transform
@@ -84,7 +83,6 @@ class LandmarkChoice(LandmarkFactor):
         return complete_method(CHOSEN, content, "selector", type(self).__name__)
 
     def _read(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
-        """Return objects and labels as arrays, checked by scikit-learn."""
         if self.kernel in COMPARED and COMPARED[self.kernel].strings:
             objects = _strings(X)
             if y is not None:
@@ -135,7 +133,6 @@ class LandmarkChoice(LandmarkFactor):
         return run, run.landmarks(table), run.choose_again(stage, selector, len(table))
 
     def _query(self, X: Any) -> Query:
-        """See :meth:`LandmarkFactor._query`."""
         objects, _ = self._read(X, reset=False)
         landmarks, kernel = self._landmarks, self._aligned_by
         if kernel is not None and isinstance(landmarks, Sequences):
@@ -152,7 +149,6 @@ class LandmarkChoice(LandmarkFactor):
 
 
 def _strings(X: Any) -> Objects:
-    """Return a list of strings as an array of them."""
     values = [] if isinstance(X, str | bytes) else list(X)
     if not values or not all(isinstance(value, str | bytes) for value in values):
         raise InputError(f"X: {repr(X)[:60]} is no list of strings. Give one string an object.")
@@ -175,8 +171,7 @@ def _dataset(
 ) -> Dataset:
     """Return the data set that the workflow makes of a matrix without ids, or of objects.
 
-    Identical objects of a class stand there once. Those of different classes stay apart, but share
-    their random numbers and inner folds.
+    Identical objects of a class stand there once. Those of different classes stay apart.
     """
     ids = tuple(str(number) for number in range(1, len(codes) + 1))
     if kernel is None:

@@ -66,10 +66,9 @@ class NystroemClassifier(LandmarkDecisions):
 
     Notes
     -----
-    A row of C that equals a row of W is taken for that landmark. A landmark knows itself, as no new
-    object does, so the fit that measures it on an inner fold does without it. ``ny_pcvm`` and
-    ``ny_epcvm`` with their basis at the landmarks need some of them among the rows, and
-    ``nearest_landmark`` knows the classes of those alone.
+    A row of C that equals a row of W is taken for that landmark. ``ny_pcvm`` and ``ny_epcvm`` with
+    their basis at the landmarks need some of them among the rows, and ``nearest_landmark`` knows
+    the classes of those alone.
 
     References
     ----------
@@ -101,8 +100,7 @@ class NystroemClassifier(LandmarkDecisions):
     ) -> "NystroemClassifier":
         """Fit the factor and the learner.
 
-        Raises InputError or ValueError if W does not fit, the records cannot be learned from, or
-        scikit-learn refuses C or y.
+        Raises InputError or ValueError if W, C or y do not fit.
 
         Parameters
         ----------
@@ -111,9 +109,8 @@ class NystroemClassifier(LandmarkDecisions):
         y : array-like of shape (n,), or of shape (n, n_labels)
             Labels; or of several a record, 1 where it has a label and 0 where it does not.
         self_similarities : array-like of shape (n,), optional
-            Scores of the records with themselves, which choose the rank. If they are not given,
-            the mean of W's diagonal stands for all: exact where all objects are as similar to
-            themselves, as normalised scores are. Dissimilarities do not need them.
+            Scores of the records with themselves, which choose the rank; by default the mean of
+            W's diagonal, as of normalised scores. Dissimilarities do not need them.
         """
         self._checked("kind")
         recipe = self._recipe()
@@ -159,7 +156,7 @@ class NystroemClassifier(LandmarkDecisions):
         return self
 
     def _landmark_matrix(self, m: int) -> tuple[FloatArray, FloatArray]:
-        """Return W as it was given, and symmetric with dissimilarities squared."""
+        """Return W as given, and symmetric with dissimilarities squared."""
         name = "landmark_matrix"
         given = check_array(self.landmark_matrix, dtype=np.float64, order="C", input_name=name)
         if given.shape != (m, m):
@@ -175,5 +172,5 @@ class NystroemClassifier(LandmarkDecisions):
 
 
 def _places(rows: FloatArray) -> dict[bytes, int]:
-    """Return the first place of each distinct row, by its bytes."""
+    """Return the first place of each distinct row."""
     return {row.tobytes(): i for i, row in reversed(list(enumerate(rows)))}

@@ -52,8 +52,7 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
     cascade : mapping, optional
         For the kernel "alignment": ``{"loss": 0.005}`` (or ``{}``) is the accuracy that may be lost
         against asking for all training sequences, ``{"alignments": 40}`` the mean number of
-        alignments for a sequence; see :mod:`kreinflow.answering.cascade`.
-        :meth:`decision_function` stays that of the landmarks alone.
+        alignments for a sequence. :meth:`decision_function` stays that of the landmarks alone.
     rank, correction, learner, learner_params, lift, inner_folds
         See :class:`~kreinflow.estimators.NystroemClassifier`.
     random_state : int
@@ -93,8 +92,7 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
     def fit(self, X: Any, y: ArrayLike) -> "KreinClassifier":
         """Choose the landmarks, and fit the factor and the learner.
 
-        Raises InputError or ValueError if a parameter is wrong, X cannot be compared or learned
-        from, or scikit-learn refuses X or y.
+        Raises InputError or ValueError if a parameter, X or y is wrong.
 
         Parameters
         ----------
@@ -166,10 +164,7 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         return self.answer(X).probabilities
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of the largest decision, of shape (n,).
-
-        With a cascade it is the class of the largest probability.
-        """
+        """Return the class of the largest decision; with a cascade, of the largest probability."""
         check_is_fitted(self)
         if self.cascade_ is None:
             return super().predict(X)
@@ -194,9 +189,9 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkC
     rank : "misfit", int or float
         Eigenvalues of the landmark matrix that are kept.
     correction : str
-        "flip" and others but for none and landmark_basis make inner products of the rows the
-        corrected kernel, so that what follows in a pipeline may be Euclidean. With "none" they are
-        indefinite: k(x, y) is the sum of z(x) z(y) with the signs ``signs_``.
+        But for none and landmark_basis inner products of the rows are the corrected kernel, so that
+        what follows in a pipeline may be Euclidean. With "none" k(x, y) is the sum of z(x) z(y)
+        with the signs ``signs_``.
 
     Attributes
     ----------
@@ -231,8 +226,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkC
     def fit(self, X: Any, y: ArrayLike | None = None) -> "KreinNystroem":
         """Choose the landmarks and fit the factor; see :meth:`KreinClassifier.fit`.
 
-        ``y`` (optional) are labels, for selectors that choose in each class; without them all are
-        one class.
+        ``y`` are labels for selectors that choose in each class; without them all are one class.
         """
         objects, labels = self._read(X, y, reset=True)
         if labels is None:

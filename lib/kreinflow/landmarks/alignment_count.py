@@ -18,7 +18,7 @@ def alignment_account(
     candidates: Mapping[str, IntArray],
     union: IntArray,
 ) -> dict[str, Any]:
-    """Count the alignments that a run needs, each pair once, and those of the full matrix."""
+    """Count the alignments, each pair once."""
     n = len(dataset.digests)
     everywhere = np.zeros(n, dtype=bool)
     everywhere[union] = True

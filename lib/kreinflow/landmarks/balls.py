@@ -35,7 +35,7 @@ def fit_budget(
        .. math:: \min_{s \text{ chosen}} \| f_i - f_s \|^2 / R_j^2 .
 
     But the first point of each class comes before all second ones, and these before all others.
-    Larger budgets contain smaller ones; the number that the balls find changes nothing.
+    Larger budgets contain smaller ones.
     """
     rest = sum(len(ball.support) for ball in balls) < budget
     queues = [_queue(F, ball, rest) for F, ball in zip(features, balls, strict=True)]
@@ -55,7 +55,7 @@ def fit_budget(
 def _queue(
     F: FloatArray, ball: EnclosingBall, rest: bool
 ) -> tuple[Positions, Positions, FloatArray]:
-    """Return the support of a ball (and of the exact one, if ``rest``), with kind and excess."""
+    """Return points, kinds (1: of the exact ball alone, made if ``rest``) and excess."""
     points, excess = _ordered_support(ball)
     kinds = np.zeros(len(points), dtype=np.intp)
     if rest:

@@ -42,11 +42,11 @@ def landmarks_wanted(
     objects: int = 1,
     parts: int = 1,
 ) -> int | None:
-    """Return the number of landmarks that a budget means in a fold of n distinct training rows.
+    """Return the landmarks that a budget means in a fold of n distinct training rows.
 
     The selector that it names has ``matched``. ``rank`` are the K ln n from which the one-shot
-    Nyström method makes an approximation of rank K (oglic2019, section 3). For ``alignments`` see
-    :func:`paid_landmarks`. None leaves it to the selector.
+    Nyström method makes an approximation of rank K (oglic2019, section 3). None leaves it to the
+    selector.
     """
     if isinstance(budget, str):
         return matched
@@ -64,15 +64,12 @@ def landmarks_wanted(
 
 
 def pairs_with(landmarks: int, objects: int) -> int:
-    """Return the pairs of m landmarks with all n objects: n m - m (m + 1) / 2, each once."""
+    """Return the pairs of landmarks with all objects, each once."""
     return objects * landmarks - landmarks * (landmarks + 1) // 2
 
 
 def paid_landmarks(alignments: int, objects: int, parts: int) -> int:
-    """Return the landmarks that each training part may have, though no two parts share any.
-
-    Where all n (n - 1) / 2 pairs are paid for, all objects may be landmarks of all parts.
-    """
+    """Return the landmarks that each training part may have, though no two parts share any."""
     if alignments >= pairs_with(objects, objects):
         return objects
     # The smaller root of u^2 - (2n - 1) u + 2 alignments = 0, rounded down.

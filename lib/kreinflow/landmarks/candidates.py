@@ -8,14 +8,11 @@ from kreinflow.base.numerics import IntArray
 from kreinflow.base.random_streams import hash_keys
 
 SKETCH = ""
-"""What stands for the class of the rows that all others are compared with; no class has it."""
+"""Stands for the class of the rows that all others are compared with."""
 
 
 def candidate_order(digests: Sequence[str], seed: int, name: str = "candidates") -> IntArray:
-    """Return the rows in a random order in which added rows leave the others as they were.
-
-    The orders of the names "candidates" and "sketch" are independent.
-    """
+    """Return the rows in a random order in which added rows leave the others as they were."""
     return np.argsort(hash_keys(seed, name, digests), kind="stable")
 
 

@@ -9,7 +9,7 @@ from kreinflow.landmarks.sampled_scores import Sketch
 from kreinflow.landmarks.selector import SketchSelector
 
 PASSES = 20
-"""How often each candidate is tried at most."""
+"""How often each row is tried at most."""
 
 
 def entropy(mean: float) -> float:
@@ -25,11 +25,10 @@ def swap_for_entropy(
     .. math:: H(S) = -\log \frac{1}{m^2} \sum_{i, j \in S} k_{ij}
 
     The search starts at the first rows. One after the other the rows outside are tried in the
-    place of a random member, and a swap that raises the entropy is kept, until a pass over all
-    rows keeps none, or :data:`PASSES` are done. K, of shape (n, n), is positive semi-definite, or
-    no sum would bound the entropy. Returns the rows, and the entropies of the start and after each
-    swap. De Brabanter et al., Computational Statistics & Data Analysis 54, 1484-1504 (2010),
-    doi:10.1016/j.csda.2010.01.024.
+    place of a random member, and a swap that raises the entropy is kept, until a pass keeps none.
+    K is positive semi-definite, or no sum would bound the entropy. Returns the rows, and the
+    entropies of the start and after each swap. De Brabanter et al., Computational Statistics & Data
+    Analysis 54, 1484-1504 (2010), doi:10.1016/j.csda.2010.01.024.
     """
     members = np.arange(count)
     outside = np.ones(len(K), dtype=bool)
@@ -58,11 +57,9 @@ def swap_for_entropy(
 class RenyiEntropy(SketchSelector):
     r"""Rows of the sketch of large entropy in the flipped kernel.
 
-    The sum of the kernel must be positive. In the flipped kernel it is
-    :math:`\| \sum_i z^*_i \|^2`, and where the kernel is positive semi-definite it is the kernel's
-    own. Only rows of the sketch are swapped: rows that the sketch describes badly have small
-    :math:`z^*`, and would be taken for informative. If more landmarks are wanted than the sketch
-    has rows, all of these are taken and the next ones in the same random order.
+    The sum of the kernel must be positive, as in the flipped kernel. Only rows of the sketch are
+    swapped: those that it describes badly have small :math:`z^*`, and would be taken for
+    informative. If more landmarks are wanted, the next ones of the random order are taken.
     """
 
     method = "entropy"

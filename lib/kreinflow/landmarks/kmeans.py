@@ -33,9 +33,8 @@ def kmeans_plus_plus(F: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDA
 
     .. math:: D_i^2 = \min_{j \text{ chosen}} \| f_i - f_j \|^2
 
-    The first is drawn uniformly, and so are those left when all distances are zero. ``keys`` are of
-    the rows, see :mod:`kreinflow.landmarks.weighted_draw`. Arthur & Vassilvitskii, SODA 2007,
-    1027-1035.
+    The first is drawn uniformly, and so are those left when all distances are zero. Arthur &
+    Vassilvitskii, SODA 2007, 1027-1035.
     """
     chosen = np.empty(count, dtype=np.intp)
     distances, free = np.full(len(F), np.inf), np.ones(len(F), dtype=bool)
@@ -58,8 +57,8 @@ def share_budget(class_sizes: Sequence[int], budget: int) -> NDArray[np.intp]:
     .. math:: \frac{\sqrt{n_i}}{b_i + 1/2}, \qquad b_i < n_i ,
 
     for the b_i that it has (the method of Webster and Sainte-Laguë; of equal classes the first).
-    So a larger budget takes no landmark from any class, as rounding by the largest remainder
-    would. Balinski & Young, Fair representation, Yale University Press, 1982.
+    So a larger budget takes no landmark from any class. Balinski & Young, Fair representation,
+    Yale University Press, 1982.
     """
     sizes = np.asarray(class_sizes, dtype=np.intp)
     owner = np.repeat(np.arange(len(sizes)), sizes)
@@ -70,7 +69,7 @@ def share_budget(class_sizes: Sequence[int], budget: int) -> NDArray[np.intp]:
 
 
 class ClassKMeansPlusPlus(Selector):
-    """Kernel k-means++ seeds of each class, the budget shared by :func:`share_budget`."""
+    """Kernel k-means++ seeds of each class."""
 
     method = "kmeans++"
     needs: ClassVar[Needs] = "class_scores"

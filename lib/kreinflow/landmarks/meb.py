@@ -1,4 +1,4 @@
-"""The minimum enclosing ball by core sets; its support are the landmarks of a class."""
+"""The minimum enclosing ball by core sets."""
 
 from dataclasses import dataclass, field
 
@@ -22,9 +22,8 @@ class EnclosingBall:
     """A ball around points, in the coordinates of the points.
 
     ``weights`` are the dual weights a on the simplex, and F'a the centre; ``support`` are the
-    points with a above :data:`SUPPORT_THRESHOLD`, in order, and at least two if there are two
-    (where all coincide, the second has weight 0). No enclosing ball has a smaller ``radius``. For
-    the rest see :class:`CoreSet`.
+    points with a above :data:`SUPPORT_THRESHOLD`, in order, and at least two if there are two.
+    No enclosing ball has a smaller ``radius``. For the rest see :class:`CoreSet`.
     """
 
     weights: FloatArray
@@ -44,13 +43,12 @@ class CoreSet:
     :math:`R^2 = \sum_i a_i \ell_i - \|c\|^2`. Where :math:`\ell_i = \|x_i\|^2`, the
     :math:`x_i` lie in it; a larger :math:`\ell_i` gives point i a coordinate of its own that the
     centre does not have (the centre-constrained ball of Tsang, Kwok & Zurada, IEEE Transactions on
-    Neural Networks 17, 1126-1140, 2006). The farthest points join until all lie within
-    R (1 + epsilon). The caller of :meth:`grow` finds the weights a of the larger set.
+    Neural Networks 17, 1126-1140, 2006). The caller of :meth:`grow` finds the weights a of the
+    larger set.
 
     ``members`` are in the order of joining; ``excess`` is by what fraction of the radius each lay
-    outside the ball that it joined, infinite where that ball was a point; ``limit`` is the most
-    points, and ``slack`` the squared distance that counts as rounding. ``reached``: the ball that
-    was measured last, widened by epsilon, covered all points.
+    outside the ball that it joined, infinite where that ball was a point; ``slack`` is the squared
+    distance that counts as rounding. ``reached``: the last ball, widened by epsilon, covered all.
     """
 
     lengths: FloatArray
@@ -67,8 +65,7 @@ class CoreSet:
     def grow(self, products: FloatArray, square: float, weights: FloatArray, most: int = 1) -> bool:
         """Let at most ``most`` points farthest from the centre c join; return whether any did.
 
-        ``products`` are x'c, ``square`` is c'c, ``weights`` are a of the members. If none joins all
-        are covered, or the core set is full, or only rounding is left.
+        ``products`` are x'c, ``square`` is c'c, ``weights`` are a of the members.
         """
         distances = self.lengths - 2 * products + square
         self.squared_radius = max(0.0, float(weights @ distances[self.members]))
@@ -135,8 +132,7 @@ def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01) -> EnclosingBal
 def _core_weights(K: FloatArray, alpha: FloatArray) -> FloatArray:
     """Maximise a'diag(K) - a'K a on the simplex by an active-set method, warm from ``alpha``.
 
-    K has entries of order one. The ridge keeps the equalities regular where points are affinely
-    dependent, and moves R^2 by 1e-12 at most.
+    The ridge keeps the equalities regular where points are affinely dependent.
     """
     K = K + _RIDGE * np.eye(len(K))
     k = K.diagonal()

@@ -20,8 +20,7 @@ def ridge_leverage_scores(
 
     with the ridge \lambda for which the scores, the effective dimension, sum to ``count``
     (alaoui2015, definition 1); none, if the rank is not larger: then they are the squared norms of
-    the rows of U (oglic2019, section 2.3), the orthonormal eigenvectors, of shape (n, rank). The
-    ridge keeps small eigenvalues from counting like the dominant ones.
+    the rows of U (oglic2019, section 2.3), the orthonormal eigenvectors, of shape (n, rank).
     """
     magnitudes = np.abs(eigenvalues) / np.abs(eigenvalues).max()
     ridge = 0.0
@@ -57,10 +56,9 @@ def random_pivots(F: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDArra
     .. math:: d_i = k_{ii} - k_{iS} K_{SS}^{-1} k_{Si} = \|f_i\|^2 - \sum_t (f_i' q_t)^2,
               \qquad p_i = d_i / \sum_j d_j .
 
-    Residuals below :data:`~kreinflow.base.numerics.RANK_TOLERANCE` of the largest diagonal entry
-    are zero; where all are, the pivots have the rank of F, and further rows are drawn uniformly.
-    Chen, Epperly, Tropp & Webber, Communications on Pure and Applied Mathematics 78, 995-1041
-    (2025), doi:10.1002/cpa.22234. Rows are distinct, in the order of the draws.
+    Where all residuals are zero, the pivots have the rank of F, and further rows are drawn
+    uniformly. Chen, Epperly, Tropp & Webber, Communications on Pure and Applied Mathematics 78,
+    995-1041 (2025), doi:10.1002/cpa.22234.
     """
     residuals = np.einsum("ij,ij->i", F, F)
     threshold = RANK_TOLERANCE * residuals.max()
@@ -102,11 +100,10 @@ class AdaptivePivoting(SketchSelector):
     .. math:: P(J) = \det(V_J)^2, \qquad
               E \| A - A V_J^{-\prime} V' \|_F^2 = (k + 1) \| A - A V V' \|_F^2
 
-    for every A of n columns, A_J those in J: k + 1 times the error of the best approximation of
-    rank k, if V are the dominant singular vectors of A, as the eigenvectors are of K. That is the
-    best guarantee that k columns can have. k is the number of landmarks, or the rank of the sketch
-    if that is smaller; further rows are then drawn uniformly. Cortinovis & Kressner,
-    arXiv:2412.13992 (2024).
+    for every A of n columns, A_J those in J: the best guarantee that k columns can have, if V are
+    the dominant singular vectors of A, as the eigenvectors are of K. k is the number of landmarks,
+    or the rank of the sketch if that is smaller; further rows are then drawn uniformly. Cortinovis
+    & Kressner, arXiv:2412.13992 (2024).
     """
 
     method = "pivoting"

@@ -86,13 +86,10 @@ def class_features(classes: Sequence[Sketch]) -> list[FloatArray]:
     r"""Return features of each class whose inner products are K_j, or K_j K_j' if indefinite.
 
     Each class has a Krein factor :math:`K_j \approx Z_j \, diag(s_j) \, Z_j'`. If all classes are
-    known to be positive semi-definite, F = Z_j; a class of which only some members are candidates
-    is not. The dual of the enclosing ball is not concave on an indefinite kernel. So if one class
-    is indefinite, *all* use the kernel K_j K_j' (schleif2018, section 4.2):
+    known to be positive semi-definite, F = Z_j. The dual of the enclosing ball is not concave on an
+    indefinite kernel, so if one class is indefinite, *all* use K_j K_j' (schleif2018, section 4.2):
 
     .. math:: F = Z_j \, diag(s_j) \, R_j', \qquad Z_j = Q_j R_j .
-
-    They are of shape (n_j, d_j).
     """
     with single_threaded():
         factors = [_class_factor(scores) for scores in classes]

@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 
 
 class Uniform(Selector):
-    """The first training rows in the order of hash(seed, digest).
-
-    The folds' landmarks overlap as much as they can, and sequences that are added later displace
-    few of them.
-    """
+    """The first training rows in the order of hash(seed, digest), so that folds share them."""
 
     method = "uniform"
     settings_schema: ClassVar[SettingsSchema] = {"budget": BUDGET}
@@ -46,8 +42,7 @@ class Everything(Selector):
 class NamedLandmarks(Selector):
     """The rows of a given table that the fold trains on, such as those of an earlier run.
 
-    They may have been chosen with records that a fold tests, so figures of recipes with these
-    landmarks can be optimistic, and the report says so.
+    They may have been chosen with records that a fold tests, so figures can be optimistic.
     """
 
     method = "given"

@@ -35,7 +35,7 @@ CANDIDATES = number(
 
 
 def count_landmarks(path: str | os.PathLike[str]) -> int:
-    """Return the number of lines of a table of landmarks, less its header."""
+    """Return the number of rows of a table of landmarks."""
     with open(path, "rb") as table:
         return sum(1 for line in table) - 1
 
@@ -45,9 +45,8 @@ class SelectionProblem:
     """What a selector may use: the training rows of one fold, and no other.
 
     ``classes`` are the members of each class, and ``class_scores`` the sketches of these;
-    ``budget`` is the number of landmarks in all; ``given`` are rows that the user names. Random
-    numbers follow from the ``digests`` of the distinct rows and the seed, none from the fold, so
-    that the landmarks of folds overlap.
+    ``given`` are rows that the user names. Random numbers follow from the ``digests`` of the
+    distinct rows and the seed, none from the fold, so that the landmarks of folds overlap.
     """
 
     classes: Mapping[str, IntArray]
@@ -74,7 +73,7 @@ class SelectionProblem:
         return budget
 
     def keys(self, name: str, rows: IntArray) -> NDArray[np.uint64]:
-        """Return the keys of the random numbers of some rows, for the draws of that name."""
+        """Return the keys of the random numbers of rows, for the draws of that name."""
         return hash_keys(self.seed, name, (self.digests[row] for row in rows))
 
     def table(self, rows: IntArray, **columns: NDArray[Any]) -> "pd.DataFrame":
@@ -87,7 +86,7 @@ class SelectionProblem:
 
 
 class Selector(Configured, ABC):
-    """A way to choose landmarks that the config can name: one subclass, one line in the registry.
+    """A way to choose landmarks that the config can name.
 
     ``needs`` says what it takes: nothing; scores inside each class with ``candidates`` of it; those
     of all rows with the ``sketch`` first ones of a random order; or the rows of a ``table``.
@@ -108,10 +107,9 @@ class Selector(Configured, ABC):
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
         """Choose the landmarks of one fold.
 
-        Returns a table with a line for each, sorted by row: ``row``, the distinct row; ``class``;
-        ``weight`` in the dual of the ball (empty outside of its support); ``radius`` of the ball of
-        its class; ``reached``, false if that ball did not come to cover all members. An InputError
-        if the budget does not fit.
+        Returns a table sorted by ``row``, the distinct row: ``class``; ``weight`` in the dual of
+        the ball (empty outside of its support); ``radius`` of the ball of its class; ``reached``,
+        false if that ball did not come to cover all members.
         """
 
 

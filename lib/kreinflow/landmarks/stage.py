@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def training_parts(partition: Partition) -> int:
-    """Return how many sets of landmarks a selector chooses: one a fold, and the final model's."""
+    """Return how many sets of landmarks there are: one a fold, and the final model's."""
     return len(partition.names) + 1
 
 
@@ -54,10 +54,7 @@ def list_candidates(
     candidates: int | None = 0,
     sketch: int | None = 0,
 ) -> dict[str, IntArray]:
-    """Return the rows that class scores, and under :data:`SKETCH` sketches, of any fold need.
-
-    None takes all, 0 none. Rows are in candidate order.
-    """
+    """Return the rows that class scores, and under :data:`SKETCH` sketches, of any fold need."""
     folds = [np.unique(dataset.rows[partition.training(f)]) for f in [*partition.names, ALL]]
     chosen: dict[str, IntArray] = {}
     everyone = [SKETCH] * len(dataset.digests)

@@ -1,4 +1,4 @@
-"""Weighted draws of rows by an exponential race, so that folds share most of their landmarks."""
+"""Weighted draws of rows by an exponential race."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ def arrivals(rates: FloatArray, keys: NDArray[np.uint64], draw: int) -> FloatArr
 
     The first to arrive is row i with probability :math:`rate_i / \sum_j rate_j`, and the first k
     are k draws without replacement. The numbers u belong to rows, by the keys of their digests, so
-    folds that share rows draw mostly the same ones; draws of different numbers are independent.
+    folds that share rows draw mostly the same ones.
     """
     times = np.full(len(rates), np.inf)
     scaled = rates / (rates.max(initial=0.0) or 1.0)
