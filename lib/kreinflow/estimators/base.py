@@ -216,8 +216,8 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
     def predict_set(self, X: Any, confidence: float = 0.95) -> NDArray[np.bool_]:
         """Return whether each class is in a set that holds the true one with this probability.
 
-        It is the smallest set, and may be empty: an array of shape (n, n_classes). Raises InputError
-        if training records are too few for the confidence, or objects have several labels.
+        It is the smallest set, and may be empty: an array of shape (n, n_classes). An InputError if
+        training records are too few for the confidence, or objects have several labels.
         """
         check_is_fitted(self)
         if not 0 < confidence < 1:

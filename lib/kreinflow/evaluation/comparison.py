@@ -99,19 +99,19 @@ def compare_recipes(
     against = differences_from(best, tested, wide, n_test, predictions, groups).reindex(ranking)
     worse = (against["p_records_holm"] <= SIGNIFICANCE) & ~(against["difference_records"] > 0)
     own = wide[ranking]
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "recipe": ranking,
             "folds": folds[ranking].to_numpy(),
             "accuracy_mean": means[ranking].to_numpy(),
             "accuracy_sd": own.std(ddof=1).to_numpy(),
             **{name: against[name].to_numpy() for name in against},
+            "difference": own.sub(wide[best], axis=0).mean().to_numpy(),
             "best": [recipe == best for recipe in ranking],
             "indistinguishable": [recipe in tested and not worse[recipe] for recipe in ranking],
-        }
+        },
+        columns=list(COMPARISON_COLUMNS),
     )
-    table["difference"] = own.sub(wide[best], axis=0).mean().to_numpy()
-    return table[list(COMPARISON_COLUMNS)]
 
 
 def differences_from(

@@ -44,18 +44,13 @@ def leading(
     with the ``dimensions`` (or fewer) eigenvalues a_k of K~ that are largest in absolute value, the
     largest first. The sum of all ``|a|`` is returned too.
     """
-    values = pairs.values
-    first = np.argsort(-np.abs(values), kind="stable")[:dimensions]
+    first = np.argsort(-np.abs(pairs.values), kind="stable")[:dimensions]
+    a = pairs.values[first]
     with single_threaded():
-        scaled = pairs.map[:, first] * np.sqrt(np.abs(values[first]))
-        embedding = CorrectedFactor(
-            factor.matrix @ scaled,
-            factor.offset @ scaled,
-            np.sign(values[first]),
-            values[first],
-            "none",
-        )
-    return embedding, float(np.abs(values).sum())
+        scaled = pairs.map[:, first] * np.sqrt(np.abs(a))
+        matrix, offset = factor.matrix @ scaled, factor.offset @ scaled
+    embedding = CorrectedFactor(matrix, offset, np.sign(a), a, "none")
+    return embedding, float(np.abs(pairs.values).sum())
 
 
 def map_points(

@@ -133,14 +133,8 @@ def _in_eigenbasis(
         dual = None
         if factor.dual is not None and pairs.dual_map is not None:
             dual = factor.dual @ (pairs.dual_map * np.sqrt(magnitudes))
-        return CorrectedFactor(
-            matrix=factor.matrix @ scaled,
-            offset=factor.offset @ scaled,
-            signs=np.sign(corrected[kept]),
-            values=corrected[kept],
-            method=method,
-            dual=dual,
-        )
+        matrix, offset, values = factor.matrix @ scaled, factor.offset @ scaled, corrected[kept]
+    return CorrectedFactor(matrix, offset, np.sign(values), values, method, dual=dual)
 
 
 def _check_left(kept: NDArray[np.bool_], method: str) -> None:

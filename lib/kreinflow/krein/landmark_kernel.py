@@ -117,33 +117,23 @@ def landmark_kernel(
             landmarks.lengths[landmarks.rows],
         )
 
-    def tiled(
-        function: Callable[[FloatArray], FloatArray], scores: Any = landmarks.scores
-    ) -> TiledMatrix:
-        shape = (len(part.rows), len(landmarks.rows))
-        return TiledMatrix(shape, lambda places: function(transformed(part.rows[places], scores)))
+    n = len(part.rows)
+
+    def tiled(function: Callable[[IntArray], FloatArray]) -> TiledMatrix:
+        return TiledMatrix((n, len(landmarks.rows)), lambda places: function(part.rows[places]))
 
     W = transformed(landmarks.rows)
     if landmarks.kind != "squared_dissimilarity":
-        own = transform.self_similarity(
-            landmarks.self_scores[part.rows], landmarks.lengths[part.rows]
-        )
+        self_scores, lengths = landmarks.self_scores[part.rows], landmarks.lengths[part.rows]
+        own = transform.self_similarity(self_scores, lengths)
         reverse = landmarks.reverse
-        other = None if reverse is None else tiled(lambda R: R, reverse).kept()
-        return LandmarkKernel(transform, None, tiled(lambda C: C).kept(), W, own, None, other)
-    centring = LandmarkCentring.fit(W)
-    D = tiled(lambda C: C)
-    own = np.concatenate(
-        [*tile_map(lambda tile: centring.self_similarities(D[tile]), len(part.rows))]
-    )
-    return LandmarkKernel(
-        transform,
-        centring,
-        tiled(centring.columns).kept(),
-        centring.columns(W),
-        own,
-        tiled(np.negative),
-    )
+        other = None if reverse is None else tiled(lambda rows: transformed(rows, reverse)).kept()
+        return LandmarkKernel(transform, None, tiled(transformed).kept(), W, own, None, other)
+    centring, D = LandmarkCentring.fit(W), tiled(transformed)
+    own = np.concatenate([*tile_map(lambda tile: centring.self_similarities(D[tile]), n)])
+    C = tiled(lambda rows: centring.columns(transformed(rows))).kept()
+    negative = tiled(lambda rows: -transformed(rows))
+    return LandmarkKernel(transform, centring, C, centring.columns(W), own, negative)
 
 
 def factor_of(kernel: LandmarkKernel, rank: Rank) -> tuple[KreinFactor, Eigenpairs]:

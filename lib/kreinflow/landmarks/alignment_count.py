@@ -32,8 +32,8 @@ def alignment_account(
             pairs += pairs_with(known + new, size) - pairs_with(known, size)
     settings = None
     if scheme:
-        settings = {key: getattr(scheme, key) for key in ("gap_open", "gap_extend", "mode")}
-        settings = {"matrix": scheme.matrix.name, **settings}
+        names = ("gap_open", "gap_extend", "mode")
+        settings = {"matrix": scheme.matrix.name} | {name: getattr(scheme, name) for name in names}
     return {
         "aligned": pairs if scheme else 0,
         "self_scores": n if scheme else 0,

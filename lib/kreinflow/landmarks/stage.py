@@ -116,20 +116,19 @@ class LandmarkStage:
     ) -> "pd.DataFrame":
         """See :meth:`Selector.select`, :func:`landmarks_wanted` and :func:`given_landmarks`."""
         settings = selector.settings
-        name = settings.get("transform", "raw")
         digests, classes = self.dataset.digests, len(self.dataset.classes)
         size = len(self.rows), matched, classes, len(digests), self.parts
         budget = landmarks_wanted(settings.get("budget"), *size)
-        problem = SelectionProblem(
-            self._members, digests, self.seed, self.fold, budget, given=given
+        seen: dict[str, Any] = {"given": given}
+        if "transform" in settings:
+            transform = self.transforms[settings["transform"]]
+            if selector.needs == "class_scores":
+                seen["class_scores"] = self.class_scores(transform, settings["candidates"])
+            else:
+                seen["sketch"] = self.sketch(transform, settings["sketch"])
+        return selector.select(
+            SelectionProblem(self._members, digests, self.seed, self.fold, budget, **seen)
         )
-        if selector.needs == "class_scores":
-            own = self.class_scores(self.transforms[name], settings["candidates"])
-            problem = replace(problem, class_scores=own)
-        elif selector.needs == "sketch":
-            sketch = self.sketch(self.transforms[name], settings["sketch"])
-            problem = replace(problem, sketch=sketch)
-        return selector.select(problem)
 
     def class_scores(self, transform: ScoreTransform, candidates: int | None) -> list[Sketch]:
         """Return the scores inside each class; None takes all members as candidates."""
