@@ -135,6 +135,18 @@ class CheckedBackend:
         """See :class:`Backend`."""
         scores = self.backend(sequences, rows, columns, mask)
         wanted = np.ones(scores.shape, dtype=bool) if mask is None else mask
+        self.compare(sequences, rows, np.broadcast_to(columns, scores.shape), scores, wanted)
+        return scores
+
+    def compare(
+        self,
+        sequences: PackedSequences,
+        rows: IntArray,
+        partners: IntArray,
+        scores: Scores,
+        wanted: Mask,
+    ) -> None:
+        """Compare some of the wanted scores of rows with the partners of each."""
         count = int(np.count_nonzero(wanted))
         size = min(SAMPLE, math.ceil(self.share * count))
         seed = self.seed
@@ -144,10 +156,8 @@ class CheckedBackend:
             size, seed = after - self._aligned * most // total, seed + self._aligned
             self._aligned += count
         r, c = drawn_pairs(wanted, size, seed)
-        pairs = rows[r], columns[c]
-        compare_with_parasail(sequences, pairs, scores[r, c], self.advice)
+        compare_with_parasail(sequences, (rows[r], partners[r, c]), scores[r, c], self.advice)
         self.agreed += r.size
-        return scores
 
 
 def checked(backend: Backend, share: float = 1.0, advice: str = "") -> Backend:
@@ -182,8 +192,11 @@ def align_pair_lists(
 
     Both are numbers of sequences; a partner -1 is none, and scores
     :data:`~kreinflow.alignment.engine.NOT_ALIGNED`. Every distinct pair is aligned once, whichever
-    of its two sequences is the row. The backend is called for rectangles of 512 rows at most.
+    of its two sequences is the row. The backend is called for rectangles of 512 rows at most, and
+    what a checked one compares is drawn from all of them.
     """
+    check = backend if isinstance(backend, CheckedBackend) else None
+    align = backend if check is None else check.backend
     scores = np.full(partners.shape, NOT_ALIGNED, dtype=np.int32)
     r, c = np.nonzero(partners >= 0)
     first, second, place = _distinct(rows[r], partners[r, c], sequences.lengths.size)
@@ -193,8 +206,10 @@ def align_pair_lists(
         right, j = np.unique(second[pairs], return_inverse=True)
         mask = np.zeros((left.size, right.size), dtype=bool)
         mask[i, j] = True
-        found[pairs] = backend(sequences, left, right, mask)[i, j]
+        found[pairs] = align(sequences, left, right, mask)[i, j]
     scores[r, c] = found[place]
+    if check is not None:
+        check.compare(sequences, rows, partners, scores, partners >= 0)
     return scores
 
 

@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -84,14 +84,19 @@ class PackedSequences:
             )
         return codes
 
-    @cached_property
+    @property
     def native(self) -> parasail.Matrix:
-        """The substitution matrix as parasail has it; it is freed with this object."""
+        """The substitution matrix as parasail has it."""
         matrix, _ = self.scheme.matrix, self.codes
-        native = parasail.matrix_create(matrix.alphabet, 0, 0, case_sensitive=True)
-        for (i, j), score in np.ndenumerate(matrix.scores):
-            native[i, j] = int(score)
-        return native
+        return _native(matrix.alphabet, tuple(matrix.scores.ravel().tolist()))
+
+
+@lru_cache(maxsize=8)  # made slowly, entry by entry; no part of an object that may be pickled
+def _native(alphabet: str, scores: tuple[int, ...]) -> parasail.Matrix:
+    native = parasail.matrix_create(alphabet, 0, 0, case_sensitive=True)
+    for place, score in enumerate(scores):
+        native[divmod(place, len(alphabet))] = score
+    return native
 
 
 def pack(sequences: Sequence[bytes], scheme: ScoringScheme, threads: int = 1) -> PackedSequences:
