@@ -263,7 +263,8 @@ def lifted_fits(records, width=1.0, tried=None, **lift):
     lifting, kernel = training.liftings(None), records.kernel()
     if tried is None:  # one width, which needs no trial
         widths = dict.fromkeys(lifting.names, width)
-        nothing = Trials.none(1, records.inner())
+        shape = 1, len(records.y)
+        nothing = Trials(np.zeros(shape, dtype=bool), np.zeros(shape), records.inner())
         tried = TriedWidths([widths], dict.fromkeys((None, 0, 1, 2), nothing))
     lifted = lifting.on(kernel, np.arange(len(records.y)), tried.best())
     fits = LiftedFits(training.fits, training.landmarks, kernel, lifting, tried)

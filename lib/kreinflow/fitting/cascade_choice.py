@@ -61,10 +61,7 @@ class Plan:
 
     def on(self, rows: NDArray[np.bool_]) -> "Plan":
         """Return what it said of some of the records."""
-        levels = [
-            LevelAnswers(level.probabilities[rows], level.alignments[rows], level.reached[rows])
-            for level in self.levels
-        ]
+        levels = [LevelAnswers._make(of[rows] for of in level) for level in self.levels]
         return replace(self, levels=levels)
 
 
@@ -176,17 +173,6 @@ class CascadeCurve:
     cascade: Cascade
     levels: Sequence[LevelAnswers]  # the first stage first
     base: int  # the alignments of an object before it asks any record
-
-    @classmethod
-    def joined(
-        cls, cascade: Cascade, parts: Sequence[Sequence[LevelAnswers]], base: int
-    ) -> "CascadeCurve":
-        """Return the curve of what the levels say of some objects after the other."""
-        levels = [
-            LevelAnswers(*map(np.concatenate, zip(*level, strict=True)))
-            for level in zip(*parts, strict=True)
-        ]
-        return cls(cascade, levels, base)
 
     def at(self, threshold: float) -> tuple[FloatArray, FloatArray]:
         """Return calibrated probabilities and alignments, those with landmarks among them."""

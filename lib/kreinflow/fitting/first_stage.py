@@ -18,7 +18,7 @@ from kreinflow.answering.levels import Levels
 from kreinflow.answering.query_and_answers import Decided
 from kreinflow.answering.record_scores import Records, ScoreCache
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.fitting.fit_lift import Lifted, Lifting, TriedWidths, Widths
+from kreinflow.fitting.fit_lift import Lifted, Lifting, TriedWidths
 from kreinflow.fitting.inner_folds import Calibrator, InnerFits, decisions_with_all_landmarks
 from kreinflow.fitting.record_index import first_alignments, records_of, row_query
 from kreinflow.fitting.reject_threshold import RejectRule
@@ -73,10 +73,6 @@ class RecipeLift:
     lifting: Lifting
     tried: TriedWidths | None = None
     lifted: Lifted | None = None
-
-    def widths(self, without: int | None) -> Widths:
-        """Return the widths of the views that an inner fold has no say in, or of all with None."""
-        return {SCORES: 1.0} if self.tried is None else self.tried.best(without)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +179,9 @@ class FirstStage:
         self, landmarks: Landmarks, kernel: LandmarkKernel, known: IntArray, fold: int | None = None
     ) -> Records:
         """Return the records that a fit knows, by their places; None is the fit of all."""
-        lift = self.index.lifting.lift_of(kernel, known, self.index.widths(fold), known)
+        tried = self.index.tried  # the fold has no say in the widths
+        widths = {SCORES: 1.0} if tried is None else tried.best(fold)
+        lift = self.index.lifting.lift_of(kernel, known, widths, known)
         return records_of(lift, self.data.part, landmarks, known)
 
     def query(

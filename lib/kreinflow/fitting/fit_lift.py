@@ -115,10 +115,6 @@ class Lifting:
             found[view] = TiledMatrix((len(self.part.rows), len(self.inducing)), read).kept()
         return found
 
-    def units(self, kernel: LandmarkKernel, places: IntArray) -> dict[str, float]:
-        """Return what widths are measured in, for each view, on some records."""
-        return {view: _unit(self.form, self._seen(view, kernel, places)) for view in self.names}
-
     def _seen(self, view: str, kernel: LandmarkKernel, places: IntArray) -> Features:
         """Return what a view sees of records, the scores among the views."""
         return _rounded(kernel.C[places]) if view == SCORES else self._features(view, places)
@@ -127,7 +123,8 @@ class Lifting:
         self, kernel: LandmarkKernel, seen: IntArray, widths: Widths, places: IntArray
     ) -> Lift:
         """Return the lift of a fit, as :meth:`on`, whose points are the records at these places."""
-        units = self.units(kernel, np.intersect1d(self._drawn(_MEASURED), seen))
+        measured = np.intersect1d(self._drawn(_MEASURED), seen)
+        units = {view: _unit(self.form, self._seen(view, kernel, measured)) for view in self.names}
         own = ((view, unit) for view, unit in units.items() if np.isfinite(widths[view]))
         return Lift(
             form=self.form,
@@ -197,8 +194,9 @@ class Lifting:
         combinations = self._combinations(len(landmarks.rows))
         tries = [widths for widths in combinations for _ in RIDGES]
         found = np.unique(folds[folds >= 0]).tolist()
+        wrong, lossless = np.zeros((len(tries), len(y)), dtype=bool), np.zeros((len(tries), len(y)))
         trials = {
-            fold: Trials.none(len(tries), np.where(folds == fold, -1, folds))
+            fold: Trials(wrong.copy(), lossless.copy(), np.where(folds == fold, -1, folds))
             for fold in (None, *found)
         }
 
@@ -257,12 +255,6 @@ class Trials:
     right: NDArray[np.bool_]  # (n_tries, n)
     losses: FloatArray  # (n_tries, n): mean squared errors
     folds: IntArray  # (n,): -1 of records that are not held out
-
-    @classmethod
-    def none(cls, n_tries: int, folds: IntArray) -> "Trials":
-        """Return those of widths that are wrong of all records."""
-        shape = n_tries, len(folds)
-        return cls(np.zeros(shape, dtype=bool), np.zeros(shape), folds)
 
     def best(self, allowed: Sequence[int]) -> int:
         """Return the number of the best try: of equal ones the first."""

@@ -113,7 +113,8 @@ class NoRelativeFit:
             records = self.asked(classifier, LARGEST_INDEX // classifier.n_landmarks)
             relatives = Relatives(records, self.evidence)
         records = relatives.records
-        query = self._query(classifier, records, strangers.reversed)
+        reverse, shuffled = np.split(np.arange(len(strangers.sequences)), 2)
+        query = self._query(classifier, records, reverse)
         T = _evidence(RecordScores(records, classifier.decided(query), relatives.evidence))
         rule = NoRelative(*(float(np.sort(of)[-SPARED - 1]) for of in T))
         # And training records, each without the records of its own group.
@@ -132,7 +133,7 @@ class NoRelativeFit:
         if not off:
             told |= {"near": rule.near, "far": rule.far}
             classifier = classifier.with_parts(relatives=replace(relatives, null=rule))
-        answers = classifier.answer(self._query(classifier, records, strangers.shuffled))
+        answers = classifier.answer(self._query(classifier, records, shuffled))
         told["shuffled"] = len(answers.reason)
         told["shuffled_accepted"] = float(np.mean(~answers.rejected))
         unknown = {**classifier.about.get("unknown", {}), "no_relative": told}
@@ -142,15 +143,13 @@ class NoRelativeFit:
         """Return the query of some of the strangers."""
         of, vectors = self.strangers, self.objects.vectors
         rows = np.asarray(of.first + numbers)
-        objects = Viewed(
-            [of.sequences[number] for number in numbers.tolist()],
-            None if vectors is None else vectors[of.sources[numbers]],
-        )
+        sequences = [of.sequences[number] for number in numbers.tolist()]
+        own = None if vectors is None else vectors[of.sources[numbers]]
         return Query(
             self.cache(rows, np.tile(self.landmarks.rows, (len(numbers), 1))),
             of.self_scores[numbers],
-            of.lengths[numbers],
-            objects if classifier.looks_at_objects else None,
+            np.array([len(sequence) for sequence in sequences], dtype=np.float64),
+            Viewed(sequences, own) if classifier.looks_at_objects else None,
             self.cache.of_rows(rows, records.rows),
         )
 

@@ -157,7 +157,13 @@ class InnerFits:
     def landmarks(self, whole: Landmarks, part: TrainingPart, fold: int) -> Landmarks:
         """Return the landmarks that a fit may have: those of the part, if none is held out."""
         if fold not in self._landmarks:
-            self._landmarks[fold] = self._of_fit(whole, part, np.flatnonzero(self.inner == fold))
+            held_out = np.flatnonzero(self.inner == fold)
+            kept = ~np.isin(whole.rows, part.rows[held_out])
+            own = whole if kept.all() else whole.some(kept)
+            if self._choose_again is not None:
+                with suppress(InputError):  # a budget that the fewer records do not allow, say
+                    own = self._choose_again(held_out)
+            self._landmarks[fold] = own
         return self._landmarks[fold]
 
     def known(
@@ -177,14 +183,6 @@ class InnerFits:
             lambda: landmark_kernel(landmarks, part, transform),
             lambda made: [made.C, *([] if made.reverse is None else [made.reverse])],
         )
-
-    def _of_fit(self, whole: Landmarks, part: TrainingPart, held_out: IntArray) -> Landmarks:
-        if self._choose_again is not None:
-            # A budget that the fewer records do not allow, say.
-            with suppress(InputError):
-                return self._choose_again(held_out)
-        kept = ~np.isin(whole.rows, part.rows[held_out])
-        return whole if kept.all() else whole.some(kept)
 
 
 class LiftedFits(InnerFits):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kreinflow.answering.cascade import LevelAnswers
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import outcomes
 from kreinflow.answering.query_and_answers import Answers, Query
@@ -45,11 +46,6 @@ class FoldRecords:
         """The numbers of the records."""
         return np.flatnonzero(self.run.partition.testing(self.fold))
 
-    @property
-    def first_alignments(self) -> int:
-        """The alignments of a record before it asks any other."""
-        return first_alignments(self.landmarks, self.classifier.transform)
-
     @cached_property
     def hits(self) -> Hits:
         """The best hits of the records, which take note of what is asked."""
@@ -73,7 +69,11 @@ class FoldRecords:
                 cascade.level_answers(cascade.scores(classifier.decided(self.query(places))))
                 for places in _blocks(len(self.records))
             ]
-        return CascadeCurve.joined(cascade, parts, self.first_alignments)
+        levels = [
+            LevelAnswers(*map(np.concatenate, zip(*level, strict=True)))
+            for level in zip(*parts, strict=True)
+        ]
+        return CascadeCurve(cascade, levels, first_alignments(self.landmarks, classifier.transform))
 
     def predictions(self, recipe: str) -> pd.DataFrame:
         """Return the predictions; see :mod:`kreinflow.evaluation.metrics`.
@@ -88,7 +88,8 @@ class FoldRecords:
         table = _told(classifier, answers, recipe, self.fold)
         table["id"] = [dataset.ids[i] for i in tested]
         table["true"] = np.array(dataset.classes, dtype=object)[labels]
-        table["alignments"] = self.first_alignments + answers.alignments
+        base = first_alignments(self.landmarks, classifier.transform)
+        table["alignments"] = base + answers.alignments
         if classifier.several is not None and dataset.memberships is not None:
             table["true"] = label_texts(dataset.classes, dataset.memberships[tested])
             chosen = classifier.several.chosen(probabilities)

@@ -125,8 +125,8 @@ def read_figures(paths: Sequence[str | os.PathLike[str]], order: Sequence[str]) 
     parts = []
     for path in map(Path, paths):
         table = read_measures(path, FIGURES_COLUMNS, TEXT_COLUMNS)
-        places = table[["recipe", "repeat", "fold"]]
-        sound = places["recipe"].isin(order).all() and not places.duplicated().any()
+        twice = table.duplicated(["recipe", "repeat", "fold"]).any()
+        sound = table["recipe"].isin(order).all() and not twice
         if is_fold_name(path.stem):
             repeat, fold = fold_numbers(path.stem)
             own = (table["repeat"] == repeat) & (table["fold"] == fold)
@@ -137,7 +137,9 @@ def read_figures(paths: Sequence[str | os.PathLike[str]], order: Sequence[str]) 
             raise InputError(f"{path}: is damaged, or of another run. Delete it and run again.")
         parts.append(table)
     figures = pd.concat(parts, ignore_index=True)
-    everywhere = [set(part["recipe"]) for _, part in figures.groupby(_place(figures), sort=True)]
+    # The final model is of part -1, and the last one.
+    places = figures.groupby([figures["repeat"] < 0, "repeat", "fold"])
+    everywhere = [set(names) for _, names in places["recipe"]]
     # After a race the parts behind the first have fewer recipes, the same ones each.
     if everywhere[0] != set(order) or any(names != everywhere[-1] for names in everywhere[1:]):
         raise InputError(
@@ -145,13 +147,6 @@ def read_figures(paths: Sequence[str | os.PathLike[str]], order: Sequence[str]) 
             "Delete these tables and run again."
         )
     return figures
-
-
-def _place(figures: pd.DataFrame) -> "pd.Series[int]":
-    """Return the number of each row's training part: outer folds, then that of the final model."""
-    parts = figures[["repeat", "fold"]].apply(tuple, axis=1)
-    ordered = sorted(set(parts), key=lambda part: (part[0] < 0, part))
-    return parts.map({part: number for number, part in enumerate(ordered)})
 
 
 def _fits(row: Mapping[Any, Any]) -> bool:
@@ -185,27 +180,18 @@ def choose_recipe(
     if wanted is not None:
         return wanted
     found = {str(row["recipe"]): row for row in figures if row["recipe"] in order}
-    accuracies = _accuracies(found)
+    right = {name: unpacked(row) for name, row in found.items()}
+    common = ~np.isnan(list(right.values())).any(axis=0)
 
     def rank(name: str) -> tuple[float, float, int]:
         loss = round(float(found[name]["inner_log_loss"]), LOSS_DIGITS)
-        return -accuracies[name], loss, order.index(name)
+        return -float(right[name][common].mean()), loss, order.index(name)
 
     names = sorted(found, key=rank)
     if prefer == "accuracy":
         return names[0]
-    best = unpacked(found[names[0]])
-    near = [name for name in names if close(best, unpacked(found[name]))]
+    near = [name for name in names if close(right[names[0]], right[name])]
     return min(near, key=lambda name: float(found[name]["alignments_per_query"]))
-
-
-def _accuracies(found: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
-    """Return the inner accuracies of recipes, on the records that all were measured on."""
-    if not any(row.get("inner_known") for row in found.values()):
-        return {name: float(row["inner_accuracy"]) for name, row in found.items()}
-    right = np.stack([unpacked(row) for row in found.values()])
-    common = right[:, ~np.isnan(right).any(axis=0)].mean(axis=1)
-    return dict(zip(found, common.tolist(), strict=True))
 
 
 def other_choice(

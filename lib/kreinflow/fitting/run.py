@@ -149,8 +149,7 @@ class Run:
         dataset, n = self.dataset, len(self.dataset.digests)
         sources, made = made_strange(dataset.sequences, dataset.digests, part.rows, seed)
         own = self_scores(pack(made, scheme), np.arange(len(made)))
-        lengths = np.array([len(sequence) for sequence in made], dtype=np.float64)
-        return Strangers(sources, made, own.astype(np.float64), lengths, n)
+        return Strangers(sources, made, own.astype(np.float64), n)
 
     def training_part(self, fold: str) -> TrainingPart:
         """Return the records that a fold learns from."""

@@ -19,18 +19,7 @@ class Strangers:
     sources: IntArray  # (n,): the distinct rows that they are made of
     sequences: tuple[bytes, ...]  # those that thresholds rest on, and as many that are tried
     self_scores: FloatArray  # (n,)
-    lengths: FloatArray  # (n,)
     first: int  # their numbers among the sequences that are asked begin here
-
-    @property
-    def reversed(self) -> IntArray:
-        """The numbers of those that thresholds rest on."""
-        return np.arange(len(self.sequences) // 2)
-
-    @property
-    def shuffled(self) -> IntArray:
-        """The numbers of those that are tried."""
-        return np.arange(len(self.sequences) // 2, len(self.sequences))
 
 
 def made_strange(

@@ -173,12 +173,17 @@ class Training(TrainingData):
             own = self.part.truth[measured]
             right, losses = held_out_figures(first.decisions, own, self.fits.inner[measured])
         cascade, tried = classifier.cascade, first.lift.tried if first.lift else None
+        fitted, noted = first.fitted, _noted(first.fitted, self.part.classes)
         share = first.problem.n_landmarks / len(self.part.rows)
         widths = {} if tried is None else {f"width_{v}": w for v, w in tried.best().items()}
         figures = {
             "landmarks": len(self.landmarks.rows),
             "rank": _rank(first),
-            **fit_figures(first.fitted, share, self.part.classes),
+            "basis_used": share if fitted.basis_used is None else fitted.basis_used,
+            "iterations": fitted.iterations,
+            "converged": fitted.converged,
+            **{f"{note}_classes": len(labels) for note, labels in noted.items()},
+            **{f"{note}_names": abridged(labels) for note, labels in noted.items()},
             "hyper_parameters": as_json({**first.choice, **widths}),
             "views": "" if tried is None else as_json(tried.worth()),
             "groups_held_out": whole_groups(self.part.groups, self.fits.inner),
@@ -247,18 +252,6 @@ def _rank(first: FirstStage) -> int | None:
         return first.problem.n_landmarks
     learner = make_learner(first.classifier.about["learner"])
     return first.problem.embedding.rank if learner.needs_factor else None
-
-
-def fit_figures(fitted: Fitted, share: float, classes: Sequence[str]) -> dict[str, Any]:
-    """Return the figures of a fit; ``share`` is that of its landmarks among the records."""
-    noted = _noted(fitted, classes)
-    return {
-        "basis_used": share if fitted.basis_used is None else fitted.basis_used,
-        "iterations": fitted.iterations,
-        "converged": fitted.converged,
-        **{f"{note}_classes": len(labels) for note, labels in noted.items()},
-        **{f"{note}_names": abridged(labels) for note, labels in noted.items()},
-    }
 
 
 def warn_noted(recipe: str, fitted: Fitted, classes: Sequence[str]) -> None:
