@@ -1,8 +1,7 @@
 """The best hit of each record that a fold tests, as a search by BLAST would rank it.
 
-A search gives a query the label of the training record with the best score. The columns of a run
-hold the scores of all records with the landmarks of all folds and recipes. Those that are training
-records of a fold are looked at, and what a recipe asks for besides: the hit costs no alignment.
+Of the columns of a run, which are landmarks of all folds and recipes, those that are training
+records of the fold are looked at, and what a recipe asks for besides: a hit costs no alignment.
 """
 
 from dataclasses import dataclass
@@ -63,8 +62,7 @@ class Searched:
     ) -> None:
         """Compare tested records with training records, of shape (k, q), -1 for none.
 
-        ``best`` has what the best so far is ordered by, of shape (4, n), and is written to. The
-        last of the four is the class, with a minus.
+        ``best``, of shape (4, n), is written to. The last of the four is the class, with a minus.
         """
         for part in _blocks(len(places), rows.shape[1]):
             own, others, there = places[part], rows[part], rows[part] >= 0
@@ -102,10 +100,7 @@ class Hits:
         self._pairs: list[IntArray] = []  # place * n_distinct + row, of all that were asked
 
     def noting(self, ask: Ask, places: IntArray, records: Records) -> Ask:
-        """Return an ask of the same answers, whose scores are taken note of.
-
-        ``places`` are those of its objects among the tested records.
-        """
+        """Return an ask that takes note of scores; ``places``: of its objects among the tested."""
         searched = self._searched
         if searched.part.memberships is not None:
             return ask

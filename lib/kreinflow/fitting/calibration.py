@@ -12,8 +12,7 @@ from kreinflow.base.hierarchy import Forks
 from kreinflow.base.numerics import FloatArray, IntArray, tiles
 
 LOSS_DIGITS = 9
-"""Log losses that agree to so many decimals are equal: those of rows that are all right do but for
-rounding."""
+"""Log losses that agree to so many decimals are equal, but for rounding."""
 
 FEWEST = 2
 """Rows with a label, and rows without it, that a calibration and a threshold of its own need."""
@@ -39,8 +38,8 @@ class TemperatureCalibrator:
 
     on decisions for rows that the model was not trained on. The predicted class never changes.
 
-    L is convex in 1/T, so there is one minimum, found to machine precision. These cases have none
-    in the open, or one that means nothing, and are given a finite temperature:
+    L is convex in 1/T. These cases have no minimum in the open, or one that means nothing, and are
+    given a finite temperature:
 
     * every row is right: L falls to 0 as T does. T is then where
       :math:`L = \log 2 / (N + 1)`, as if one row more had been at even odds;
@@ -60,10 +59,7 @@ class TemperatureCalibrator:
     temperature_: float
 
     def fit(self, decisions: FloatArray, y: IntArray) -> "TemperatureCalibrator":
-        """Find the temperature on decisions of shape (N, n_classes) and true class codes.
-
-        Raises InputError if there are no rows, or a decision is not finite.
-        """
+        """Find the temperature on decisions of shape (N, n_classes) and true class codes."""
         _refuse_unfit(decisions)
         rows = np.arange(len(decisions))
         deviations = decisions - decisions.mean(axis=1, keepdims=True)
@@ -99,7 +95,7 @@ class TemperatureCalibrator:
         return self
 
     def probabilities(self, decisions: FloatArray) -> FloatArray:
-        """Return softmax(decisions / T), ndarray of shape (N, n_classes); rows sum to one."""
+        """Return softmax(decisions / T), of shape (N, n_classes)."""
         return np.asarray(softmax(decisions / self.temperature_, axis=1))
 
     def losses(self, decisions: FloatArray, y: IntArray) -> FloatArray:
@@ -145,10 +141,7 @@ class PlattCalibrator:
     shared_: NDArray[np.bool_]
 
     def fit(self, decisions: FloatArray, memberships: NDArray[np.bool_]) -> "PlattCalibrator":
-        """Find slopes and intercepts on decisions and memberships of shape (N, n_labels).
-
-        Raises InputError if there are no rows, or a decision is not finite.
-        """
+        """Find slopes and intercepts on decisions and memberships of shape (N, n_labels)."""
         _refuse_unfit(decisions)
         having = memberships.sum(axis=0)
         self.shared_ = np.minimum(having, len(decisions) - having) < FEWEST
@@ -227,10 +220,7 @@ def _platt(decisions: FloatArray, own: NDArray[np.bool_]) -> tuple[float, float]
 def several_of(
     calibrator: PlattCalibrator, decisions: FloatArray, memberships: NDArray[np.bool_]
 ) -> Several:
-    """Return the thresholds that suit the decisions best that a calibrator was fitted to.
-
-    A label with a shared calibration has the threshold 0.5.
-    """
+    """Return the best thresholds for the decisions of a calibrator; 0.5 where it is shared."""
     logits = calibrator.logits(decisions)
     cuts = [
         0.0 if shared else f1_threshold(own, having)
@@ -303,10 +293,7 @@ def held_out_figures(
 def fork_temperatures(
     forks: Forks, decisions: FloatArray, y: IntArray, temperature: float | None = None
 ) -> ForkTemperatures:
-    """Find the temperatures of forks on out-of-fold decisions, and T if it is not known.
-
-    Raises InputError if there are no rows, or a decision is not finite.
-    """
+    """Find the temperatures of forks on out-of-fold decisions, and T if it is not known."""
     calibrator, given = TemperatureCalibrator(), temperature is not None
     if temperature is None:
         temperature = calibrator.fit(decisions, y).temperature_

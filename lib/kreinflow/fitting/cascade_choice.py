@@ -87,7 +87,6 @@ class _Tried:
         self._reached = np.array([level.reached for level in plan.levels])
 
     def at(self, threshold: float) -> _At:
-        """Return what a threshold gives."""
         n = self._n
         level = np.zeros(len(n), dtype=np.int64)
         for number in range(1, len(self._top)):
@@ -100,10 +99,7 @@ class _Tried:
 
 
 def chosen(plans: Sequence[Plan], truth: IntArray, wanted: Wanted, base: int) -> tuple[Plan, float]:
-    """Return the plan and the threshold that keep to what is wanted.
-
-    ``plans``: what they said of n records. ``base``: the alignments of the first stage.
-    """
+    """Return the plan and the threshold that keep to what is wanted beyond ``base`` alignments."""
     tried = [_Tried(plan, truth) for plan in plans]
     if wanted.alignments is not None:
         return _within(tried, wanted.alignments - base)
@@ -111,10 +107,9 @@ def chosen(plans: Sequence[Plan], truth: IntArray, wanted: Wanted, base: int) ->
 
 
 def _within(tried: Sequence[_Tried], most: float) -> tuple[Plan, float]:
-    """Return the plan that is best with so many alignments on the mean, and its threshold.
+    """Return the plan that is best with so many alignments on the mean, and its highest threshold.
 
-    That is the highest one which keeps to the number. Of plans that are right equally often the
-    log loss decides.
+    Of plans that are right equally often the log loss decides.
     """
     kept = []
     for own in tried:
@@ -168,7 +163,7 @@ def described(cascade: Cascade) -> str:
 
 @dataclass(frozen=True, eq=False)
 class CascadeCurve:
-    """Objects that went up all levels, whatever their probabilities are."""
+    """What levels say of objects that went up all of them, whatever their probabilities are."""
 
     cascade: Cascade
     levels: Sequence[LevelAnswers]  # the first stage first

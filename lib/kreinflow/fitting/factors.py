@@ -1,7 +1,4 @@
-"""The Krein factors that the recipes of one fold and one set of landmarks share; their files.
-
-Nothing here looks at a record outside the training part of the fold.
-"""
+"""The Krein factors that the recipes of one fold and one set of landmarks share; their files."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -31,9 +28,7 @@ SPECTRUM_COLUMNS = ("transform", "rank_wanted", "correction", "index", "eigenval
 
 
 def factor_key(transform: str, rank: object) -> tuple[str, str]:
-    """Return what tells a factor from others of its fold and landmarks.
-
-    Rank 1 keeps one eigenvalue and rank 1.0 all of them, so the rank is compared as text.
+    """Return what tells a factor from others: rank 1 keeps one eigenvalue, rank 1.0 all of them.
 
     Examples
     --------
@@ -56,8 +51,8 @@ class FactorEntry:
     @property
     def names(self) -> dict[str, str]:
         """The first columns of tables: see :func:`factor_key`."""
-        key = factor_key(self.transform.name, self.rank)
-        return dict(zip(FACTOR_COLUMNS[:2], key, strict=True))
+        transform, rank = factor_key(self.transform.name, self.rank)
+        return {"transform": transform, "rank_wanted": rank}
 
 
 def make_factors(
@@ -141,10 +136,7 @@ def factor_figures(factor: KreinFactor, pairs: Eigenpairs) -> dict[str, Any]:
 
 
 def spectrum_table(entries: Sequence[FactorEntry]) -> pd.DataFrame:
-    """Return one row an eigenvalue of K~, for each correction that a recipe uses.
-
-    Correction ``none`` is always there: the spectrum as it is.
-    """
+    """Return one row an eigenvalue of K~, as it is (``none``) and by each correction in use."""
     parts = [pd.DataFrame(columns=list(SPECTRUM_COLUMNS))]
     for entry in entries:
         spectra = {"none": entry.pairs.values}

@@ -1,15 +1,11 @@
-"""What recipes of one fold and one set of landmarks share, and the first stage of one of them.
-
-Nothing here looks at a record outside the training part of the fold.
-"""
+"""What recipes of one fold and one set of landmarks share, and the first stage of one of them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.classifier import LandmarkClassifier
@@ -64,28 +60,20 @@ class TrainingData:
 
 @dataclass(frozen=True, eq=False)
 class RecipeLift:
-    """The lift of a recipe: what makes it, the widths that were tried, and the one of all records.
-
-    A recipe without a lift has the first alone. Its nearest records are those by the transformed
-    scores.
-    """
+    """What makes the lift of a recipe, the widths that were tried, and the lift of all records."""
 
     lifting: Lifting
-    tried: TriedWidths | None = None
-    lifted: Lifted | None = None
+    tried: TriedWidths
+    lifted: Lifted
 
 
 @dataclass(frozen=True, eq=False)
 class OutOfFold:
-    """What a model says of training records when an inner fold holds them out.
-
-    Promises are made with ``probabilities``, and recipes are compared by ``compared``, of what the
-    other inner folds choose.
-    """
+    """What a model says of training records when an inner fold holds them out."""
 
     places: IntArray  # of the n records in the training part
-    probabilities: FloatArray  # (n, n_classes)
-    compared: FloatArray  # (n, n_classes)
+    probabilities: FloatArray  # (n, n_classes), which promises are made with
+    compared: FloatArray  # (n, n_classes), of what the other inner folds choose: compares recipes
     alignments: float  # mean for a query
     aligned: int = 0  # pairs that a cascade had aligned for it
 
@@ -104,28 +92,21 @@ class FirstStage:
     calibrator: Calibrator
     decisions: FloatArray  # (n_measured, n_classes): for the records that are held out once
     lift: RecipeLift | None
+    # What the cascades of recipes share that differ in these alone.
+    shared: dict[Any, Any] = field(default_factory=dict, init=False)
 
     @property
     def alignments(self) -> int:
         """Of an object that meets the landmarks, that with itself included."""
         return first_alignments(self.data.landmarks, self.kernel.transform)
 
-    @property
-    def out_of_fold(self) -> OutOfFold:
-        """What it says of the records that are held out."""
-        p: FloatArray = softmax(self.decisions / self.classifier.temperature, axis=1)
-        return OutOfFold(self.data.fits.measured, p, p, self.alignments)
-
     @cached_property
-    def shared(self) -> dict[Any, Any]:
-        """What parts above it share: recipes that differ in these alone have one."""
-        return {}
-
-    @cached_property
-    def index(self) -> RecipeLift:
-        """What makes the space in which the nearest records are found."""
+    def index(self) -> Lifting:
+        """The space in which the nearest records are found: without a lift that of the scores."""
+        if self.lift is not None:
+            return self.lift.lifting
         alone = {"kernel": "gaussian", "width": 1.0, "inducing": 1}
-        return self.lift or RecipeLift(self.data.lifting({"views": {}, "lift": alone}))
+        return self.data.lifting({"views": {}, "lift": alone})
 
     @cached_property
     def calibration(self) -> Calibration:
@@ -145,11 +126,9 @@ class FirstStage:
 
     def drawn(self) -> IntArray:
         """Return some of the records that are held out once, by their places among these."""
-        part, keys = self.data.part, self.index.lifting.keys
+        part, keys = self.data.part, self.index.keys
         order = np.argsort(keys[part.rows[self.data.fits.measured]], kind="stable")
         return np.sort(order[: sample_size(len(part.rows), len(part.classes))])
-
-    # What its parts ask training records by.
 
     @property
     def cache(self) -> ScoreCache:
@@ -179,9 +158,8 @@ class FirstStage:
         self, landmarks: Landmarks, kernel: LandmarkKernel, known: IntArray, fold: int | None = None
     ) -> Records:
         """Return the records that a fit knows, by their places; None is the fit of all."""
-        tried = self.index.tried  # the fold has no say in the widths
-        widths = {SCORES: 1.0} if tried is None else tried.best(fold)
-        lift = self.index.lifting.lift_of(kernel, known, widths, known)
+        widths = {SCORES: 1.0} if self.lift is None else self.lift.tried.best(fold)
+        lift = self.index.lift_of(kernel, known, widths, known)
         return records_of(lift, self.data.part, landmarks, known)
 
     def query(
@@ -189,7 +167,7 @@ class FirstStage:
     ) -> Decided:
         """Return the query of held-out records, by their places, that asks others."""
         rows = self.data.part.rows[places]
-        ask, objects = self.cache.of_rows(rows, records.rows), self.index.lifting.objects
+        ask, objects = self.cache.of_rows(rows, records.rows), self.index.objects
         decisions = self.decisions[np.searchsorted(self.data.fits.measured, places)]
         query = row_query(landmarks, rows, objects, ask)
         return query.decided(np.asarray(kernel.C[places]), decisions)

@@ -1,8 +1,7 @@
 """A cascade is learned on inner folds: its levels, their weights, and its threshold.
 
-Nothing here looks at a record outside the training part of the fold. A record that is held out
-meets the records that its inner fold learns from, in the space of the landmarks that this fold
-knows. The weights that it is measured with were learned from the other folds.
+A record that is held out meets the records that its inner fold learns from, in the space of the
+landmarks that this fold knows. The weights that it is measured with are those of the other folds.
 """
 
 from collections.abc import Callable, Mapping
@@ -58,7 +57,7 @@ def fit_logit(features: FloatArray, y: IntArray) -> FloatArray:
 
     .. math:: \min_w -\frac1n \sum_i \log softmax_c(x_{ic}'w)_{y_i} + \rho \|w\|^2
 
-    ``features``, of shape (n, n_classes, n_features). ``y``, of shape (n,).
+    ``features``: of shape (n, n_classes, n_features).
 
     References
     ----------
@@ -110,8 +109,7 @@ def fit_part(
 ) -> tuple[LandmarkClassifier, OutOfFold]:
     """Return the model with the cascade that its recipe asks for, if it does.
 
-    What it says of records held out is by the levels with the weights that the other inner folds
-    learn. Raises InputError if the landmarks alone are more alignments than are wanted.
+    Raises InputError if the landmarks alone are more alignments than are wanted.
     """
     settings = classifier.about["recipe"].get("cascade")
     if settings is None:
@@ -159,7 +157,6 @@ def fit_part(
 
 
 def _calibrated(said: FloatArray, truth: IntArray) -> tuple[float, FloatArray]:
-    """Return the temperature of the answers of levels, and their probabilities."""
     logs = np.log(np.maximum(said, SMALLEST))
     calibrator = TemperatureCalibrator().fit(logs, truth)
     return float(calibrator.temperature_), calibrator.probabilities(logs)
@@ -229,8 +226,7 @@ class _HeldOut:
     def honest(self, wanted: Wanted, base: int) -> tuple[FloatArray, IntArray]:
         """Return probabilities and alignments by what the other inner folds choose.
 
-        The best of many plans and thresholds looks better than it is on the records that it was
-        chosen by.
+        The best of many looks better than it is on the records that it was chosen by.
         """
         raw = np.empty_like(self.plans[0].levels[0].probabilities)
         alignments = np.zeros(len(raw), dtype=np.int64)
@@ -273,7 +269,6 @@ class _HeldOut:
         return [*plans, *(self._with_pairs(plan, machines) for plan in plans)]
 
     def _with_pairs(self, plan: Plan, machines: Mapping[_Inner, PairMachines]) -> Plan:
-        """Return a plan with a level of pairs behind its others."""
         before = plan.levels[-1]
         q = self.steps[plan.steps - 1] if plan.steps else 0
 

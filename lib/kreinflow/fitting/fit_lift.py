@@ -1,7 +1,4 @@
-"""The lift of a training part: inducing points, widths, and the landmarks that it makes of them.
-
-Nothing here looks at a record outside the training part of the fold.
-"""
+"""The lift of a training part: inducing points, widths, and the landmarks that it makes of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -86,7 +83,7 @@ class Lifting:
 
     @cached_property
     def words(self) -> Words | None:
-        """What makes the view "words"; None if it is not among the views."""
+        """What makes the view "words"."""
         lengths = self.views.get("words")
         return Words(tuple(lengths), self.letters) if lengths else None
 
@@ -116,7 +113,6 @@ class Lifting:
         return found
 
     def _seen(self, view: str, kernel: LandmarkKernel, places: IntArray) -> Features:
-        """Return what a view sees of records, the scores among the views."""
         return _rounded(kernel.C[places]) if view == SCORES else self._features(view, places)
 
     def lift_of(
@@ -135,10 +131,9 @@ class Lifting:
         )
 
     def on(self, kernel: LandmarkKernel, seen: IntArray, widths: Widths) -> Lifted:
-        """Return the lift for a fit that knows some of the records.
+        """Return the lift for a fit that learns from the records at the places ``seen``.
 
-        ``kernel``: of all records of the part, with the landmarks that the fit may know. ``seen``:
-        the places of the records that the fit learns from: its inducing points are among them.
+        ``kernel``: of all records of the part, with the landmarks that the fit may know.
         """
         known = np.isin(self.inducing, seen)
         places, n = self.inducing[known], len(self.part.rows)
@@ -181,8 +176,8 @@ class Lifting:
 
         The fit that an inner fold measures does without that fold's landmarks, as all such fits do.
         What the other folds prefer is told by fits that know nothing of the fold either: else its
-        labels would have a say in the widths that it is measured with. ``inner``, of shape (n,):
-        the inner fold of each record, -1 if it is never held out.
+        labels would have a say in the widths that it is measured with. ``inner``: see
+        :func:`~kreinflow.fitting.inner_folds.inner_partition`.
         """
         places = self._drawn(TRIED)
         y, folds = self.part.labels[places], inner[places]
@@ -265,20 +260,16 @@ class Trials:
 
 @dataclass(frozen=True, eq=False)
 class TriedWidths:
-    """The widths of views that were tried, and what they gave.
-
-    That is, of all records by None, and by each inner fold on the others, if nothing was learned
-    from its records either.
-    """
+    """The widths of views that were tried, and what they gave."""
 
     tries: Sequence[Widths]  # widths by view, the preferred first
-    trials: Mapping[int | None, Trials]
+    trials: Mapping[int | None, Trials]  # of all records; of fits that know nothing of a fold
 
     def best(self, without: int | None = None) -> Widths:
         """Return the widths of the fewest errors, of equal ones those of the smallest loss.
 
-        ``without``: an inner fold whose records have no say. If there is one other fold, nothing
-        is left, and the preferred widths are returned.
+        ``without``: an inner fold whose records have no say. Of two folds nothing is left then,
+        and the preferred widths are returned.
         """
         allowed = [i for i, w in enumerate(self.tries) if np.isfinite(w[SCORES])]
         # A fold of which no record was tried had no say.
@@ -287,8 +278,7 @@ class TriedWidths:
     def worth(self) -> dict[str, float]:
         """Return what the accuracy loses without each view that some try leaves out.
 
-        Each figure is the best of several on the same records. A view that tells nothing may have
-        a little above or below 0.
+        A view that tells nothing may have a little above or below 0.
         """
         trials, tries = self.trials[None], range(len(self.tries))
         seen = trials.folds >= 0
@@ -310,9 +300,8 @@ def positive_factor(kernel: LandmarkKernel) -> CorrectedFactor:
     .. math:: W = U'U, \qquad Z = C U^{-1}, \qquad Z Z' = C W^{-1} C'
 
     It costs a sixtieth of the eigenvalues, which no learner needs here. A W that is singular in
-    the precision of the machine has a little added to its diagonal.
-
-    Raises DegenerateKernelError if the kernel is zero or not finite.
+    machine precision has a little added to its diagonal. Raises DegenerateKernelError if it is zero
+    or not finite.
     """
     W = np.asarray(kernel.W[:])
     p, scale = len(W), float(np.trace(W)) / max(len(W), 1)

@@ -1,9 +1,8 @@
 """What :mod:`kreinflow.answering.relatives` needs is learned from training records alone.
 
 P-values rest on training records, each in front of all others but those of its own group, with the
-probability that it was given when it was held out. The thresholds of T rest on training records
-that are reversed: they have the composition, the length and the repeats of proteins, and no
-relative.
+probability that it was given when it was held out. The thresholds of T rest on reversed records:
+they have the composition, the length and the repeats of proteins, and no relative.
 """
 
 from dataclasses import dataclass, replace
@@ -62,10 +61,9 @@ def spread(n: int, most: int) -> IntArray:
 def evidence_needed(evidence: FloatArray, error: float) -> float:
     r"""Return what the evidence of an object must be above; infinite if there are too few records.
 
-    That of N records whose node in a tree was left out tells what objects of unknown nodes have. An
-    object that is exchangeable with them has more than what is returned with a probability of at
-    most ``error``: its p-value :math:`(1 + |\{i : e_i \ge e(x)\}|) / (N + 1)` would be at most
-    ``error``.
+    ``evidence``: of N records whose node in a tree was left out. An object that is exchangeable
+    with them has more than what is returned with a probability of at most ``error``: its p-value
+    :math:`(1 + |\{i : e_i \ge e(x)\}|) / (N + 1)` would be at most ``error``.
     """
     most = int(error * (len(evidence) + 1) + 1e-9)
     return float(np.sort(evidence)[-most]) if most else np.inf
@@ -99,11 +97,7 @@ class NoRelativeFit:
         return records_of(index, self.part, self.landmarks, kept)
 
     def fit(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
-        """Return a classifier that rejects what has no relative.
-
-        What it knows already of strangeness stays. If the rule would reject too many training
-        records it is off.
-        """
+        """Return a classifier that rejects what has no relative; its p-values stay."""
         with single_threaded():
             return self._fit(classifier)
 
@@ -140,9 +134,8 @@ class NoRelativeFit:
         return replace(classifier, about={**classifier.about, "unknown": unknown})
 
     def _query(self, classifier: LandmarkClassifier, records: Records, numbers: IntArray) -> Query:
-        """Return the query of some of the strangers."""
         of, vectors = self.strangers, self.objects.vectors
-        rows = np.asarray(of.first + numbers)
+        rows = len(self.landmarks.self_scores) + numbers
         sequences = [of.sequences[number] for number in numbers.tolist()]
         own = None if vectors is None else vectors[of.sources[numbers]]
         return Query(
@@ -192,7 +185,7 @@ def fit_part(
         drawn = first.drawn()
         places, probabilities = places[drawn], probabilities[drawn]
     learned = np.isin(data.fits.inner[places], first.learned)
-    objects = first.index.lifting.objects
+    objects = first.index.objects
     rule = NoRelativeFit(
         data.landmarks, data.part, objects, first.evidence, data.strangers, first.cache
     )
@@ -243,7 +236,7 @@ def _with_p_values(
     accepted = np.count_nonzero(probabilities.max(axis=1) >= plain)
     if np.count_nonzero(sure.max(axis=1) >= threshold) < accepted:
         threshold = None
-    keys = stage.index.lifting.keys[part.rows[places]]
+    keys = stage.index.keys[part.rows[places]]
     tried = np.argsort(keys, kind="stable")[:LEFT_OUT]
     left = truth[tried]
     besides, strangers = (left, records.classes), []

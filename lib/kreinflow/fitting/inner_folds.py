@@ -211,13 +211,9 @@ class LiftedFits(InnerFits):
         if known is None or np.isin(self._lifting.inducing, seen).sum() < 2:
             return None
         lifted = self._lifting.on(known[1], seen, self._tried.best(fold))
-        return replace(
-            problem,
-            embed=cache(lambda: positive_factor(lifted.kernel)),
-            everything=lifted.kernel,
-            landmarks=lifted.landmarks,
-            _shared=[],
-        )
+        factor = cache(lambda: positive_factor(lifted.kernel))
+        part, chosen, seed = problem.part, problem.chosen, problem.seed
+        return Problem(factor, lifted.kernel, lifted.landmarks, part, chosen, seed)
 
 
 class _Kept(Generic[T]):

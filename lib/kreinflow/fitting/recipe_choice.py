@@ -180,17 +180,21 @@ def choose_recipe(
     if wanted is not None:
         return wanted
     found = {str(row["recipe"]): row for row in figures if row["recipe"] in order}
-    right = {name: unpacked(row) for name, row in found.items()}
-    common = ~np.isnan(list(right.values())).any(axis=0)
+    accuracies = {name: float(row["inner_accuracy"]) for name, row in found.items()}
+    if any(row.get("inner_known") for row in found.values()):
+        right = np.stack([unpacked(row) for row in found.values()])
+        common = right[:, ~np.isnan(right).any(axis=0)].mean(axis=1)
+        accuracies = dict(zip(found, common.tolist(), strict=True))
 
     def rank(name: str) -> tuple[float, float, int]:
         loss = round(float(found[name]["inner_log_loss"]), LOSS_DIGITS)
-        return -float(right[name][common].mean()), loss, order.index(name)
+        return -accuracies[name], loss, order.index(name)
 
     names = sorted(found, key=rank)
     if prefer == "accuracy":
         return names[0]
-    near = [name for name in names if close(right[names[0]], right[name])]
+    best = unpacked(found[names[0]])
+    near = [name for name in names if close(best, unpacked(found[name]))]
     return min(near, key=lambda name: float(found[name]["alignments_per_query"]))
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,7 @@ class Run:
     scores: NDArray[Any]
     union: IntArray
     self_scores: FloatArray
+    _searched: dict[str, Searched] = field(default_factory=dict, init=False)
 
     def landmarks(self, table: pd.DataFrame, scores: Scores | None = None) -> Landmarks:
         """Return the landmarks of one fold, with the scores of all distinct rows.
@@ -59,20 +60,20 @@ class Run:
         scores are, if they are not among the columns of the run; InputError if they should be.
         """
         rows = table["row"].to_numpy(np.int64)
-        if scores is None and not np.isin(rows, self.union).all():
-            raise InputError(
-                "columns/landmarks.tsv lacks a landmark of this fold. Delete the folder columns of "
-                "the data set's results and run again."
-            )
         codes = {label: code for code, label in enumerate(self.dataset.classes)}
         columns: TiledMatrix | NDArray[Any]
         if scores is not None:
             shape = len(self.dataset.digests), len(rows)
             columns = TiledMatrix(shape, lambda places: scores.rectangle(places, rows))
-        else:
+        elif np.isin(rows, self.union).all():
             every = np.array_equal(rows, self.union)  # then nothing needs to be copied
             own = None if every else np.searchsorted(self.union, rows)
             columns = TiledMatrix.mapped(self.scores, own)
+        else:
+            raise InputError(
+                "columns/landmarks.tsv lacks a landmark of this fold. Delete the folder columns of "
+                "the data set's results and run again."
+            )
         return Landmarks(
             scores=columns,
             self_scores=self.self_scores,
@@ -129,10 +130,6 @@ class Run:
         return Hits(self._searched[fold])
 
     @cached_property
-    def _searched(self) -> dict[str, Searched]:
-        return {}
-
-    @cached_property
     def objects(self) -> Viewed:
         """The distinct rows as views see them."""
         return objects_of(self.dataset)
@@ -146,10 +143,10 @@ class Run:
 
     def strangers(self, part: TrainingPart, scheme: ScoringScheme, seed: int) -> Strangers:
         """Return sequences without a relative, made of the records of a training part."""
-        dataset, n = self.dataset, len(self.dataset.digests)
+        dataset = self.dataset
         sources, made = made_strange(dataset.sequences, dataset.digests, part.rows, seed)
         own = self_scores(pack(made, scheme), np.arange(len(made)))
-        return Strangers(sources, made, own.astype(np.float64), n)
+        return Strangers(sources, made, own.astype(np.float64))
 
     def training_part(self, fold: str) -> TrainingPart:
         """Return the records that a fold learns from."""

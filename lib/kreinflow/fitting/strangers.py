@@ -19,7 +19,6 @@ class Strangers:
     sources: IntArray  # (n,): the distinct rows that they are made of
     sequences: tuple[bytes, ...]  # those that thresholds rest on, and as many that are tried
     self_scores: FloatArray  # (n,)
-    first: int  # their numbers among the sequences that are asked begin here
 
 
 def made_strange(

@@ -12,12 +12,13 @@ from itertools import compress
 from typing import Any, cast
 
 import numpy as np
+from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.base.errors import named
-from kreinflow.base.numerics import IntArray
+from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.base.wording import abridged
 from kreinflow.fitting import fit_cascade, fit_unknown
 from kreinflow.fitting.calibration import PlattCalibrator, held_out_figures, several_of
@@ -159,12 +160,13 @@ class Training(TrainingData):
     def _trained(self, recipe: Mapping[str, Any], first: FirstStage) -> Trained:
         """Return a recipe and its figures, with all parts above its first stage."""
         about = {"recipe": dict(recipe), **first.classifier.about}
-        classifier, held = replace(first.classifier, about=about), first.out_of_fold
+        classifier, measured = replace(first.classifier, about=about), self.fits.measured
+        p: FloatArray = softmax(first.decisions / classifier.temperature, axis=1)
+        held = OutOfFold(measured, p, p, first.alignments)
         with named(f"recipe {recipe['name']!r}"):
             for fit in PART_FITS:
                 classifier, held = fit(first, classifier, held)
-        measured, truth = self.fits.measured, self.part.labels[held.places]
-        inside = np.isin(measured, held.places)
+        inside, truth = np.isin(measured, held.places), self.part.labels[held.places]
         if classifier.several is None:
             right = held.compared.argmax(axis=1) == truth
             likely = np.clip(held.compared[np.arange(len(truth)), truth], 1e-15, 1.0)
