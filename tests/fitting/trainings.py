@@ -93,7 +93,8 @@ def embedded(landmarks, part, correction):
 def training_of(landmarks, part, inner=None, rule=None, **more):
     """What trains recipes on a training part."""
     inner = inner_partition(part, 3, 1, "r0f0") if inner is None else inner
-    return Training(landmarks, part, InnerFits(inner), rule or RejectRule(0.2), seed=1, **more)
+    rule = rule or RejectRule(0.2)
+    return Training(landmarks, part, InnerFits(inner), rule, seed=1, liftings=None, **more)
 
 
 def fitted(kind, learner, correction=None, seed=3, **changes):

@@ -74,16 +74,13 @@ def _machines(machines: PairMachines, records: Records, n: int, codes: IntArray)
     """Return machines whose classes have members behind the first n records."""
     pairs = codes[machines.pairs]
     more = len(records.landmarks) - machines.pair_landmark_weights.shape[1]
-    weights, start = [], 0
-    for pair in pairs:
-        members = np.flatnonzero(np.isin(records.classes, pair))
-        known = int((members < n).sum())
-        weights.append(machines.pair_member_weights[start : start + known])
-        weights.append(np.zeros(len(members) - known))
-        start += known
+    members = [np.flatnonzero(np.isin(records.classes, pair)) for pair in pairs]
+    known = np.concatenate(members) < n
+    weights = np.zeros(len(known))
+    weights[known] = machines.pair_member_weights
     return PairMachines(
         pairs,
-        np.concatenate(weights),
+        weights,
         np.pad(machines.pair_landmark_weights, ((0, 0), (0, more))),
         machines.pair_intercepts,
     )

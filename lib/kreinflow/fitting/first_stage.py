@@ -44,18 +44,13 @@ class TrainingData:
     fits: InnerFits  # those of the inner folds, which recipes share
     reject: RejectRule
     seed: int  # for the learners that draw
-    liftings: Callable[[Mapping[str, Any]], Lifting] | None = None  # returns that of a recipe
+    liftings: Callable[[Mapping[str, Any]], Lifting]  # returns that of a recipe
     cache: ScoreCache | None = None  # of the distinct rows with each other, for what asks records
     evidence: ScoreTransform | None = None  # of a cascade; that of the recipe if it is left out
     levels: Levels | None = None  # of classes that are paths; their thresholds are found anew
     learn: Learned = "leaves"  # of their tree; see kreinflow.learners.siblings.learner_of
     false_alarms: float | None = None  # share of members to reject as unknown; None tests nothing
     strangers: Strangers | None = None  # which the cache knows
-
-    def lifting(self, recipe: Mapping[str, Any]) -> Lifting:
-        """Return what makes the lift of a recipe."""
-        assert self.liftings is not None, "a recipe with a lift, and nothing to make it"
-        return self.liftings(recipe)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +101,7 @@ class FirstStage:
         if self.lift is not None:
             return self.lift.lifting
         alone = {"kernel": "gaussian", "width": 1.0, "inducing": 1}
-        return self.data.lifting({"views": {}, "lift": alone})
+        return self.data.liftings({"views": {}, "lift": alone})
 
     @cached_property
     def calibration(self) -> Calibration:

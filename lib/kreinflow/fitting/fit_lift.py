@@ -93,8 +93,8 @@ class Lifting:
         return self._drawn(self.settings["inducing"])
 
     def _drawn(self, count: int) -> IntArray:
-        part = self.part
-        return inducing_places(part.rows, part.labels, count, self.keys[part.rows])
+        rows = self.part.rows
+        return inducing_places(rows, self.part.labels, count, self.keys[rows])
 
     def _features(self, view: str, places: IntArray) -> Features:
         return self.objects.take(self.part.rows[places]).features(view, self.words)

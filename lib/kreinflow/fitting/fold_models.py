@@ -24,10 +24,8 @@ def save_fold_models(path: str | os.PathLike[str], trained: Mapping[str, Trained
     arrays: dict[str, NDArray[Any]] = {}
     for name, of in trained.items():
         headers[name], parts = of.classifier.to_parts()
-        parts = {
-            **parts,
-            _HELD_OUT: of.held_out.astype(np.min_scalar_type(-len(of.classifier.classes))),
-        }
+        smallest = np.min_scalar_type(-len(of.classifier.classes))
+        parts = {**parts, _HELD_OUT: of.held_out.astype(smallest)}
         arrays |= {f"{name}/{key}": array for key, array in parts.items()}
     write_arrays(path, FOLD_KIND, {"recipes": headers}, arrays)
 

@@ -48,9 +48,8 @@ def inner_partition(part: TrainingPart, k: int, seed: int, fold: str) -> IntArra
     """Return the inner fold of each training record; -1 is always trained on.
 
     Groups with a class that is in one inner fold alone are trained on. So are, of records with
-    several labels, those without a label that all records outside one inner fold have. ``k``,
-    ``fold``: see :func:`~kreinflow.sequences.folds.inner_folds`. Raises InputError if there are not
-    two folds left.
+    several labels, those without a label that all records outside one inner fold have. Raises
+    InputError if there are not two folds left.
     """
     inner = inner_folds(part.groups, part.labels, k, seed, fold, memberships=part.memberships)
     for own in _sides(part):
@@ -188,8 +187,8 @@ class InnerFits:
 class LiftedFits(InnerFits):
     """The fits of inner folds over lifted kernels.
 
-    Each has the landmarks of :class:`InnerFits`, inducing points among the records that it learns
-    from, and the widths that the other inner folds prefer. ``fits`` are those of the scores.
+    Each has the landmarks of ``fits``, those of the scores, inducing points among the records that
+    it learns from, and the widths that the other inner folds prefer.
     """
 
     def __init__(
@@ -205,7 +204,7 @@ class LiftedFits(InnerFits):
         self._lifting, self._tried = lifting, tried
 
     def problem(self, problem: Problem, fold: int, rank: Rank) -> Problem | None:
-        """See :meth:`InnerFits.problem`; the problem is the lifted one."""
+        """Return the lifted problem; see :meth:`InnerFits.problem`."""
         known = self._fits.known(self._whole, self._kernel, problem.part, fold)
         seen = np.flatnonzero(self.inner != fold)
         if known is None or np.isin(self._lifting.inducing, seen).sum() < 2:

@@ -78,10 +78,7 @@ def fold_training(
     folder: Path,
     threads: int,
 ) -> Training:
-    """Return what trains recipes of one selector on the training part of a fold.
-
-    ``params``: of the rule ``model``. ``folder``: of the results of the data set.
-    """
+    """Return what trains the recipes of one selector; ``params`` are of the rule ``model``."""
     scheme, part = read_scheme(run.dataset, params.scoring, params.data), run.training_part(fold)
     selector, unknown = make_selector(params.selector), params.unknown
     stage = LandmarkStage(

@@ -29,17 +29,13 @@ _ROWS = TILE // 4  # objects that are answered together: each may ask thousands 
 
 @dataclass(frozen=True, eq=False)
 class FoldRecords:
-    """The records that a fold tests, for one classifier.
-
-    ``cache`` has the scores of the distinct rows with each other. Without it the first stage
-    answers.
-    """
+    """The records that a fold tests, for one classifier."""
 
     run: Run
     landmarks: Landmarks
     fold: str
     classifier: LandmarkClassifier
-    cache: ScoreCache | None = None
+    cache: ScoreCache | None = None  # of the distinct rows; without it the first stage answers
 
     @cached_property
     def records(self) -> IntArray:
@@ -52,7 +48,7 @@ class FoldRecords:
         return self.run.hits(self.fold)
 
     def query(self, places: IntArray) -> Query:
-        """Return the query of some of the records, by their places."""
+        """Return the query of some of the records."""
         rows, ask = self.run.dataset.rows[self.records[places]], None
         asked = self.classifier.records
         if self.cache is not None and asked is not None:
@@ -78,9 +74,9 @@ class FoldRecords:
     def predictions(self, recipe: str) -> pd.DataFrame:
         """Return the predictions; see :mod:`kreinflow.evaluation.metrics`.
 
-        Of records with several labels, ``true`` and ``predicted`` are all of them, in the order of
-        the classes with a semicolon between; a prediction may be none. With levels there are the
-        columns node, which is empty for the root, and node_probability besides.
+        Of records with several labels, ``true`` and ``predicted`` are all of them, with a semicolon
+        between; a prediction may be none. With levels there are the columns node, which is empty
+        for the root, and node_probability besides.
         """
         dataset, classifier, tested = self.run.dataset, self.classifier, self.records
         answers = _answers(classifier, len(tested), self.query, self.cache is not None)
@@ -108,26 +104,19 @@ class FoldRecords:
 
 @dataclass(frozen=True, eq=False)
 class UnknownRecords:
-    """The records that are held out as unknown.
-
-    ``scores`` are of their distinct rows with the union of the landmarks. ``cache`` has scores of
-    the distinct rows, and behind them those of the data set, with each other: for classifiers that
-    ask records.
-    """
+    """The records that are held out as unknown."""
 
     table: pd.DataFrame  # columns id, label, row, length, self_score
-    scores: NDArray[Any]  # (n_rows, n_union)
+    scores: NDArray[Any]  # (n_rows, n_union): of their distinct rows
     union: IntArray  # (n_union,): the rows of these in the data set
     objects: Viewed | None = None  # the distinct rows as views see them
+    # Of the distinct rows and, behind them, those of the data set.
     cache: ScoreCache | None = None
 
     def predict(
         self, landmark_rows: IntArray, fold: str, recipe: str, classifier: LandmarkClassifier
     ) -> pd.DataFrame:
-        """Return the predictions of one classifier, whose landmarks are these rows.
-
-        The columns are :data:`kreinflow.evaluation.unknown.UNKNOWN_COLUMNS`.
-        """
+        """Return the columns ``UNKNOWN_COLUMNS`` of :mod:`kreinflow.evaluation.unknown`."""
         columns, rows = np.searchsorted(self.union, landmark_rows), self.table["row"].to_numpy()
         own, lengths = (self.table[name].to_numpy(np.float64) for name in ("self_score", "length"))
         records, cache = classifier.records, self.cache
@@ -150,11 +139,7 @@ class UnknownRecords:
 def _answers(
     classifier: LandmarkClassifier, n: int, query: Callable[[IntArray], Query], asks: bool
 ) -> Answers:
-    """Return the answers for n objects, which are read and answered some at a time.
-
-    ``query``: takes places of objects. ``asks``: whether training records may be asked: in one
-    thread then.
-    """
+    """Return the answers for n objects, some at a time; in one thread if ``asks`` records."""
     nothing = Answers.of_first(np.empty((0, len(classifier.classes))), 0.0)
 
     def answer(places: IntArray) -> Answers:

@@ -118,9 +118,8 @@ def close(better: FloatArray, other: FloatArray, errors: float = 1.0) -> bool:
 def read_figures(paths: Sequence[str | os.PathLike[str]], order: Sequence[str]) -> pd.DataFrame:
     """Read tables of models as one: one of all models, or those of folds, SELECTOR/FOLD.tsv.
 
-    The first training part has a model of each recipe; the others have those that went on after it,
-    which may be all. Raises InputError if a model is missing, stands twice, is of another recipe or
-    fold or has no figures.
+    Raises InputError if a model is missing, stands twice, is of another recipe or fold or has no
+    figures.
     """
     parts = []
     for path in map(Path, paths):
@@ -169,8 +168,8 @@ def choose_recipe(
 ) -> str:
     """Return the recipe of the final model: the one asked for, or that of the inner folds.
 
-    ``figures`` are rows of :func:`read_figures`, each with its recipe, of the same training part.
-    ``order`` lists the recipes as the config does; those without a row cannot be chosen.
+    ``figures`` are rows of :func:`read_figures`, of the same training part. ``order`` lists the
+    recipes as the config does; those without a row cannot be chosen.
 
     ``prefer: accuracy`` takes the highest inner accuracy on the records that all were measured on;
     among equals the lowest log loss, then the first listed. ``cheap`` takes the recipe with the
@@ -220,8 +219,7 @@ def race_table(
     the part, the one that it prefers, and the one ``wanted`` as that of the final model go on in
     any case.
 
-    ``figures`` are of the first training part, and ``order`` lists the recipes as the config does.
-    ``behind`` is the inner accuracy of the best less the recipe's.
+    ``figures``: of the first training part. ``order``: the recipes, as the config lists them.
     """
     rows = {str(row["recipe"]): row for row in figures}
     right = {name: unpacked(rows[name]) for name in order}
@@ -258,8 +256,7 @@ def going_on(
 ) -> list[Mapping[str, Any]]:
     """Return the recipes that are fitted on a training part: all, or those left by its race.
 
-    ``paths``: the file of :func:`race_table`, if there is one. Raises InputError if it is damaged,
-    or lacks a recipe.
+    ``paths``: of :func:`race_table`, if any. Raises InputError if it is damaged.
     """
     found = list(recipes)
     for path in paths:

@@ -20,11 +20,10 @@ GRID = 200
 CONFIDENCE = 0.9
 """Of a rule that states none, as one of a coverage."""
 
-UNKEPT_ADVICE = (
+UNKEPT_ADVICE = (  # where nothing is accepted
     "Use more records, raise reject_error, or give reject_coverage in its place, which promises "
     "nothing about errors"
 )
-"""What to do where nothing is accepted."""
 
 _ROUNDING = 1.0 + 1e-9  # of probabilities that are compared
 
@@ -33,8 +32,7 @@ _ROUNDING = 1.0 + 1e-9  # of probabilities that are compared
 class RejectRule:
     """How the threshold is chosen: by the errors among what is accepted, or by its share.
 
-    ``error`` and ``confidence`` are those of :func:`reject_threshold`, ``coverage`` that of
-    :func:`coverage_threshold`, which goes before an error. One of the two is there.
+    One of ``error`` and ``coverage`` is there; a coverage goes before an error.
     """
 
     error: float | None = None
@@ -181,8 +179,8 @@ def records_needed(error: float, confidence: float) -> int:
 def coverage_threshold(probabilities: FloatArray, coverage: float) -> float:
     """Return the largest top probability to accept so that a share of the rows is accepted.
 
-    It is that of the row number ceil(coverage N), the surest first. Rows of equal top probability
-    are accepted together, so the share may be larger. ``coverage``: above 0, at most 1.
+    Rows of equal top probability are accepted together, so the share may be larger.
+    ``coverage``: above 0, at most 1.
     """
     top = np.sort(probabilities.max(axis=1))
     # 0.07 x 100 is a little more than 7.

@@ -98,8 +98,8 @@ class Run:
     ) -> ChooseAgain | None:
         """Return how the landmarks of a fold are chosen without some of its training records.
 
-        Of a budget, the same share of the records that are left is chosen as the ``count`` that
-        were chosen from all. None if others would cost alignments, or the user named them.
+        Of a budget, the same share is chosen as the ``count`` that were chosen from all records.
+        None if others would cost alignments, or the user named them.
         """
         if not self.dataset.payload.free or selector.needs == "table":
             return None
@@ -116,8 +116,7 @@ class Run:
     def hits(self, fold: str) -> Hits:
         """Return what finds the best hits of the records that a fold tests.
 
-        Of the columns only rows that the fold trains on are searched, once for all recipes. Others
-        are landmarks of other folds, and may be what is tested.
+        Of the columns only rows that the fold trains on are searched: others may be tested.
         """
         if fold not in self._searched:
             training = self.dataset.rows[self.partition.training(fold)]
@@ -137,7 +136,7 @@ class Run:
     def pair_scores(
         self, scheme: ScoringScheme, backend: str, threads: int, strangers: Strangers | None = None
     ) -> ScoreCache:
-        """Return the scores of distinct rows and strangers; see :func:`pair_scores`."""
+        """Return the scores of distinct rows and strangers."""
         others = () if strangers is None else strangers.sequences
         return pair_scores([*self.dataset.sequences, *others], scheme, backend, threads)
 
@@ -179,8 +178,7 @@ def pair_scores(
 ) -> ScoreCache:
     """Return the scores of sequences with each other, which are aligned when they are asked for.
 
-    Some pairs are held against parasail (see :data:`CHECKED`): it raises KreinflowError when it is
-    asked, if a score is not that of parasail.
+    Some pairs are held against parasail (see :data:`CHECKED`): KreinflowError if a score differs.
     """
     packed, aligner = pack(sequences, scheme, threads), backend_named(backend)
     left = 0 if backend == "parasail" else SAMPLE

@@ -27,20 +27,16 @@ def made_strange(
     """Return sequences that have no relative, and the distinct row that each is made of.
 
     :data:`STRANGERS` are reversed, as many shuffled. Where there are fewer training records they
-    come again, shuffled each time. ``sequences`` and ``digests`` are those of all distinct rows,
-    and ``rows`` those that may be used.
+    come again, shuffled each time. ``rows``: the distinct rows that may be used.
     """
     own = np.unique(rows)
     keys = hash_keys(seed, "strangers", (digests[row] for row in own))
     order = own[np.argsort(keys, kind="stable")][:STRANGERS]
     drawn = np.resize(order, 2 * STRANGERS)
     drawn[STRANGERS:] = drawn[:STRANGERS]
-    made = []
-    for number, row in enumerate(drawn.tolist()):
-        if number < len(order):
-            made.append(sequences[row][::-1])
-        else:
-            draw = stream(seed, "strangers", digests[row], number)
-            letters = np.frombuffer(sequences[row], dtype=np.uint8)
-            made.append(draw.permutation(letters).tobytes())
+    made = [sequences[row][::-1] for row in order.tolist()]
+    for number, row in enumerate(drawn[len(order) :].tolist(), start=len(order)):
+        draw = stream(seed, "strangers", digests[row], number)
+        letters = np.frombuffer(sequences[row], dtype=np.uint8)
+        made.append(draw.permutation(letters).tobytes())
     return drawn, tuple(made)

@@ -41,10 +41,7 @@ from kreinflow.learners.siblings import learner_of
 def fit_promises(
     first: FirstStage, classifier: LandmarkClassifier, held: OutOfFold
 ) -> tuple[LandmarkClassifier, OutOfFold]:
-    """Return the model with what promises something of its answers: label sets, and levels.
-
-    Of several labels there are no sets, and levels are those that are asked for.
-    """
+    """Return the model with sets of labels, unless it has several, and thresholds of levels."""
     data, truth = first.data, first.data.part.labels[held.places]
     if classifier.several is None:
         calibration = first.calibration
@@ -93,13 +90,11 @@ class Training(TrainingData):
         """Train one recipe: hyper-parameters, calibration, threshold on inner folds, then on all.
 
         Records with several labels have a machine, a calibration and a threshold for each. Their
-        inner accuracy is the share of the records all of whose labels are right, and their log loss
-        the mean over the labels.
+        inner accuracy is the share of the records all of whose labels are right.
 
-        ``settings``: of the learner. ``embedding``: a lifted kernel has a factor of its own, and
-        not all learners ask for one. ``before``: what the recipe gave for fewer of these records,
-        the first ones; what asks records stays as it was. Raises InputError, naming the recipe, if
-        the records cannot be learned from.
+        ``settings``: of the learner. ``embedding``: None if the learner or the lift needs none.
+        ``before``: what the recipe gave for the first ones of these records; what asks records
+        stays as it was. Raises InputError, naming the recipe.
         """
         first = self.first_stage(recipe, settings, embedding, kernel)
         if before is None or before.records is None:
@@ -216,7 +211,7 @@ class Training(TrainingData):
             given = cast(CorrectedFactor, embedding)  # not all learners look at it
             problem = Problem.of(given, kernel, self.landmarks, self.part, self.seed)
             return problem, self.fits, None
-        lifting = self.lifting(recipe)
+        lifting = self.liftings(recipe)
         tried = lifting.tried(kernel, self.landmarks, self.fits.inner)
         lifted = lifting.on(kernel, every, tried.best())
         made = cache(lambda: positive_factor(lifted.kernel))
@@ -234,8 +229,7 @@ class Training(TrainingData):
         """Train recipes, and yield each with what it gave.
 
         Recipes of one transform follow each other, so that one kernel at a time is held. Those that
-        differ in their cascades alone share a first stage. ``entries``: the factors of those of
-        :func:`~kreinflow.learners.registry.factored`.
+        differ in their cascades alone share a first stage.
         """
         for name in dict.fromkeys(recipe["transform"] for recipe in recipes):
             kernel = landmark_kernel(self.landmarks, self.part, transforms[name])
