@@ -72,7 +72,6 @@ def fitted(
     landmarks = run.landmarks(table)
     training = fold.training(run, landmarks)
     kernel = landmark_kernel(landmarks, training.part, fold.transforms[recipe["transform"]])
-    assert training.liftings is not None
     lifting = training.liftings(recipe)
     known = lifting.tried(kernel, landmarks, training.fits.inner)  # once for all
     liftings = Placed.of(lifting, lifting.inducing, known).always

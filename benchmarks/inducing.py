@@ -149,7 +149,6 @@ def figures_of(fold: Fold, counts: list[int]) -> list[dict[str, Any]]:
     part = training.part
     (recipe,) = fold.config["recipes"]
     kernel = landmark_kernel(landmarks, part, fold.transforms[recipe["transform"]])
-    assert training.liftings is not None
     lifting = training.liftings(recipe)
     known = lifting.tried(kernel, landmarks, training.fits.inner)
     K = columns_of(lifting, kernel, known.best())
