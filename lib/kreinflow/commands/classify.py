@@ -80,12 +80,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _list_landmarks(options: argparse.Namespace) -> None:
-    with output("-o", options.output, options.model, options.input) as write:
-        model = Model.load(options.model)
-        write(table_text(pd.DataFrame({"id": model.landmark_ids, "label": model.landmark_labels})))
-
-
 @contextmanager
 def _evidence(
     options: argparse.Namespace, *inputs: str | None
@@ -115,7 +109,10 @@ def _evidence(
 def run(options: argparse.Namespace) -> None:
     """Write the table of the new objects, or of the landmarks."""
     if options.landmarks:
-        _list_landmarks(options)
+        with output("-o", options.output, options.model, options.input) as write:
+            model = Model.load(options.model)
+            columns = {"id": model.landmark_ids, "label": model.landmark_labels}
+            write(table_text(pd.DataFrame(columns)))
         return
     if options.input is None:
         raise InputError(

@@ -83,11 +83,10 @@ def run_workflow(
     values: Sequence[str] = (),
     page: str = PAGE,
 ) -> None:
-    """Run Snakemake, and leave with its exit code unless all went well.
+    """Run Snakemake, and exit unless all went well.
 
-    ``values`` are ``KEY=VALUE``, which go before the config's; ``page`` is the file of the results
-    to name at the end. The exit code is 2 for the user's fault, 1 for ours, and 128 and the number
-    of the signal after an interrupt.
+    ``values`` are ``KEY=VALUE``, which go before the config's. The exit code is 2 for the user's
+    fault, 1 for ours, and 128 and the number of the signal after an interrupt.
     """
     dry = any(map(_DRY.match, options.more))
     run = _Run(ProgressLine(sys.stderr), options.verbose)

@@ -35,10 +35,7 @@ def load_configuration(path: str | Path) -> dict[str, Any]:
 def read_configuration(path: str | Path) -> dict[str, Any]:
     """Read a YAML configuration as it was written.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is not YAML, has a key twice, or holds no keys.
+    An InputError says that the file cannot be read, is not YAML, has a key twice or holds no keys.
     """
     try:
         with Path(path).open("rb") as file:
@@ -57,13 +54,8 @@ def read_configuration(path: str | Path) -> dict[str, Any]:
 def complete_configuration(content: Mapping[str, Any], name: str = "config") -> dict[str, Any]:
     """Check a configuration and return a copy with all defaults filled in.
 
-    Messages call it ``name``.
-
-    Raises
-    ------
-    InputError
-        At the first thing wrong: an unknown key (with the nearest right one), a value outside
-        its range, a name that refers to nothing.
+    An InputError, which calls it ``name``, tells the first thing wrong: an unknown key (with the
+    nearest right one), a value outside its range, a name that refers to nothing.
     """
     config = complete(content, schema(), name)
     check_paths(config, name)

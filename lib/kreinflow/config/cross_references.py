@@ -92,12 +92,8 @@ _Fault = tuple[str, str]  # a place in the configuration, and why it is wrong
 def check_references(config: dict[str, Any], name: str) -> None:
     """Check what the schema cannot: names that refer to nothing, settings that do not fit.
 
-    The recipes of a data set that names none are all of them: they are filled in, in place.
-
-    Raises
-    ------
-    InputError
-        At the first thing wrong.
+    An InputError tells the first thing wrong. The recipes of a data set that names none are all of
+    them: they are filled in, in place.
     """
     for place, why in _faults(config):
         raise InputError(f"{name}: {place}: {why}")
@@ -147,7 +143,6 @@ def _undefined(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def _of_lenders(selectors: Mapping[str, Any]) -> Iterator[_Fault]:
-    """Yield budgets that name no selector, or one that takes its number from another."""
     own = [key for key, part in selectors.items() if not isinstance(part.get("budget"), str)]
     for key, selector in selectors.items():
         budget = selector.get("budget")

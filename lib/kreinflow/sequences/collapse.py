@@ -40,11 +40,11 @@ def shown_examples(found: Mapping[str, Any]) -> str:
 class SourceRecords:
     """The records that a source read, clean and labelled, each with a row of the payload.
 
-    A record with several ``labels`` has them joined by
-    :func:`~kreinflow.sequences.labels.join_labels`. ``read`` counts the dropped ones too; ``drops``
-    are ids that were dropped by request, by reason; ``substitutions`` residues that were rewritten,
-    by kind; ``organisms`` NCBI's number and name by id, where they are known; ``unlabelled`` id and
-    residues of those to be classified; ``statistics`` what the source adds to those of all.
+    Several ``labels`` of a record are joined, see :mod:`kreinflow.sequences.labels`. ``read``
+    counts the dropped ones too; ``drops`` are ids that were dropped by request, by reason;
+    ``substitutions`` residues that were rewritten, by kind; ``organisms`` NCBI's number and name by
+    id, where they are known; ``unlabelled`` id and residues of those to be classified;
+    ``statistics`` what the source adds to those of all.
     """
 
     ids: Sequence[str]

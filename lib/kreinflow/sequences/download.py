@@ -47,12 +47,11 @@ def fetch(
     """Download a file; what a broken connection or a kill left is continued.
 
     The bytes go to ``target`` with the ending ``.part`` until they are all there and have the right
-    checksum. A wrong file is thrown away and downloaded once more, whole.
+    checksum. A wrong file is downloaded once more, whole.
 
-    ``download`` is that part of the source, ``say`` takes a line of progress, ``wait`` is seconds
-    before the second of several fruitless tries; each further wait is twice as long. An InputError
-    says that the server refuses, or sends a file with another checksum twice; a KreinflowError that
-    it cannot be reached, or the file cannot be written.
+    ``say`` takes a line of progress, ``wait`` is seconds before the second of several fruitless
+    tries; each further wait is twice as long. An InputError says that the server refuses, or sends
+    a wrong file twice; a KreinflowError that it cannot be reached, or nothing can be written.
     """
     url, part = download["url"], target.with_name(f"{target.name}.part")
     try:

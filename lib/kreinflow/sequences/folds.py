@@ -32,8 +32,8 @@ TRAIN = "train"
 def count_folds(settings: Mapping[str, Any], data_folder: Path) -> list[tuple[int, int]]:
     """Return (repeat, fold) of each fold that will be tested, without reading sequences.
 
-    ``settings`` is the part ``folds`` of a data set's configuration; a relative path of the user's
-    table starts at ``data_folder``. An InputError says what is wrong with that table.
+    ``settings`` is the part ``folds`` of a data set. An InputError says what is wrong with its
+    table.
     """
     if settings["method"] == "table":
         return [(0, fold) for fold in range(len(_read_table(settings, data_folder)[1]))]

@@ -57,10 +57,9 @@ def _shorter(id: str) -> Iterator[str]:
 def known_by(ids: Iterable[str], table: Mapping[str, str], place: str) -> dict[str, str]:
     """Return the table with the ids of the sequences in place of short or long forms of them.
 
-    An id that stands in the table is found there. Another one is found if one of its short forms
-    stands there, or if it is a short form of an id there: not if both only share one, as two
-    versions of an accession do. One line may serve several sequences: the domains of a protein. An
-    id that may mean several lines is refused, with ``place``.
+    An id that is not in the table is found if one of its short forms is, or if it is a short form
+    of an id there: not if both only share one, as two versions of an accession do. One line may
+    serve several sequences: the domains of a protein. An id that may mean several lines is refused.
 
     Examples
     --------

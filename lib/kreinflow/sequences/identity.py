@@ -127,7 +127,7 @@ def identity_clusters(
 
 
 def identity(a: bytes, b: bytes, nucleotides: bool) -> float:
-    """Return the share of identical residues, as :func:`identity_clusters` defines it."""
+    """Return the identity of two sequences, as :func:`identity_clusters` defines it."""
     pair = a.decode("ascii"), b.decode("ascii"), *_scheme(nucleotides)
     aligned = parasail.sw_stats_scan_16(*pair)
     if aligned.saturated:
@@ -136,10 +136,9 @@ def identity(a: bytes, b: bytes, nucleotides: bool) -> float:
 
 
 def covered(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
-    """Return the identity of the best local alignment, and the share of the shorter it covers.
+    """Return the identity of the columns of the best local alignment, and its coverage.
 
-    The identity is that of the columns of the alignment, gaps included; the coverage is the
-    residues of the shorter sequence in the alignment divided by its length.
+    Gaps are columns too; the coverage is the share of the shorter sequence that is aligned.
     """
     aligned = parasail.sw_trace_scan_32(a.decode("ascii"), b.decode("ascii"), *_scheme(nucleotides))
     traced = aligned.cigar  # its memory is that of the result

@@ -167,8 +167,8 @@ def check_matched(
 ) -> None:
     """Refuse ids without a label and labels without the object that has that id.
 
-    ``place`` is where the labels come from, ``what`` their objects, ``has`` what these have;
-    ``may_drop`` tells whether the message names the option to drop them.
+    Messages name the ``place`` of the labels, ``what`` has them, the label as ``has``, and, if it
+    ``may_drop``, the option to.
     """
     ids = list(ids)
     missing = [id for id in ids if id not in labels]

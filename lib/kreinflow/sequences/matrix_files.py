@@ -106,9 +106,9 @@ def read_matrix(path: Path, variable: str | None = None, square: bool = True) ->
 
 
 def read_vectors(path: Path, variable: str | None = None, width: int | None = None) -> ReadMatrix:
-    """Read vectors, one a row, as :func:`read_matrix` does, of ``width`` numbers if that is given.
+    """Read vectors as :func:`read_matrix` does, one a row, of ``width`` numbers if it is given.
 
-    An InputError refuses a table of another width, and an entry that is not finite or too large.
+    An InputError refuses another width, and an entry that is not finite or too large.
     """
     read = read_matrix(path, variable, square=False)
     values = np.array(read.values, dtype=np.float64, order="C")
@@ -136,15 +136,15 @@ def read_record_vectors(path: Path, width: int | None = None) -> ReadMatrix:
 
 def check_objects_file(path: Path, kernel: Kernel) -> None:
     """Refuse a file that cannot hold what a kernel compares, by its name and first byte alone."""
-    if kernel.strings and name_endings(path)[1] != ".txt":
+    if not kernel.strings:
+        check_numbers_file(path)
+        return
+    if name_endings(path)[1] != ".txt":
         raise InputError(
             f"{path}: the kernel {kernel.name} compares strings. Give a .txt file (or .txt.gz) "
             "with one string a line."
         )
-    if kernel.strings:
-        check_file(path)
-    else:
-        check_numbers_file(path)
+    check_file(path)
 
 
 def read_objects(

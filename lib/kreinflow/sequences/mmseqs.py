@@ -31,12 +31,7 @@ def mmseqs_version() -> str:
 def mmseqs_clusters(sequences: Sequence[bytes], threshold: float) -> NDArray[np.intp]:
     """Return clusters as :func:`kreinflow.sequences.identity.identity_clusters`, by MMseqs2.
 
-    ``mmseqs easy-linclust`` with connected components, and one thread: so the result does not
-    depend on the machine.
-
-    References
-    ----------
-    Steinegger & Soeding (2018), Nat. Commun. 9:2542, doi 10.1038/s41467-018-04964-5.
+    One thread runs its Linclust, so the result does not depend on the machine.
     """
     n = len(sequences)
     if not n:

@@ -72,7 +72,7 @@ class Partition:
 
 
 def partition_of(table: pd.DataFrame, dataset: Dataset, name: str = "folds") -> Partition:
-    """Return the partition that a table of folds describes; ``name`` is for messages.
+    """Return the partition of a table of folds, which messages call ``name``.
 
     An InputError refuses a table of other records, or one that splits a row or a group.
     """

@@ -28,8 +28,7 @@ def row_digests(rows: Iterable[NDArray[np.floating]], largest: float) -> tuple[s
     """Return names of the rows of a matrix that no order of rows and columns and no unit changes.
 
     A name is the digest of the sorted numbers of the row, rounded; ``largest`` is the size of the
-    largest number of all. Other rows with these numbers are told apart by the order in which they
-    come.
+    largest number of all. Rows with the same numbers are told apart by their order.
     """
     names = []
     found: dict[str, dict[str, int]] = {}

@@ -16,10 +16,9 @@ from kreinflow.sequences.matrix_files import read_record_vectors
 def with_vectors(dataset: Dataset, path: Path) -> Dataset:
     """Return the data set with the vectors of a table.
 
-    Records of one distinct row, or of identical ones, share the vector of the first of them. The
-    ``statistics`` get the key ``vectors``: ``columns``, and ``differ``, the records whose own
-    vector is another. Ids of the table that are no record are left out; a record without a vector
-    is refused.
+    Identical records share the vector of the first of them. The ``statistics`` get the key
+    ``vectors``: ``columns``, and ``differ``, the records whose own vector is another. Further ids
+    of the table are left out; a record without a vector is refused.
     """
     read = read_record_vectors(path)
     places = read.places(dataset.ids)

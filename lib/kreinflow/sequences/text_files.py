@@ -86,8 +86,7 @@ def shown_name(path: Path) -> str:
 def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
     """Open a text file, plain or gzip (told by its first bytes), as UTF-8 with any line ends.
 
-    A byte order mark is skipped. An InputError says if the file is missing, empty, a truncated gzip
-    file, or not UTF-8 text.
+    An InputError says if it is missing, empty, a truncated gzip file, or not UTF-8 text.
     """
     name = shown_name(path)
     if path != STANDARD_INPUT:

@@ -105,7 +105,7 @@ def check_columns(path: Path, *columns: str) -> None:
 def read_columns(
     path: Path, columns: Sequence[str], skip_empty: bool = False, separator: str = ""
 ) -> Iterator[tuple[int, str, str]]:
-    """Yield line number and text of two named columns of a TSV or CSV file, as the texts they are.
+    """Yield line number and texts of two named columns of a TSV or CSV file.
 
     With ``skip_empty`` a line whose second column is empty is left out. More columns than two are
     the levels of a path, which stands for the second one: their texts with the separator between

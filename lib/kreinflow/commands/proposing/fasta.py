@@ -29,10 +29,9 @@ _OF_BASES = 0.9
 
 
 def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
-    """Look at FASTA files, or a folder of them, and their labels.
+    """Look at FASTA files, or a folder of them, and their labels, as for ``propose``.
 
-    Without a table ``labels`` they are in the headers, or each of several files is a class.
-    Refused by an InputError are files of which most records have letters that are no residues.
+    An InputError refuses files of which most records have letters that are no residues.
     """
     named = inputs[0] if len(inputs) == 1 else list(inputs)
     reader = FastaSource({"fasta": named, "labels": {}}, Path())
@@ -63,7 +62,10 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
     source.found.append(f"{said} in {abridged([str(path) for path in files], 3)}.")
     source.settings["fasta"] = Noted(named, said)
     if labels is not None:
-        source.settings["labels"] = _labels_of_table(labels, records, source)
+        table = look_at_table(Path(labels), [record.id for record in records])
+        without = len(records) - len(table.candidates[0].texts)
+        _unmatched(without, table.lines - table.matched, source)
+        source.settings["labels"] = labels_of_table(table, labels, source)
     elif len(files) > 1:
         classes = sorted({name_endings(path)[0] for path in files})
         note = f"{plural(len(classes), 'class', 'classes')}: {abridged(classes, 8)}"
@@ -96,15 +98,6 @@ def _molecule(records: Sequence[FastaRecord]) -> tuple[str, ResidueAlphabet]:
     base = "RNA" if letters[ord("U")] > letters[ord("T")] else "DNA"
     alphabet = ResidueAlphabet(load_substitution_matrix(matrix, Path()).alphabet, kind)
     return kind if protein else base, alphabet
-
-
-def _labels_of_table(
-    name: str, records: Sequence[FastaRecord], source: SourceFound
-) -> dict[str, Any]:
-    table = look_at_table(Path(name), [record.id for record in records])
-    without = len(records) - len(table.candidates[0].texts)
-    _unmatched(without, table.lines - table.matched, source)
-    return labels_of_table(table, name, source)
 
 
 def _labels_of_headers(

@@ -30,10 +30,9 @@ LENGTH_LIMIT: SettingsSchema = {
 class CleanRecords:
     """Records of sequences as they are read, one after the other.
 
-    The settings have the keys of :data:`ILLEGAL_RESIDUES` and :data:`LENGTH_LIMIT`; ``alphabet`` is
-    the letters of the substitution matrix. ``places`` has each id that was read, for messages;
-    ``kept`` the residues of those that are not dropped; ``organisms`` NCBI's number and name where
-    they are known; ``substitutions`` how many residues were rewritten, by kind.
+    The settings have the keys of :data:`ILLEGAL_RESIDUES` and :data:`LENGTH_LIMIT`. ``places`` has
+    each id that was read, for messages; ``kept`` the residues of those that are not dropped; for
+    ``organisms`` and ``substitutions`` see :class:`~kreinflow.sequences.collapse.SourceRecords`.
     """
 
     def __init__(self, settings: Mapping[str, Any], alphabet: str | None, molecule: str) -> None:

@@ -184,9 +184,8 @@ class Source(Configured, ABC):
     def read(self, alphabet: str | None, seed: int) -> SourceRecords:
         """Read and check the records.
 
-        The ``alphabet`` is the letters of the substitution matrix, if the objects are aligned; the
-        ``seed`` that of a simulation or a generator. An InputError tells the first fault that the
-        configuration does not ask to drop.
+        The ``alphabet`` is that of the substitution matrix, if any; the ``seed`` is for what is
+        drawn. An InputError tells the first fault that the configuration does not ask to drop.
         """
 
     def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
