@@ -52,8 +52,7 @@ FEATURES = {
 }
 """What the conditional logit of each stage looks at."""
 
-SMALLEST = 1e-12
-"""Probability whose logarithm is taken."""
+SMALLEST = 1e-12  #: probability whose logarithm is taken
 
 
 def nearest_features(decisions: FloatArray, classes: IntArray, evidence: FloatArray) -> FloatArray:
@@ -101,9 +100,7 @@ class PairMachines(State):
     """
 
     pairs: IntArray  # (n_pairs, 2): codes of the classes, the lower one first; rows are sorted
-    pair_member_weights: (
-        FloatArray  # of all machines in turn: for the records of both classes in order
-    )
+    pair_member_weights: FloatArray  # of all machines: for the records of both classes in order
     pair_landmark_weights: FloatArray  # (n_pairs, n_landmarks)
     pair_intercepts: FloatArray  # (n_pairs,)
 
@@ -141,9 +138,8 @@ class PairMachines(State):
         own = self.pair_member_weights[ends[pair] : ends[pair + 1]]
         # Row by row: the sums of BLAS and of einsum depend on how many rows there are.
         decisions = (np.ascontiguousarray(members) * own).sum(axis=1)
-        decisions += (np.ascontiguousarray(landmarks) * self.pair_landmark_weights[pair]).sum(
-            axis=1
-        )
+        weighed = np.ascontiguousarray(landmarks) * self.pair_landmark_weights[pair]
+        decisions += weighed.sum(axis=1)
         return np.asarray(decisions + self.pair_intercepts[pair])
 
     state: ClassVar = {

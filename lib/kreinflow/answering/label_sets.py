@@ -18,8 +18,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, tile_map
 from kreinflow.files.state import Array
 
-CONFIDENCES = (0.9, 0.95, 0.99)
-"""Of the sets that are made for the records of outer folds."""
+CONFIDENCES = (0.9, 0.95, 0.99)  #: of the sets that are made for the records of outer folds
 
 SET_COLUMNS = (
     *(f"{what}_{100 * confidence:g}" for confidence in CONFIDENCES for what in ("size", "held")),

@@ -19,12 +19,9 @@ _CELLS = 1 << 22  # probabilities of nodes that are held at once
 class Nodes(NamedTuple):
     """The nodes that objects are answered with."""
 
-    node: IntArray
-    """Numbers in the tree; 0 is the root, which says nothing."""
-    level: IntArray
-    """Of the nodes: 0 of the root."""
-    probability: FloatArray
-    """Of the nodes."""
+    node: IntArray  #: numbers in the tree; 0 is the root, which says nothing
+    level: IntArray  #: 0 of the root
+    probability: FloatArray  #: of the nodes
 
 
 @dataclass(frozen=True, eq=False)

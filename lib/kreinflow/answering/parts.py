@@ -17,8 +17,7 @@ from kreinflow.answering.query_and_answers import Answers, Decided
 from kreinflow.answering.record_scores import Records
 from kreinflow.files.state import State, Value
 
-TRANSFORM = Value(ScoreTransform.from_dict, ScoreTransform.to_dict)
-"""A score transform in a file."""
+TRANSFORM = Value(ScoreTransform.from_dict, ScoreTransform.to_dict)  #: a score transform in a file
 
 
 class Subject(NamedTuple):

@@ -14,11 +14,9 @@ Ask = Callable[[IntArray, IntArray], NDArray[Any]]
 """Takes k queries by their numbers and a (k, q) array of records, -1 for none; returns (k, q)
 scores as aligned."""
 
-NOBODY = -1
-"""Stands for no record."""
+NOBODY = -1  #: stands for no record
 
-STAGES = ("first", "nearest", "pairs")
-"""What may answer, by the number that stands in :attr:`Answers.stage`."""
+STAGES = ("first", "nearest", "pairs")  #: what may answer, by its number in Answers.stage
 
 FIRST, NEAREST, PAIRS = range(3)
 
@@ -26,14 +24,9 @@ REASONS = ("", "unsure", "unknown", "no relative")
 """Why an answer is rejected: its probability is too small; the object is too strange, by its
 p-value; it has no relative among the training records. The last that holds is told."""
 
-EVERY_LEVEL = 1 << 30
-"""Stands in :attr:`Answers.deepest` for no limit."""
-
-MOST_PAIRS = 1 << 21
-"""Of objects with the records that they may ask, at once."""
-
-NOTHING_ACCEPTED = float(np.nextafter(1.0, 2.0))
-"""The threshold that rejects all predictions, those that are rounded to 1 too."""
+EVERY_LEVEL = 1 << 30  #: stands in Answers.deepest for no limit
+MOST_PAIRS = 1 << 21  #: of objects with the records that they may ask, at once
+NOTHING_ACCEPTED = float(np.nextafter(1.0, 2.0))  #: threshold that rejects also what rounds to 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,8 +33,7 @@ from kreinflow.answering.unknown_pvalue import Strangeness, mean_of_largest, str
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, Number, Part
 
-NEAREST, MORE = 20, 100
-"""Nearest records that are asked, and by those that seem to have no relative."""
+NEAREST, MORE = 20, 100  #: nearest records asked, and by those that seem to have no relative
 
 _BEST = 3  # of -ln E that T is the mean of
 _OVERWHELMING, _AHEAD = -np.log(1e-10), np.log(1e3)

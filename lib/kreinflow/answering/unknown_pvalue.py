@@ -26,12 +26,8 @@ from numpy.typing import NDArray
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, Number, State
 
-GATE = 0.3
-"""An object asks its nearest records if its p-value by the landmarks alone is at most this."""
-
-LARGEST = 5
-"""Values that means are taken of."""
-
+GATE = 0.3  #: an object asks its nearest records if its p-value by the landmarks is at most this
+LARGEST = 5  #: values that means are taken of
 _NONE = -20.0  # -ln E where nothing is aligned
 _ROWS = 512  # objects at once: each is ranked with all that calibrate
 

@@ -36,12 +36,8 @@ COLUMNS = (
 stand :data:`PROMISES` that were asked for, :data:`LABELS_COLUMNS` of objects that may have several
 labels, :data:`LEVEL_COLUMNS` of a model with levels, and ``strand`` if both were aligned."""
 
-LEVEL_COLUMNS = ("node", "level", "node_probability")
-"""See :meth:`~kreinflow.answering.levels.Levels.nodes`; the root is empty."""
-
-PROMISES = ("set", "set_size", "error_p", "accepted")
-"""See :func:`joined_labels` and :func:`accepting`."""
-
+LEVEL_COLUMNS = ("node", "level", "node_probability")  #: the root is empty
+PROMISES = ("set", "set_size", "error_p", "accepted")  #: of joined_labels and accepting
 LABELS_COLUMNS = ("labels", "label_probabilities")
 """All labels whose probability is at least their threshold, the likeliest first."""
 

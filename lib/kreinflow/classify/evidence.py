@@ -27,14 +27,9 @@ from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, normalised_scores
 from kreinflow.sequences.matrix_files import DISSIMILARITIES
 
-CANDIDATES = 20
-"""Nearest training records of a class that an object is aligned with."""
-
-SHOWN = 5
-"""Members of a class in the table of ``kreinflow classify``."""
-
-LARGEST_TRACE = 100_000_000
-"""Cells of an alignment that is traced back: it takes a byte and more for each."""
+CANDIDATES = 20  #: nearest training records of a class that an object is aligned with
+SHOWN = 5  #: members of a class in the table of kreinflow classify
+LARGEST_TRACE = 100_000_000  #: cells of an alignment that is traced back, a byte and more for each
 
 PREDICTED, RUNNER_UP, OTHER = "predicted", "runner-up", "other"
 

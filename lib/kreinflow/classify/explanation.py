@@ -20,8 +20,7 @@ from kreinflow.learners.decisions import LinearDecision
 from kreinflow.sequences.text_files import shown_name
 from kreinflow.views.lift import combined
 
-INTERCEPT = "(intercept)"
-"""What stands for a landmark or a record in the last row of a table of contributions."""
+INTERCEPT = "(intercept)"  #: instead of a landmark or record, in the last row of a table
 
 _WHY = {
     "": "",

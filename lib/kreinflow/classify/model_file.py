@@ -32,8 +32,7 @@ KIND = "kreinflow model 2"
 _ADVICE = "Give a model file that kreinflow wrote. Copy or train a damaged one again."
 _DIGEST = 16  # bytes of the digest of a record
 
-IDS = Value(lambda given: tuple(map(str, given)), list)
-"""Names in a header."""
+IDS = Value(lambda given: tuple(map(str, given)), list)  #: names in a header
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,8 +39,7 @@ from kreinflow.sequences.partition import ALL, NEVER_TESTED, Partition
 from kreinflow.sequences.payload import Compared
 from kreinflow.sequences.scores import AlignedScores, KernelScores, Scores
 
-MOST_LANDMARKS = 3
-"""Landmarks of a new class: as many as the others have on the mean, but no more than these."""
+MOST_LANDMARKS = 3  #: of a new class, which has as many as the others on the mean, or fewer
 
 _OF_LEVELS = (
     *("inner_accuracy", "inner_log_loss", "inner_records", "alignments_per_query"),

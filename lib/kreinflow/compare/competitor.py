@@ -66,8 +66,7 @@ class Competitor(ABC):
     installed. :meth:`fit` sets ``model_bytes``, the bytes that have to be kept to predict.
     """
 
-    name: ClassVar[str]
-    """A key of :data:`kreinflow.compare.methods.METHODS`."""
+    name: ClassVar[str]  # a key of METHODS
     proteins_only: ClassVar[bool] = False
     model_bytes: int
     alignments_per_query: float = float("nan")

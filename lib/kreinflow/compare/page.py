@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from kreinflow.compare.methods import METHODS, OURS
 from kreinflow.report import figures as look
 from kreinflow.report.html import image, page_environment
-from kreinflow.report.tables import PageTable, laid_out, numbers
+from kreinflow.report.tables import laid_out, numbers
 
 _LEAST_ERROR = 1e-4  # where a method without any errors is drawn
 TEMPLATES = Path(__file__).parent / "data"
@@ -35,18 +34,8 @@ def render_page(
 
 
 def _part(kind: str, summary: pd.DataFrame, budgets: pd.DataFrame) -> dict[str, Any]:
-    """Return what there is of one kind of folds."""
     with look.drawing_style():
         figure = image(look.figure_svg(cost_figure(summary, budgets)))
-    return {
-        "folds": kind,
-        "table": _table(summary),
-        "image": figure,
-        "budgets": laid_out(budgets, "budgets"),
-    }
-
-
-def _table(summary: pd.DataFrame) -> PageTable:
     told = [
         "; ".join(filter(None, [version, reason and f"not run: {reason}"]))
         for version, reason in zip(summary["version"], summary["reason"], strict=True)
@@ -55,7 +44,12 @@ def _table(summary: pd.DataFrame) -> PageTable:
     for part in ("mean", "sd"):
         named[f"model_kb_{part}"] = 1e-3 * numbers(summary[f"model_bytes_{part}"])
     ours = set(np.flatnonzero(summary["method"] == OURS).tolist())
-    return laid_out(named, "compare", ours)
+    return {
+        "folds": kind,
+        "table": laid_out(named, "compare", ours),
+        "image": figure,
+        "budgets": laid_out(budgets, "budgets"),
+    }
 
 
 def cost_figure(summary: pd.DataFrame, budgets: pd.DataFrame) -> Figure:
@@ -87,17 +81,13 @@ def cost_figure(summary: pd.DataFrame, budgets: pd.DataFrame) -> Figure:
         axes.plot(x, max(1 - accuracy, _LEAST_ERROR), **style, label=METHODS[method], zorder=3)
     counted.set(xlabel="alignments per query", ylabel="accuracy, %")
     beside.set(xlim=(0, unknown + 1), xticks=[], xlabel="no count")
-    _scale_of_accuracy(counted)
+    counted.set_yscale("log")
+    lower, upper = counted.get_ylim()
+    lower = lower / 1.2 if lower > 0 else _LEAST_ERROR  # 0 where nothing is drawn
+    counted.set_ylim(min(1.0, upper * 1.2), lower)
+    counted.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    counted.yaxis.set_minor_locator(NullLocator())
+    counted.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * (1 - value):.6g}"))
     figure.legend(loc="outside lower center", ncols=2)
     figure.set_label(f"Accuracies: {', '.join(told)}." if told else "")
     return figure
-
-
-def _scale_of_accuracy(axes: Axes) -> None:
-    axes.set_yscale("log")
-    lower, upper = axes.get_ylim()
-    lower = lower / 1.2 if lower > 0 else _LEAST_ERROR  # 0 where nothing is drawn
-    axes.set_ylim(min(1.0, upper * 1.2), lower)
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * (1 - value):.6g}"))

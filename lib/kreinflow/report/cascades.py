@@ -10,14 +10,9 @@ from scipy.special import bdtrc
 
 from kreinflow.report.tables import mean_by, measured, numbers
 
-FIRST, EVERYTHING = 0.0, 2.0
-"""Thresholds of the ends of a curve."""
-
-POINTS = 100
-"""Points of a curve that is drawn."""
-
-LEVEL = 0.05
-"""Level of the test of a stated loss."""
+FIRST, EVERYTHING = 0.0, 2.0  # thresholds of the ends of a curve
+POINTS = 100  # points of a curve that is drawn
+LEVEL = 0.05  # level of the test of a stated loss
 
 
 def fold_means(rows: pd.DataFrame) -> pd.DataFrame:

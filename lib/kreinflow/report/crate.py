@@ -30,17 +30,9 @@ PROFILES = {
 }
 """What the crate keeps to, beside RO-Crate 1.1."""
 
-PAGES = {
-    PAGE: "the report: everything on one page",
-    TEXT: "its first screen as plain text",
-}
-"""What is made of all data sets."""
-
-PRODUCTS: dict[str, dict[str, str]] = TEXTS["products"]
-"""What a crate names of the results of a data set, by the stage that makes it."""
-
+PAGES = {PAGE: "the report: everything on one page", TEXT: "its first screen as plain text"}
+PRODUCTS: dict[str, dict[str, str]] = TEXTS["products"]  # files of a data set by stage
 CLASSIFIED = "what the final model says of new objects"
-"""Of the tables of ``classify``, one for each request."""
 
 _TERMS = "https://w3id.org/ro/terms/workflow-run"
 _BIOSCHEMAS = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"

@@ -22,8 +22,7 @@ from kreinflow.sequences.sources.measured import ComparedSource
 
 RELATIVES = "A sequence that may be unknown is aligned with its nearest training records too."
 
-LABEL_THRESHOLDS = "the largest F1 of each label"
-"""What the thresholds of labels are chosen for."""
+LABEL_THRESHOLDS = "the largest F1 of each label"  # what the thresholds of labels are chosen for
 
 _NUMBER = {key: number for number, key in enumerate(REFERENCES, 1)}
 

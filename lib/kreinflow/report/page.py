@@ -21,8 +21,7 @@ from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import best_recipe, cells, flags, numbers
 from kreinflow.report.texts import CAPTIONS, SEVERAL_CAPTIONS
 
-WORDS = (methods, recipes, sections, tables, times, words)
-"""What the templates call by the names of the modules."""
+WORDS = (methods, recipes, sections, tables, times, words)  # what the templates call by their names
 
 
 def write_report(folder: Path, config: Mapping[str, Any], again: bool = False) -> None:

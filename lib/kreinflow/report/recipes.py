@@ -32,10 +32,18 @@ from kreinflow.report.tables import (
 def comparison(data: DatasetResults) -> PageTable:
     """Return the figures of each recipe, and how it stands to the best."""
     compared, best = data["comparison"], flags(data["comparison"]["best"])
-    names = compared["recipe"].astype(str).tolist()
+    names, folds = compared["recipe"].astype(str).tolist(), numbers(compared["folds"])
     figures = data["summary"].set_axis(data["summary"]["recipe"].astype(str)).loc[names]
+    tested = np.isfinite(numbers(compared["p_records_holm"]))
+    verdicts = {  # the first that holds
+        "best": best,
+        "not distinguishable": tested & flags(compared["indistinguishable"]),
+        "worse": tested,
+        "honest figure": np.array(names) == INNER_CHOICE,
+    }
+    else_told = [f"measured on {some:.0f} of {folds.max():.0f} folds" for some in folds]
     told: dict[str, Any] = {
-        "verdict": _verdicts(compared),
+        "verdict": np.select(list(verdicts.values()), list(verdicts), else_told),
         "points": np.where(best, np.nan, 100 * numbers(compared["difference"])),
         "cost": [data.costs.get(name, np.nan) for name in names],
         **{n: compared[n].to_numpy() for n in ("low", "high", "p_records_holm", "p_folds_holm")},
@@ -45,37 +53,13 @@ def comparison(data: DatasetResults) -> PageTable:
     return laid_out(figures.assign(**told), layout, marked, unit=data.unit)
 
 
-def _verdicts(compared: pd.DataFrame) -> list[str]:
-    folds = numbers(compared["folds"])
-    rows = zip(
-        compared["recipe"].astype(str),
-        flags(compared["best"]),
-        flags(compared["indistinguishable"]),
-        np.isfinite(numbers(compared["p_records_holm"])),
-        folds,
-        strict=True,
-    )
-    return [
-        "best"
-        if best
-        else ("not distinguishable" if alike else "worse")
-        if tested
-        else "honest figure"
-        if recipe == INNER_CHOICE
-        else f"measured on {of:.0f} of {folds.max():.0f} folds"
-        for recipe, best, alike, tested, of in rows
-    ]
-
-
 def recipes(data: DatasetResults) -> PageTable:
     """Return what each recipe is, and what its training said: means over the outer folds."""
     rows = []
     for recipe, part in measured(data["models"]).groupby("recipe", sort=False):
         texts = {text for text in part["hyper_parameters"] if isinstance(text, str) and text}
-        chosen = sorted(
-            " ".join(f"{name}={value:g}" for name, value in named_numbers(text).items())
-            for text in texts
-        )
+        values = (named_numbers(text).items() for text in texts)
+        chosen = sorted(" ".join(f"{name}={value:g}" for name, value in own) for own in values)
         basis, temperature, threshold, accuracy = (
             float(numbers(part[name]).mean())
             for name in ("basis_used", "temperature", "reject_threshold", "inner_accuracy")
@@ -204,9 +188,8 @@ def _thresholds(rows: pd.DataFrame) -> str:
 
 
 def _levels(models: pd.DataFrame) -> str:
-    """Return the levels of all models of a recipe, without their thresholds."""
     found = dict.fromkeys(str(text).split(", threshold")[0] for text in models["cascade"])
-    return "; ".join(text for text in found if text)
+    return "; ".join(filter(None, found))
 
 
 def _stated(cascade: Mapping[str, Any]) -> str:

@@ -10,11 +10,6 @@ TEXTS: dict[str, Any] = yaml.safe_load(
 )
 """Captions of figures, warnings, files that the crate names, and words for settings."""
 
-CAPTIONS: dict[str, str] = TEXTS["captions"]
-"""Figures of a data set, by the names of their files, and what each of them shows."""
-
-SEVERAL_CAPTIONS = CAPTIONS | TEXTS["several"]
-"""The same where records may have several labels."""
-
-FIGURES = tuple(name for name in CAPTIONS if name not in ("unknown", "levels"))
-"""Figures that all data sets have."""
+CAPTIONS: dict[str, str] = TEXTS["captions"]  # of the figures of a data set, by their names
+SEVERAL_CAPTIONS = CAPTIONS | TEXTS["several"]  # where records may have several labels
+FIGURES = tuple(name for name in CAPTIONS if name not in ("unknown", "levels"))  # of all data sets

@@ -9,10 +9,8 @@ from kreinflow.files.json_files import read_json
 from kreinflow.files.tables import read_table
 from kreinflow.report.tables import numbers
 
-MACHINE = ("host", "kreinflow", "numpy", "cpu_kernel")
-"""Columns of times.tsv that say where a job ran and with what."""
+MACHINE = ("host", "kreinflow", "numpy", "cpu_kernel")  # where a job ran, and with what
 COLUMNS = ("stage", "job", "seconds", "cpu_seconds", "max_rss_mb", *MACHINE, "ended")
-"""Columns of times.tsv."""
 
 
 def collect_times(benchmarks: Path, records: Path, jobs: Iterable[str]) -> pd.DataFrame:

@@ -37,18 +37,12 @@ from kreinflow.sequences.strands import strand_advice
 
 LARGEST_MISFIT = 0.5
 SMALL_CLASS = 10
-
-MUCH_REJECTED = 0.2
-"""If more of the test records are rejected, the page says what to do."""
-
-CHEAPER = 0.8
-"""A recipe is cheaper if a query costs it this share or less."""
+MUCH_REJECTED = 0.2  # if more of the test records are rejected, the page says what to do
+CHEAPER = 0.8  # a recipe is cheaper if a query costs it this share or less
 
 _TEXTS: dict[str, str] = TEXTS["screen"]
 _WARNINGS: dict[str, str] = TEXTS["warnings"]
-
-_WIDTH, _QUESTION = 96, 32
-"""Letters of a line of the plain text, and of a question and the space behind it."""
+_WIDTH, _QUESTION = 96, 32  # letters of a line of the plain text, and of a question and its space
 
 
 class Card(NamedTuple):

@@ -14,8 +14,7 @@ from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import numbers
 from kreinflow.report.times import times_by_stage
 
-SIDE_BY_SIDE = 25
-"""The histogram of lengths stands beside the bars of so many classes, below those of more."""
+SIDE_BY_SIDE = 25  # classes at most whose bars have the histogram of lengths beside them, not below
 
 
 def classes_figure(data: DatasetResults) -> Figure:

@@ -18,11 +18,8 @@ from kreinflow.report.cascades import mean_curve
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import best_recipe, flags, numbers
 
-MARKED_CELLS = 150
-"""Errors of a large confusion matrix are printed as numbers if they are no more cells than this."""
-
-NAMED = 7
-"""Of many recipes so many have a colour and a name in the figure of costs; the rest are grey."""
+MARKED_CELLS = 150  # cells with errors at most that a large confusion matrix has as numbers
+NAMED = 7  # of many recipes have a colour and a name in the figure of costs; the rest are grey
 
 
 def recipe_label(name: str, best: str, final: str) -> str:
