@@ -161,10 +161,7 @@ class LevelScores(RecordScores):
         self._members = np.full((len(query), 0), NOBODY, dtype=np.int64)
 
     def nearest(self, places: IntArray, q: int) -> tuple[FloatArray, IntArray]:
-        """Return :func:`nearest_features` of the q nearest records, and alignments so far.
-
-        Those with landmarks are not counted.
-        """
+        """Return :func:`nearest_features` of q records; alignments so far, beyond the landmarks."""
         near = self.ranked(places, q)
         evidence = self.evidence(places, near)
         classes = np.where(near >= 0, self.records.classes[near], NOBODY)

@@ -126,15 +126,11 @@ class LandmarkClassifier(State):
 
     @property
     def _views(self) -> set[str]:
-        """The views of the lift, and of the index of records."""
         lifts = (self.lift, None if self.records is None else self.records.index)
         return {view for lift in lifts if lift is not None for view in lift.rates}
 
     def decision_function(self, query: Query) -> FloatArray:
-        """Return f of shape (n, n_classes).
-
-        The objects of the query are looked at if :attr:`looks_at_objects`.
-        """
+        """Return f of shape (n, n_classes)."""
         if isinstance(query, Decided):
             return query.decisions
         n = len(query)
@@ -152,10 +148,7 @@ class LandmarkClassifier(State):
         return query.decided(self.landmark_rows(query), self.decision_function(query))
 
     def decision_rows(self, query: Query) -> FloatArray:
-        """Return what the decision looks at: k(x), or of a lift the kernel with its p points.
-
-        The result has shape (n, n_landmarks) or (n, p).
-        """
+        """Return k(x), of shape (n, n_landmarks), or of a lift the (n, p) kernel that f sees."""
         rows = self.landmark_rows(query)
         return rows if self.lift is None else self.lift.columns(rows, query.objects)
 
@@ -174,15 +167,11 @@ class LandmarkClassifier(State):
         return self.centring.columns(kernel) if in_kernel else -kernel
 
     def predict_proba(self, query: Query) -> FloatArray:
-        """Return the class probabilities of the first stage, of shape (n, n_classes).
-
-        Those of a row sum to one, unless the objects may have several labels.
-        """
+        """Return p of the first stage; rows sum to one, unless objects may have several labels."""
         decisions = self.decision_function(query)
         if self.several is not None:
             return self.several.probabilities(decisions)
-        probabilities: FloatArray = softmax(decisions / self.temperature, axis=1)
-        return probabilities
+        return np.asarray(softmax(decisions / self.temperature, axis=1))
 
     def first_answers(self, query: Query) -> Answers:
         """Return the answers of the first stage."""

@@ -100,10 +100,7 @@ class Calibration(ModelPart):
         )
 
     def of_more_classes(self, codes: IntArray, n_classes: int) -> "Calibration":
-        """Return the same records among more classes, by the code that each class has now.
-
-        A new one has none, so it shares others'.
-        """
+        """Return the same records among more classes, by the code that each class has now."""
         counts = np.zeros(n_classes, dtype=np.int64)
         counts[codes] = self.counts
         return replace(self, counts=counts)

@@ -61,10 +61,7 @@ class Levels(ModelPart):
         return cls.of(classes, settings["separator"], settings["back_off"])
 
     def node_probabilities(self, probabilities: FloatArray) -> FloatArray:
-        """Return the probability of each node, of shape (n, n_nodes).
-
-        ``probabilities``, of shape (n, n_classes).
-        """
+        """Return P, of shape (n, n_nodes), of the ``probabilities``, of shape (n, n_classes)."""
         sums = np.zeros((len(self.tree.nodes), len(probabilities)))
         sums[self.tree.leaf] = probabilities.T
         for node in range(len(sums) - 1, 0, -1):  # children before their parents
@@ -75,9 +72,9 @@ class Levels(ModelPart):
     def nodes(self, probabilities: FloatArray, deepest: IntArray | None = None) -> Nodes:
         """Return the deepest node that is sure enough, of each row.
 
-        ``probabilities``, of shape (n, n_classes). ``deepest``, of shape (n,) (optional): the
-        deepest level that each row may have. Less than the levels that there are: it is of no known
-        class, so it ends at a node that has others below it.
+        ``deepest``, of shape (n,) (optional): the deepest level that each row may have. Less than
+        the levels that there are: it is of no known class, so it ends at a node that has others
+        below it.
         """
         n, depth = len(probabilities), self.tree.depth
         inner = np.isin(np.arange(len(depth)), self.tree.parent)
@@ -95,8 +92,7 @@ class Levels(ModelPart):
     def likeliest(self, probabilities: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the likeliest node of each level, however sure, and its probability.
 
-        ``probabilities``, of shape (n, n_classes). The result has shape (n, n_levels + 1): the
-        first column is that of the root.
+        The result has shape (n, n_levels + 1): the first column is that of the root.
         """
         shape = len(probabilities), len(self.thresholds) + 1
         nodes, top, depth = np.zeros(shape, dtype=np.int64), np.ones(shape), self.tree.depth
@@ -140,7 +136,6 @@ class Levels(ModelPart):
         )
 
     def _parts(self, probabilities: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield the probabilities of the nodes of some rows after the other."""
         step = max(1, _CELLS // len(self.tree.nodes))
         for start in range(0, len(probabilities), step):
             part = slice(start, min(start + step, len(probabilities)))

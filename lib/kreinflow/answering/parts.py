@@ -48,18 +48,10 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ModelPart(State):
-    """A part of a model; it does nothing but what its methods are overridden with.
+    """A part of a model; it does nothing but what its methods are overridden with."""
 
-    Attributes
-    ----------
-    needs : str
-        What it is read from a file with, beside its own state: "records", "classes" or nothing.
-    records : Records or None
-        The training records that it asks.
-    """
-
-    needs: ClassVar[str] = ""
-    records: Records | None = field(default=None, kw_only=True)
+    needs: ClassVar[str] = ""  # "records" or "classes", if its own state in a file is not enough
+    records: Records | None = field(default=None, kw_only=True)  # training records that it asks
 
     def with_records(self, records: Records) -> Self:
         """Return the part with other records in the place of its own, if it has any."""
@@ -70,9 +62,7 @@ class ModelPart(State):
         return 0
 
     def answer(self, query: Decided, before: Answers) -> Answers:
-        """Return better answers than those of the parts before.
-
-        What is said of an object depends on the object alone.
+        """Return better answers than those of the parts before, each by its object alone.
 
         ``query``: it can ask, if any part of the model has records.
         """
@@ -83,8 +73,5 @@ class ModelPart(State):
         return Told()
 
     def inspected(self, about: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what ``kreinflow inspect`` tells of it.
-
-        ``about`` is what the classifier knows of its training.
-        """
+        """Return what ``kreinflow inspect`` tells of it; ``about`` is of the classifier."""
         return {}

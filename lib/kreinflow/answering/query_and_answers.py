@@ -52,7 +52,6 @@ class Query:
         return cls(scores, nothing, nothing)
 
     def __len__(self) -> int:
-        """Return the number of objects."""
         return len(self.scores)
 
     def take(self, places: IntArray) -> Self:

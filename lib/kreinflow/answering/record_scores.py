@@ -122,7 +122,6 @@ class Records(State):
     landmarks: IntArray  # (n_landmarks,): places among the records, -1 for one that is not there
 
     def __len__(self) -> int:
-        """Return the number of records."""
         return len(self.classes)
 
     state: ClassVar = {

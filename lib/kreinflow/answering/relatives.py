@@ -195,7 +195,6 @@ def overwhelming(
 
 
 def _placed(values: NDArray[Any], places: IntArray, n: int, fill: Any) -> NDArray[Any]:
-    """Return an array of n rows with values at some of them."""
     out = np.full((n, *values.shape[1:]), fill, dtype=values.dtype)
     out[places] = values
     return out

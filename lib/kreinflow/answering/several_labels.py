@@ -27,8 +27,7 @@ class Several(State):
 
     def margins(self, decisions: FloatArray) -> FloatArray:
         """Return how far the logit of each probability is above that of its threshold."""
-        cuts: FloatArray = logit(self.thresholds)
-        return decisions * self.slopes + self.intercepts - cuts
+        return np.asarray(decisions * self.slopes + self.intercepts - logit(self.thresholds))
 
     def chosen(self, probabilities: FloatArray) -> NDArray[np.bool_]:
         """Return which labels objects have: those whose probability is at least the threshold."""

@@ -65,7 +65,6 @@ class Strangeness(State):
     false_alarms: float  # objects with a p-value of at most this are unknown
 
     def __len__(self) -> int:
-        """Return the number of records that calibrate."""
         return len(self.of_landmarks)
 
     def asks(self, of_landmarks: FloatArray) -> NDArray[np.bool_]:

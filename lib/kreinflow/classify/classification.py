@@ -90,7 +90,6 @@ def classify_batches(
 
 
 def _check_promises(model: Model, options: Options) -> None:
-    """Refuse sets and errors that cannot be promised."""
     for name, share in (("confidence", options.confidence), ("errors", options.errors)):
         if share is not None and not 0 < share < 1:
             raise InputError(f"{name}: {share:g} is not between 0 and 1. Give a share, as 0.95.")

@@ -167,7 +167,6 @@ class Witnesses:
         return found.assign(score=scores)[apart]
 
     def _table(self, batch: Batch, found: pd.DataFrame, threads: int) -> pd.DataFrame:
-        """Return the table of members and their scores."""
         rows, codes, who = (found[name].to_numpy() for name in ("row", "code", "who"))
         scores = found["score"].to_numpy(np.float64)
         evalues, bits = np.full((2, len(who)), np.nan)

@@ -118,9 +118,8 @@ def _found(model: Model, path: Path, id: str, options: Options) -> tuple[Batch, 
             raise InputError(f"{batch.place(number)}: {batch.faults[number]}")
         one = batch.take(np.flatnonzero(batch.scored == number))
         ask = one.ask and ScoreCache(one.ask, len(model.record_ids))  # nothing is aligned twice
-        return replace(one, ids=[id], scored=np.zeros(1, dtype=np.int64), ask=ask), batch.place(
-            number
-        )
+        found = replace(one, ids=[id], scored=np.zeros(1, dtype=np.int64), ask=ask)
+        return found, batch.place(number)
     raise InputError(f"{shown_name(path)}: none of its {plural(seen, 'record')} has the id {id!r}.")
 
 
@@ -160,9 +159,8 @@ def _first_stage(
     one, other = decision.decide(values)[0, pair].tolist()
     lines, weights = [], decision.weights[:, pair]
     last: dict[str, Any] = {table.columns[0]: INTERCEPT, "class": ""}
-    for place, (name, f) in enumerate(
-        {"contribution": one, "runner_up_contribution": other}.items()
-    ):
+    both = {"contribution": one, "runner_up_contribution": other}
+    for place, (name, f) in enumerate(both.items()):
         table[name] = values[0] * weights[:, place]
         last[name] = float(decision.intercept[pair[place]])
         lines.append(

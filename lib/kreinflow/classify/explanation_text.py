@@ -27,7 +27,6 @@ def explanation_text(found: Explanation, shown: int) -> str:
 
 
 def _answer_lines(found: Explanation) -> list[str]:
-    """Return the classes, the labels and the reason."""
     name = f"{found.id} (strand {found.strand})" if found.strand else found.id
     told = (
         f"{found.labels[0]}, probability {found.probabilities[0]:.6g}; "
@@ -43,7 +42,6 @@ def _answer_lines(found: Explanation) -> list[str]:
 
 
 def _evidence_lines(found: Explanation) -> list[str]:
-    """Return a table of the nearest members for each class, in the order of the evidence."""
     out, told = [], set()
     for (of, label), rows in found.evidence.groupby(["of", "label"], sort=False):
         told.add(label)

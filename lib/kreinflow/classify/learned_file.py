@@ -107,30 +107,26 @@ class Learned(State):
 
     @classmethod
     def dimensions(cls, header: Mapping[str, Any]) -> dict[str, int]:
-        """Return the numbers of records, distinct rows and classes."""
-        known = {"n": len(header["ids"]), "k": len(header["classes"])}
-        return {**known, "d": int(header["distinct"])}
+        """Return the numbers of records and distinct rows."""
+        return {"n": len(header["ids"]), "d": int(header["distinct"])}
 
     @classmethod
     def restored(cls, **values: Any) -> Self:
         """See :meth:`~kreinflow.files.state.State.restored`; it needs the ``model`` too."""
         model: Model = values["model"]
-        ids, classes, labels, rows, landmarks = (
-            values[name] for name in ("ids", "classes", "labels", "rows", "landmark_rows")
-        )
+        ids, rows = values["ids"], values["rows"]
         stored = (values[name] for name in ("residues", "ends", "vectors"))
         objects = restored_objects(model.scheme, *stored)
         if isinstance(objects, tuple):
             payload: Payload = Sequences(objects)
         else:
-            kernel = known_kernel(model.kernel or {})
-            payload = Compared(np.asarray(objects), kernel)
+            payload = Compared(np.asarray(objects), known_kernel(model.kernel or {}))
         first = np.unique(rows, return_index=True)[1]
         return cls(
             dataset=Dataset(
                 ids=ids,
-                labels=labels.astype(np.intp),
-                classes=classes,
+                labels=values["labels"].astype(np.intp),
+                classes=values["classes"],
                 rows=rows.astype(np.int64),
                 digests=payload.digests(payload.contents([ids[record] for record in first])),
                 payload=payload,
@@ -138,7 +134,7 @@ class Learned(State):
             ),
             scores=values["scores"],
             self_scores=values["self_scores"],
-            landmark_rows=landmarks.astype(np.int64),
+            landmark_rows=values["landmark_rows"].astype(np.int64),
             held_out=values["held_out"].astype(np.int64),
             settings=values["settings"],
         )

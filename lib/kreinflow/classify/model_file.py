@@ -188,7 +188,6 @@ class Model(State):
 def _with_residues(
     classifier: LandmarkClassifier, residues: Sequence[bytes] | None
 ) -> LandmarkClassifier:
-    """Return a classifier that has these residues of its records."""
     records = classifier.records
     assert records is not None, "records of a model that asks none"
     objects = Viewed(residues, records.index.objects.vectors)
@@ -234,9 +233,7 @@ def final_model(
     ``figures`` and ``factor`` are for people: what the training said, and the row of
     :func:`~kreinflow.fitting.factors.factor_table`.
     """
-    first = {
-        row: id for row, id in zip(dataset.rows.tolist()[::-1], dataset.ids[::-1], strict=True)
-    }
+    first = dict(zip(dataset.rows.tolist()[::-1], dataset.ids[::-1], strict=True))
     inducing, records = classifier.inducing_rows, classifier.records
     asked = [] if records is None else records.rows.tolist()
     recipe = classifier.about.get("recipe") or {}

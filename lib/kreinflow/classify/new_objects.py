@@ -164,13 +164,9 @@ class _Aligner:
     def align(self, records: Sequence[FastaRecord]) -> Batch:
         """Align a batch, leaving out the sequences that the transform cannot take."""
         cleaned = [self.alphabet.clean(record.residues) for record in records]
-        faults, m, threads = (
-            self.faults(records, cleaned),
-            len(self.landmarks),
-            self.options.threads,
-        )
+        faults, threads = self.faults(records, cleaned), self.options.threads
         places = np.delete(np.arange(len(records)), list(faults))
-        n, strands = len(places), None
+        m, n, strands = len(self.landmarks), len(places), None
         sequences = [cleaned[place] for place in places.tolist()]
         if self.options.both_strands:
             sequences += reverse_complements(sequences, self.scheme.matrix.alphabet)
@@ -280,7 +276,6 @@ def normalised_scores(model: Model, scores: NDArray[Any], self_scores: FloatArra
 
 
 def _measured_batches(model: Model, path: Path) -> Iterator[Batch]:
-    """Yield the objects of a file of vectors, strings or rows of a matrix."""
     if path == STANDARD_INPUT:
         raise InputError("standard input is read for models of sequences only. Name a file.")
     kernel, landmarks = None, np.asarray(model.landmarks)

@@ -204,7 +204,6 @@ def _model(
     factor: Mapping[str, Any],
     rows: IntArray,
 ) -> Model:
-    """Put the new model together."""
     before = dict(model.about.get("training") or {})
     more = len(rows) - len(learned.landmark_rows)
     figures = before | trained.figures

@@ -53,5 +53,4 @@ def _spread(
         own = folds[dataset.labels == code]
         if len(np.unique(own)) == 1:  # no other fold would know the class
             unit_fold[np.unique(unit_of[dataset.labels == code])] = NEVER_TESTED
-    spread: NDArray[np.intp] = unit_fold[unit_of]
-    return spread
+    return np.asarray(unit_fold[unit_of])

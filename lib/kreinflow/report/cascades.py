@@ -17,15 +17,10 @@ LEVEL = 0.05  # level of the test of a stated loss
 
 def fold_means(rows: pd.DataFrame) -> pd.DataFrame:
     """Return means over folds of alignments and accuracy, by recipe in its order."""
-    table = pd.DataFrame(
-        {
-            "recipe": rows["recipe"].astype(str),
-            "alignments": numbers(rows["alignments"]),
-            "accuracy": numbers(rows["right"]) / numbers(rows["records"]),
-        }
-    )
-    means: pd.DataFrame = table.groupby("recipe", sort=False).mean()
-    return means
+    accuracy = numbers(rows["right"]) / numbers(rows["records"])
+    columns = {"alignments": numbers(rows["alignments"]), "accuracy": accuracy}
+    table = pd.DataFrame({"recipe": rows["recipe"].astype(str), **columns})
+    return pd.DataFrame(table.groupby("recipe", sort=False).mean())
 
 
 def chosen(curves: pd.DataFrame) -> pd.DataFrame:
@@ -35,8 +30,7 @@ def chosen(curves: pd.DataFrame) -> pd.DataFrame:
 
 def asking(curves: pd.DataFrame, threshold: float) -> pd.DataFrame:
     """Return the rows of a threshold."""
-    rows: pd.DataFrame = curves[numbers(curves["threshold"]) == threshold]
-    return rows
+    return curves[numbers(curves["threshold"]) == threshold]
 
 
 def mean_curve(curve: pd.DataFrame) -> pd.DataFrame:

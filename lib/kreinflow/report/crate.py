@@ -124,7 +124,6 @@ def _given(crate: ROCrate, path: Path, sha256: str, more: Properties) -> Any:
 
 
 def _workflow(crate: ROCrate, results: Path, version: str, versions: Mapping[str, str]) -> Any:
-    """Return the main entity, with what it needs."""
     properties = _read(results / WORKFLOW) | {
         "name": "kreinflow",
         "description": "The Snakefile. Its rules and scripts are those of this version.",
@@ -132,14 +131,9 @@ def _workflow(crate: ROCrate, results: Path, version: str, versions: Mapping[str
         "license": {"@id": "https://spdx.org/licenses/BSD-3-Clause"},
         "conformsTo": {"@id": _BIOSCHEMAS},
         "softwareRequirements": [
-            _thing(
-                crate,
-                f"pkg:{'generic' if name == 'python' else 'pypi'}/{name}@{v}",
-                "SoftwareApplication",
-                name=name,
-                version=v,
-            )
+            _thing(crate, f"{kind}/{name}@{v}", "SoftwareApplication", name=name, version=v)
             for name, v in versions.items()
+            for kind in ["pkg:generic" if name == "python" else "pkg:pypi"]
             if name != "kreinflow" and v != "not installed"
         ],
     }
@@ -153,7 +147,6 @@ def _job(
     line: Mapping[Any, Any],
     products: Mapping[tuple[str, str], list[Any]],
 ) -> Any:
-    """Return what a job did, from its line of times.tsv."""
     stage, job = line["stage"], f"{line['stage']}.{line['job']}".rstrip(".")
     version = str(line["kreinflow"])
     id = f"#{stage}@{version or 'unknown'}"

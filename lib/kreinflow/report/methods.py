@@ -22,8 +22,6 @@ from kreinflow.sequences.sources.measured import ComparedSource
 
 RELATIVES = "A sequence that may be unknown is aligned with its nearest training records too."
 
-LABEL_THRESHOLDS = "the largest F1 of each label"  # what the thresholds of labels are chosen for
-
 _NUMBER = {key: number for number, key in enumerate(REFERENCES, 1)}
 
 
@@ -80,7 +78,7 @@ def methods_text(data: DatasetResults) -> Markup:
 def threshold_text(config: Mapping[str, Any], several: bool = False) -> str:
     """Return what the reject threshold was chosen for."""
     if several:
-        return LABEL_THRESHOLDS
+        return "the largest F1 of each label"
     if config.get("reject_coverage") is not None:
         return f"{100 * float(config['reject_coverage']):g} % of the predictions accepted"
     error, confidence = (100 * float(config[f"reject_{key}"]) for key in ("error", "confidence"))

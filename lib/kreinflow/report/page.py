@@ -83,7 +83,6 @@ def _first_screen(data: DatasetResults) -> dict[str, Any]:
 
 
 def _view(number: int, data: DatasetResults) -> dict[str, Any]:
-    """Return all that the template prints of one data set."""
     chose = data.measured == INNER_CHOICE
     landmarks = f"{int(data.final['landmarks']):,}"
     return {
@@ -130,7 +129,6 @@ def _alignments(data: DatasetResults) -> dict[str, Any] | None:
 
 
 def _comparison(data: DatasetResults) -> dict[str, Any]:
-    """Return what all recipes came to."""
     rows, summary = data["comparison"], data["summary"]
     names = summary["recipe"].astype(str)
     accuracies = dict(zip(names, cells(summary, "accuracy", "±%%"), strict=True))

@@ -95,8 +95,7 @@ class DatasetResults:
     @cached_property
     def statistics(self) -> dict[str, Any]:
         """What was read, see :class:`kreinflow.sequences.dataset.Dataset`."""
-        found: dict[str, Any] = read_json(self.folder / "dataset" / "summary.json")["statistics"]
-        return found
+        return dict(read_json(self.folder / "dataset" / "summary.json")["statistics"])
 
     @property
     def several(self) -> bool:
@@ -126,8 +125,7 @@ class DatasetResults:
     @cached_property
     def alignments(self) -> dict[str, Any]:
         """Pairs that were aligned and what for; store and scheme are None if none was."""
-        found: dict[str, Any] = read_json(self.folder / "columns" / "alignments.json")
-        return found
+        return dict(read_json(self.folder / "columns" / "alignments.json"))
 
     @cached_property
     def agreed(self) -> int:
@@ -148,7 +146,6 @@ class DatasetResults:
 
     @property
     def _factored(self) -> pd.DataFrame:
-        """Models that learn from a factor."""
         names = [r["name"] for r in factored(self.config["recipes"], self.config["learners"])]
         return self["models"][self["models"]["recipe"].astype(str).isin(names)]
 
@@ -187,14 +184,12 @@ class DatasetResults:
     def of_kernel(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of the kernel of the final model."""
         own = table[list(_KERNEL)].astype(str) == pd.Series(self._kernel).astype(str)
-        found: pd.DataFrame = table[own.all(axis=1)]
-        return found
+        return table[own.all(axis=1)]
 
     @cached_property
     def landmark_map(self) -> dict[str, Any]:
         """Axes of the landmark map, and the factor that they are of."""
-        found: dict[str, Any] = read_json(self.folder / "map.json")
-        return found
+        return dict(read_json(self.folder / "map.json"))
 
     @cached_property
     def points(self) -> pd.DataFrame:

@@ -212,7 +212,6 @@ def sets(data: DatasetResults) -> dict[str, Any] | None:
 
 
 def _by_confidence(coverage: pd.DataFrame, key: str) -> dict[str, list[str]]:
-    """Return the names in a column, and the cells of each confidence for each of them."""
     columns = {key: list(dict.fromkeys(coverage[key].astype(str)))}
     for confidence, table in coverage.groupby(numbers(coverage["confidence"])):
         own = table.set_index(table[key].astype(str)).reindex(columns[key])
@@ -251,7 +250,6 @@ def levels(data: DatasetResults) -> dict[str, Any] | None:
 
 
 def _levels_of_recipes(data: DatasetResults) -> PageTable:
-    """Return accuracy at each level and the hierarchical measures of each recipe."""
     levels, hierarchy = data["levels"], data["hierarchy"]
     names = levels["recipe"].astype(str).drop_duplicates().tolist()
     columns: dict[str, list[str]] = {"recipe": names}

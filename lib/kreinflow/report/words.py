@@ -259,7 +259,6 @@ def next_steps(data: DatasetResults) -> list[Step]:
 
 
 def _of_much_rejected(data: DatasetResults, accepted: pd.DataFrame) -> str:
-    """Return what to do if much will be rejected, by the reason that is most often told."""
     rejected = 1 - _mean(accepted, "accepted")
     reason = max(AS, key=lambda reason: _mean(accepted, AS[reason]))
     by = "error" if data.config.get("reject_coverage") is None else "coverage"
@@ -369,7 +368,6 @@ def _names(cells: "pd.Series[Any]") -> str:
 
 
 def _places(table: pd.DataFrame, final_recipe: str) -> str:
-    """Return in how many folds it was, and whether in the final model."""
     own = measured(table)
     folds = own.drop_duplicates(["repeat", "fold"])
     others = int((folds["recipe"].astype(str) != final_recipe).sum())

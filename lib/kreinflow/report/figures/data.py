@@ -33,9 +33,8 @@ def classes_figure(data: DatasetResults) -> Figure:
     look.whole(bars.xaxis)
     of_each = f"{sizes[0]:,} of each."
     if sizes[0] > sizes[-1]:
-        of_each = (
-            f"{sizes[0]:,} of the largest, {names[0]}, {sizes[-1]:,} of the smallest, {names[-1]}."
-        )
+        of_each = f"{sizes[0]:,} of the largest, {names[0]}, "
+        of_each += f"{sizes[-1]:,} of the smallest, {names[-1]}."
     text = f"{sum(sizes):,} records of {len(names)} classes, {of_each}"
     for axes in histogram:
         median = float(np.median(residues))

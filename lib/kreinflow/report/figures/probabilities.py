@@ -188,7 +188,6 @@ def sets_figure(data: DatasetResults) -> Figure:
 
 
 def _draw_sizes(axes: Axes, whole: pd.DataFrame) -> None:
-    """Draw the shares of sets with no label, one label, and more."""
     empty, single = numbers(whole["empty"]), numbers(whole["single"])
     parts = (
         (single, "one label", look.BLUE),
@@ -232,7 +231,6 @@ def levels_figure(data: DatasetResults) -> Figure:
 
 
 def _told(level: str, right: float, answered: float, answered_right: float) -> str:
-    """Return the figures of a level in words; of NaN none."""
     errors = f"{look.percent(1 - right)} wrong, {look.percent(answered)} answered"
     of_these = f", {look.percent(1 - answered_right)} of these wrong"
     return f"{level.capitalize()}: {errors}{'' if np.isnan(answered_right) else of_these}."

@@ -116,7 +116,6 @@ SIDES = ("true", "predicted")
 
 
 def _told_of(counts: FloatArray, whole: FloatArray, classes: Sequence[str]) -> str:
-    """Return how many are right, and the most frequent error, in words."""
     right = counts.diagonal().sum()
     text = f"Right: {right:,.6g} of {whole.sum():,.6g} in {len(classes)} classes."
     errors = counts - np.diag(counts.diagonal())
