@@ -257,18 +257,15 @@ class Cascade(ModelPart):
         nearest, score = before.nearest.copy(), before.nearest_score.copy()
         up = np.flatnonzero(raw.max(axis=1) < self.threshold)
         scores = self.scores(query.take(up))
-        raw[up], number, alignments[up] = followed(
-            self.level_answers(scores, self.threshold), self.threshold
-        )
+        levels = self.level_answers(scores, self.threshold)
+        raw[up], number, alignments[up] = followed(levels, self.threshold)
         probabilities = self.calibrated(raw)
         labels = probabilities[up].argmax(axis=1)
         for place, level in enumerate(self.levels, start=1):
             rows = np.flatnonzero(number == place)
-            stage[up[rows]] = level.stage
-            asked = scores.asked(rows, level.asks, level.stage == PAIRS)
-            nearest[up[rows]], score[up[rows]] = scores.best(
-                rows, labels[rows], asked, scores.evidence
-            )
+            asked, at = scores.asked(rows, level.asks, level.stage == PAIRS), up[rows]
+            stage[at] = level.stage
+            nearest[at], score[at] = scores.best(rows, labels[rows], asked, scores.evidence)
         return replace(
             before,
             probabilities=probabilities,

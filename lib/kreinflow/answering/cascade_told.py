@@ -77,7 +77,7 @@ def terms(cascade: Cascade, it: Subject) -> Told:
 
 
 def _nearest(cascade: Cascade, it: Subject, scores: LevelScores, q: int) -> Section:
-    near, lengths = scores.ranked(_ONE, q)[0], cascade.records.lengths
+    near = scores.ranked(_ONE, q)[0]
     table = pd.DataFrame(
         {
             "rank": np.arange(1, len(near) + 1),
@@ -86,9 +86,8 @@ def _nearest(cascade: Cascade, it: Subject, scores: LevelScores, q: int) -> Sect
             "score": scores.scores(_ONE, near[None])[0],
         }
     )
-    table["evalue"] = cascade.evidence.evalues(
-        table["score"].to_numpy(), it.query.lengths[0], lengths[near]
-    )
+    both = it.query.lengths[0], cascade.records.lengths[near]
+    table["evalue"] = cascade.evidence.evalues(table["score"].to_numpy(), *both)
     table["evidence"] = scores.evidence(_ONE, near[None])[0]
     return Section(["nearest records that were asked"], table.dropna(axis="columns", how="all"))
 

@@ -62,9 +62,8 @@ class ScoreCache:
         places = np.flatnonzero(wanted & np.isnan(scores))
         if not places.size:
             return scores
-        new, first, of_place = np.unique(
-            keys.ravel()[places], return_index=True, return_inverse=True
-        )
+        asks = keys.ravel()[places]
+        new, first, of_place = np.unique(asks, return_index=True, return_inverse=True)
         once = np.sort(places[first])
         missing = np.zeros(keys.shape, dtype=bool)
         missing.ravel()[once] = True

@@ -38,8 +38,7 @@ labels, :data:`LEVEL_COLUMNS` of a model with levels, and ``strand`` if both wer
 
 LEVEL_COLUMNS = ("node", "level", "node_probability")  #: the root is empty
 PROMISES = ("set", "set_size", "error_p", "accepted")  #: of joined_labels and accepting
-LABELS_COLUMNS = ("labels", "label_probabilities")
-"""All labels whose probability is at least their threshold, the likeliest first."""
+LABELS_COLUMNS = ("labels", "label_probabilities")  #: from thresholds on, likeliest first
 
 
 def classify_file(model: Model, path: Path, options: Options = DEFAULTS) -> pd.DataFrame:
@@ -234,9 +233,8 @@ def nearest_records(
         own = nearest[rows]
         ids[rows] = np.array(model.record_ids, dtype=object)[own]
         labels[rows] = np.array(classifier.classes, dtype=object)[records.classes[own]]
-        evalue[rows] = asking.evidence.evalues(
-            answers.nearest_score[rows], batch.lengths[rows], records.lengths[own]
-        )
+        lengths = batch.lengths[rows], records.lengths[own]
+        evalue[rows] = asking.evidence.evalues(answers.nearest_score[rows], *lengths)
 
         def share(row: int) -> float:
             alignment = traced(sequences[row], residues[nearest[row]], scheme)

@@ -112,10 +112,7 @@ class Witnesses:
         return Evidence(table, int((near >= 0).sum()))
 
     def _questions(self, answers: Answers) -> pd.DataFrame:
-        """Return the predicted classes and the runner-up of each object: row, code, of.
-
-        With several labels: all that the object has, and the likeliest of the others.
-        """
+        """Return row, code, of: the predicted class or all labels, then the likeliest other."""
         p, several = answers.probabilities, self.model.classifier.several
         found: list[tuple[int, int, str]] = []
         for row in np.flatnonzero(np.isfinite(p).all(axis=1)).tolist():
@@ -133,16 +130,12 @@ class Witnesses:
         near, records = np.full((len(rows), q), NOBODY, dtype=np.int64), self.records
         if records is None:
             return near[:, :0]
-        of_objects = self.model.classifier.landmark_rows(batch)
+        lift, of_objects = records.index, self.model.classifier.landmark_rows(batch)
         for code in np.unique(codes).tolist():
             own, places = np.flatnonzero(records.classes == code), np.flatnonzero(codes == code)
             if not len(own):
                 continue
-            index = replace(
-                records.index,
-                scores=records.index.scores[own],
-                objects=records.index.objects.take(own),
-            )
+            index = replace(lift, scores=lift.scores[own], objects=lift.objects.take(own))
             objects = rows[places]
             viewed = None if batch.objects is None else batch.objects.take(objects)
             found = own[index.nearest(of_objects[objects], viewed, q)]
@@ -150,10 +143,7 @@ class Witnesses:
         return np.where(self.landmarks[near] < 0, near, NOBODY)
 
     def _others(self, batch: Batch, answers: Answers, asked: pd.DataFrame) -> pd.DataFrame:
-        """Return the member that each answer names, if it is of another class.
-
-        It is a record, or the nearest landmark where the answer names none.
-        """
+        """Return the record that each answer names, or the nearest landmark, of other classes."""
         rows = np.unique(asked["row"].to_numpy())
         known = np.flatnonzero(self.landmarks >= 0)
         nearest = nearest_landmarks(self.model, batch)[0][rows]

@@ -189,14 +189,8 @@ class _Aligner:
         sequences = [sequences[row] for row in kept.tolist()]
         ask, known = None, self.model.record_residues
         if known is not None:
-            ask = partial(
-                align_with_others,
-                sequences,
-                known,
-                scheme=self.scheme,
-                threads=threads,
-                backend=self.checked,
-            )
+            how: dict[str, Any] = {"scheme": self.scheme, "threads": threads}
+            ask = partial(align_with_others, sequences, known, **how, backend=self.checked)
         return Batch(
             np.ascontiguousarray(scores[kept]),
             own[kept],

@@ -69,8 +69,7 @@ class Competitor(ABC):
     name: ClassVar[str]  # a key of METHODS
     proteins_only: ClassVar[bool] = False
     model_bytes: int
-    alignments_per_query: float = float("nan")
-    """With how many sequences or profiles a query is aligned; NaN if filters decide."""
+    alignments_per_query: float = float("nan")  # sequences or profiles; NaN if filters decide
 
     def __init__(self, scheme: ScoringScheme, molecule: str) -> None:
         self.scheme, self.molecule = scheme, molecule

@@ -203,7 +203,6 @@ class KmerSvm(Competitor):
 
 
 LENGTHS = {"protein": (1, 2, 3), "nucleotide": (1, 2, 3, 4)}
-
 SEED = 1
 
 

@@ -30,7 +30,8 @@ def chosen(curves: pd.DataFrame) -> pd.DataFrame:
 
 def asking(curves: pd.DataFrame, threshold: float) -> pd.DataFrame:
     """Return the rows of a threshold."""
-    return curves[numbers(curves["threshold"]) == threshold]
+    rows: pd.DataFrame = curves[numbers(curves["threshold"]) == threshold]
+    return rows
 
 
 def mean_curve(curve: pd.DataFrame) -> pd.DataFrame:

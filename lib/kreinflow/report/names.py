@@ -1,10 +1,7 @@
 """The page and the files beside it, in the folder of results."""
 
-PAGE, TEXT, CONFIG = "report.html", "report.txt", "config.yaml"
-"""The page, its first screen as plain text, and the complete config of the run."""
-
-CRATE, WORKFLOW = "ro-crate-metadata.json", "workflow.smk"
-"""The RO-Crate, and the Snakefile that was run: a crate must hold its main entity."""
+PAGE, TEXT, CONFIG = "report.html", "report.txt", "config.yaml"  # TEXT is the first screen
+CRATE, WORKFLOW = "ro-crate-metadata.json", "workflow.smk"  # a crate must hold its main entity
 
 HEAD, DETAIL, NEXT = "== ", "    ", "What to do next"
 """Of the plain text: what begins the part of a data set, a line that a short text can do without,

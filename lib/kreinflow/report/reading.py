@@ -253,10 +253,7 @@ class DatasetResults:
 
     @cached_property
     def strangers(self) -> dict[str, Any]:
-        """What the final model tells of unknown objects; see :mod:`kreinflow.fitting.fit_unknown`.
-
-        ``sureness`` is its threshold of sureness, if overwhelming hits count.
-        """
+        """What the final model tells of unknown objects; ``sureness`` is its threshold, if any."""
         about = self._classifier.about.get("unknown") or {}
         relatives = self._classifier.relatives
         if not about or relatives is None or relatives.sure_threshold is None:

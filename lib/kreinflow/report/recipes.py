@@ -86,10 +86,7 @@ def recipes(data: DatasetResults) -> PageTable:
 
 
 def views(models: pd.DataFrame) -> PageTable | None:
-    """Return what recipes lose without each view: means over the training parts.
-
-    None if no recipe has views beside the scores.
-    """
+    """Return what recipes with views lose without each: means over the training parts."""
     rows = []
     for recipe, part in models.groupby("recipe", sort=False):
         lost, widths = (

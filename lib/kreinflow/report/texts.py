@@ -5,9 +5,7 @@ from typing import Any
 
 import yaml
 
-TEXTS: dict[str, Any] = yaml.safe_load(
-    (Path(__file__).parent / "texts.yaml").read_text(encoding="utf-8")
-)
+TEXTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_bytes())
 """Captions of figures, warnings, files that the crate names, and words for settings."""
 
 CAPTIONS: dict[str, str] = TEXTS["captions"]  # of the figures of a data set, by their names

@@ -136,10 +136,8 @@ def _best_hit(data: DatasetResults) -> tuple[str, str]:
     hit = TEXTS["hits"][data.settings["scoring"]["mode"]] if data.aligned else "nearest neighbour"
     which = f"among all {of:,.0f} training records"
     if not whole_search(data):
-        done = "aligned" if data.aligned else "compared"
-        which = (
-            f"among {among:,.0f} of {of:,.0f} training records, those that were {done} in this run"
-        )
+        which = f"among {among:,.0f} of {of:,.0f} training records, those that were "
+        which += f"{'aligned' if data.aligned else 'compared'} in this run"
     figure = f"{100 * difference:+.1f} points"
     line = f"against the {hit} {which}, which is right in {_percent(accuracy)}."
     if np.isnan([low, high, p]).any():

@@ -98,7 +98,6 @@ def unknown_figure(data: DatasetResults) -> Figure:
 
 
 def _draw_reasons(axes: Axes, summary: pd.DataFrame, families: pd.DataFrame) -> None:
-    """Draw for what reasons known objects and those of each unknown class are rejected."""
     order = np.argsort(-numbers(families["records"]), kind="stable")[:_CLASSES]
     classes = families.iloc[order]
     shares = [

@@ -79,7 +79,8 @@ def confusion_figure(data: DatasetResults) -> Figure:
     place = {name: i for i, name in enumerate(classes)}
     n = len(classes)
     counts = np.zeros((n, n))
-    cells = tuple(rows[side].astype(str).map(place).to_numpy(np.intp) for side in SIDES)
+    sides = (rows["true"], rows["predicted"])
+    cells = tuple(side.astype(str).map(place).to_numpy(np.intp) for side in sides)
     counts[cells] = numbers(rows["count"])
     whole = counts.sum(axis=1)
     if data.several:
@@ -110,9 +111,6 @@ def confusion_figure(data: DatasetResults) -> Figure:
     axes.set(xlabel=predicted, ylabel="true")
     figure.set_label(_told_of(counts, whole, classes))
     return figure
-
-
-SIDES = ("true", "predicted")
 
 
 def _told_of(counts: FloatArray, whole: FloatArray, classes: Sequence[str]) -> str:
