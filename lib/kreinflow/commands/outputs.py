@@ -1,7 +1,4 @@
-"""What subcommands write: standard output, a device or pipe, or a file that appears whole.
-
-Each option that names an output goes through :func:`output`.
-"""
+"""What subcommands write: standard output, a device or pipe, or a file that appears whole."""
 
 import errno
 import gzip

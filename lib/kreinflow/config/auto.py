@@ -45,10 +45,7 @@ LIFTED, CASCADE = "lifted", "cascade"
 
 
 class Line(NamedTuple):
-    """A recipe of the comparison: a name of :data:`LANDMARKS`, and how it learns from them.
-
-    Without a ``transform`` it has that of the kind.
-    """
+    """A recipe: a name of :data:`LANDMARKS`, how it learns, and its transform if not the kind's."""
 
     landmarks: str
     how: str

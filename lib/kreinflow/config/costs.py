@@ -92,10 +92,7 @@ class RunCosts:
 
     @classmethod
     def of_results(cls, plan: DatasetPlan, folder: Path, fold: str = ALL) -> "RunCosts":
-        """Return the costs by what a run has made: the data set, and the landmarks of a fold.
-
-        A summary that is not there, or is damaged, is refused by an InputError.
-        """
+        """Return the costs by what a run has made: the data set, and the landmarks of a fold."""
         summary = read_json(folder / "dataset" / "summary.json")
         statistics, of_score = summary["statistics"], 0.0
         if (kernel := summary["kernel"]) is not None:

@@ -34,10 +34,7 @@ def check_paths(config: Mapping[str, Any], name: str) -> None:
 
 
 def check_files(config: Mapping[str, Any], data: Path) -> None:
-    """Check cheaply what a complete configuration names, before any job: files, folds, tables.
-
-    Relative paths start in ``data``.
-    """
+    """Check cheaply what a complete configuration names, before any job: files, folds, tables."""
     check_results(Path(config["results"]))
     for name, dataset in config["datasets"].items():
         check_results(Path(config["results"], name))

@@ -162,10 +162,7 @@ def inner_folds(
 
 
 def groups_of_classes(dataset: Dataset, groups: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Return how many groups each class has, (n_classes,): those that most of their records have.
-
-    If records may have several labels, a group has those of each of its records.
-    """
+    """Return how many groups each class has, (n_classes,); see :func:`assign_folds`."""
     unit_of = np.unique(groups, return_inverse=True)[1]
     has = _unit_labels(unit_of, dataset.labels, dataset.memberships)
     return np.asarray(has.sum(axis=0), dtype=np.intp)

@@ -155,10 +155,7 @@ class MatrixScores(Scores):
 
 @dataclass(frozen=True, eq=False)
 class KernelScores(Scores):
-    """The kernel of vectors or strings, computed when needed.
-
-    ``id_of`` returns the id of a distinct row, for messages.
-    """
+    """The kernel of vectors or strings, computed when needed; ``id_of`` is for messages."""
 
     objects: Objects
     kernel: Kernel
