@@ -19,9 +19,8 @@ from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 HIT_COLUMNS = ("hit", "hit_among", "hit_of")
 """Of a predictions table. ``hit`` is the label of the training record with the best score (of a
 matrix or vectors: the nearest one), ``hit_among`` the number of distinct training records that were
-compared, ``hit_of`` that of all. Compared are those that are a landmark of any fold and recipe of
-the run, and those that this recipe asked for. The three are empty for a record that none was
-asked for, unless the former are all training records, and where records may have several labels."""
+compared, ``hit_of`` that of all. They are empty for a record that none was asked for, unless all
+training records are landmarks of the run, and where records may have several labels."""
 
 _TOGETHER = 1 << 17  # pairs that are looked at at once
 
@@ -30,9 +29,9 @@ _TOGETHER = 1 << 17  # pairs that are looked at at once
 class Searched:
     r"""The best hits of the records that a fold tests, among the columns of the run.
 
-    The best is the one of the highest raw score s_ij, of squared dissimilarities the lowest. Of
-    equal scores it is the one of the highest :math:`s_{ij} / \sqrt{s_{ii} s_{jj}}`, or 0 where
-    nothing can be divided by, then of the least digest, then of the first class.
+    That is the highest raw score s_ij, of squared dissimilarities the lowest; of equal ones the
+    highest :math:`s_{ij} / \sqrt{s_{ii} s_{jj}}`, or 0 where nothing can be divided by, then the
+    least digest, then the first class.
     """
 
     columns: Landmarks  # all columns of the run that are training records of the fold

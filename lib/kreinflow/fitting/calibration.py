@@ -246,15 +246,13 @@ def f1_threshold(logits: FloatArray, having: NDArray[np.bool_]) -> float:
       with the sum of those of the n rows for k and the sum of all for :math:`N_+`. A row adds to
       the largest :math:`F_1` if its probability is above that [1]_.
 
-    ``logits``, of shape (N,): of the calibrated probabilities of rows that were held out.
-    ``having``, of shape (N,): which rows have the label: some.
+    ``logits``, of shape (N,): of calibrated probabilities. ``having``: which have the label: some.
 
     Notes
     -----
-    The first needs no calibration, but varies with every row near the cut. The second is steady,
-    but few rows with the label give probabilities that are too cautious. Of 500 simulated rows, 2
-    to 80 of them with the label, their mean gave new rows an F1 within .03 of the better of
-    both, whatever the overlap of the two kinds of rows.
+    The first varies with every row near the cut. The second is steady, but few rows with the label
+    give probabilities that are too cautious. Of 500 simulated rows, 2 to 80 of them with the label,
+    their mean gave new rows an F1 within .03 of the better of both.
 
     References
     ----------

@@ -23,9 +23,8 @@ def asking_as_before(
 ) -> LandmarkClassifier:
     """Return a model that was trained anew, with what asks records as it was before.
 
-    The levels of a cascade stay, as do the thresholds and the p-values of relatives, and what rests
-    on the answers of a cascade: the records that sets are made with, and the thresholds of the
-    levels. All records join those that are asked.
+    What rests on the answers of a cascade stays, as do thresholds and p-values of relatives. All
+    records join those that are asked.
     """
     part, landmarks = first.data.part, first.data.landmarks
     n = most = len(part.rows)
@@ -56,8 +55,7 @@ def with_more_records(cascade: Cascade, records: Records, codes: IntArray, scale
     Levels, thresholds, machines and weights stay. Two things follow the first stage, which was
     trained again. The weight of its decision f is multiplied by ``scale``, its temperature before
     in units of that now: so :math:`w f` keeps its unit. And a machine gives new members of its
-    classes, and new landmarks, the weight 0. No machine votes for a class that is new. ``codes``
-    has the code that each class has now; their order is the same.
+    classes, and new landmarks, the weight 0. ``codes``: what each class has now, in the same order.
     """
     n = len(cascade.records)
     assert np.array_equal(records.rows[:n], cascade.records.rows), "other records come first"

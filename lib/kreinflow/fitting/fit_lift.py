@@ -45,13 +45,10 @@ Widths = Mapping[str, float]
 
 @dataclass(frozen=True, eq=False)
 class Lifted:
-    """A lift of some landmarks, and the landmarks and the kernel that it makes.
-
-    To a learner its inducing points are landmarks, whose columns cost no alignment.
-    """
+    """A lift of some landmarks, and the landmarks and the kernel that it makes."""
 
     lift: Lift
-    landmarks: Landmarks
+    landmarks: Landmarks  # to a learner: the inducing points, whose columns cost no alignment
     kernel: LandmarkKernel
 
 
@@ -59,9 +56,9 @@ class Lifted:
 class Lifting:
     r"""What the views and the lift of a recipe make of a training part.
 
-    Widths w are in units of the median squared distance of training records in each view, so the
-    rates of :class:`~kreinflow.views.lift.Lift` are :math:`1/(w_v\, median_v)` of a Gaussian. Of a
-    sum of linear kernels they are :math:`1/(w_v\, mean \|x_v\|^2)`.
+    The rates of :class:`~kreinflow.views.lift.Lift` are :math:`1/(w_v\, median_v)` of a Gaussian,
+    with the median squared distance of training records in a view, and
+    :math:`1/(w_v\, mean \|x_v\|^2)` of a sum of linear kernels.
     """
 
     objects: Viewed  # all distinct rows as views see them

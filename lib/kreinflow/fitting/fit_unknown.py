@@ -42,8 +42,7 @@ A new sequence without a relative is above one threshold of N strangers with a p
 """
 
 LARGEST_INDEX = 1 << 26
-"""Scores of records with landmarks that the rule of relatives may add to a model file. Of more
-records those in equal steps stay, as a model of very many landmarks sees relatives anyway."""
+"""Scores of records with landmarks that the rule of relatives may add to a model file."""
 
 LEFT_OUT = 300
 """Records at most that are tried as if their class were unknown, or their node of a level."""

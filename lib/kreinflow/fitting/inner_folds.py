@@ -97,9 +97,8 @@ class InnerFits:
     new object is. So the fit that an inner fold measures does without that fold's landmarks; and
     where scores cost nothing its landmarks are chosen again, from its own training records.
 
-    Kernels and factors are shared by recipes. They are kept while a sixteenth of the memory that
-    is allowed suffices for each. What does not fit is made again for each recipe, and has the same
-    bits.
+    Recipes share kernels and factors, which are kept while a sixteenth of the allowed memory
+    suffices for each. What does not fit is made again, with the same bits.
 
     ``inner``, of shape (n,): see :func:`inner_partition`. Without ``choose_again`` the landmarks of
     a fit are those of the training part, less those that are held out.
@@ -251,9 +250,8 @@ def choose(
     The best of many looks better on the records that it was chosen by than it is. So the decisions
     that are returned, of shape (n_measured, n_classes), are, for the records of each inner fold,
     those of the hyper-parameters that the other inner folds choose, in the units of the chosen
-    ones; the calibrator is fitted to these. With ``forks``, of the tree of the classes, decisions
-    are log probabilities by :class:`~kreinflow.answering.fork_temperatures.ForkTemperatures`, which
-    are returned too.
+    ones; the calibrator is fitted to these. With ``forks`` they are log probabilities by
+    :class:`~kreinflow.answering.fork_temperatures.ForkTemperatures`, which are returned too.
     """
     choices = learner.choices(problem.n_landmarks)
     truth, folds = problem.part.truth[fits.measured], fits.inner[fits.measured]
@@ -297,11 +295,10 @@ def decisions_with_all_landmarks(
 ) -> tuple[IntArray, FloatArray] | None:
     """Return decisions for records that were held out, of fits that are nearly the final one.
 
-    The fits of inner folds do without the landmarks that are held out, so their decisions are
-    smaller than those of the final one, and mostly right less often. These fits learn from the same
-    records, with all landmarks and the factor of the final fit. A record that is a landmark, or in
-    a group with one, would know itself; it is left out. Returned are the places of the others, and
-    their decisions; None if most records would be left out, or a fit failed.
+    Without the landmarks that are held out decisions are smaller than those of the final fit. These
+    fits learn from the same records with all landmarks, and the factor of the final fit. A record
+    that is a landmark, or in a group with one, would know itself; it is left out. Returned are the
+    places of the others, and their decisions; None if these are few, or a fit failed.
     """
     part, measured = problem.part, fits.measured
     itself = np.isin(part.rows, np.concatenate([problem.landmarks.rows, landmarks.rows]))

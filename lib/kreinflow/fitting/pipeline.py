@@ -55,8 +55,7 @@ def training(
 ) -> Training:
     """Return what trains recipes on a training part.
 
-    ``more``: the other fields of :class:`~kreinflow.fitting.first_stage.TrainingData`. Raises
-    InputError if the records are too few for inner folds.
+    ``more``: other fields of :class:`~kreinflow.fitting.first_stage.TrainingData`.
     """
     inner = inner_partition(part, settings.inner_folds, settings.seed, settings.fold)
     keys = hash_keys(settings.seed, "inducing points", source.digests)

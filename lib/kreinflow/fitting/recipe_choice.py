@@ -68,9 +68,8 @@ def packed(right: NDArray[np.bool_]) -> str:
 def unpacked(row: Mapping[Any, Any]) -> FloatArray:
     """Return what the recipe of a row predicts of the inner records; see :func:`packed`.
 
-    It is 1 for right, 0 for wrong, and NaN for a record that the recipe was not measured on, with
-    more of these up to a multiple of 8. ``inner_known`` has the others, or nothing, which stands
-    for the first ``inner_records``.
+    It is 1 for right, 0 for wrong, and NaN for a record that the recipe was not measured on, and up
+    to a multiple of 8. An empty ``inner_known`` stands for the first ``inner_records``.
     """
     digits = (bytes.fromhex(str(row.get(name) or "")) for name in BITS)
     right, measured = (np.unpackbits(np.frombuffer(own, dtype=np.uint8)) for own in digits)
@@ -90,8 +89,7 @@ def gained(better: FloatArray, other: FloatArray) -> tuple[float, float]:
     .. math:: \bar d = \frac1n \sum_i d_i, \qquad
               \sqrt{\frac{1}{n (n-1)} \sum_i (d_i - \bar d)^2}
 
-    Records of one group are taken for independent, and fits of inner folds share records: it is a
-    rule to choose by and no test. Both are those of :func:`unpacked`.
+    Records of one group are taken for independent: it is a rule to choose by and no test.
 
     Examples
     --------
@@ -215,9 +213,8 @@ def race_table(
 
     A recipe is out if it is behind the best by more than :data:`BEHIND` standard errors; see
     :func:`gained`. With ``prefer: cheap`` it also is if it needs more alignments than others that
-    go on, and is not ahead of the best of these by more than one standard error. The best recipe of
-    the part, the one that it prefers, and the one ``wanted`` as that of the final model go on in
-    any case.
+    go on, and is not ahead of the best of these by more than one standard error. The best recipe,
+    the one that the part prefers, and the one ``wanted`` as final go on in any case.
 
     ``figures``: of the first training part. ``order``: the recipes, as the config lists them.
     """

@@ -88,8 +88,7 @@ def reject_threshold(
 
     These bounds hold at all n together [1]_, as the threshold is picked among many. The level is
     exact for rows that are independent and like the new objects, if the error rate r(t) among
-    objects with a top probability of at least t does not grow with t. The probabilities need not be
-    calibrated: their order alone counts.
+    objects with a top probability of at least t does not grow with t. Only the order counts.
 
     Proof: let t* be the largest top probability with r(t*) of :math:`\epsilon` or more, and M the
     number of rows from t* up. Too much is accepted only if n is M or more. Given M, each of these
@@ -126,8 +125,7 @@ def allowed_errors(n: int, error: float, confidence: float) -> tuple[IntArray, I
     which is the Clopper-Pearson bound [1]_ of level :math:`\alpha`. This level is the largest for
     which a sum of independent errors of probability :math:`\epsilon` is within these bounds
     anywhere with a probability of at most 1 - confidence. That probability is computed exactly,
-    number by number, as for repeated significance tests [2]_. Returned are the numbers, and what
-    is allowed: -1 where no number of errors is small enough.
+    number by number [2]_. Returned are the numbers, and what is allowed: -1 for nothing.
 
     References
     ----------
@@ -195,9 +193,8 @@ def fitted_levels(
     Of new objects that are answered at level d or below, at most the share 1 - ``back_off`` has
     another node than the true one at level d, with the confidence that is asked for, for each d by
     itself. The threshold of a level is ``back_off``, or the least one above it that accepts no more
-    rows than :func:`reject_threshold` of the most likely nodes of the level; and not below that of
-    the level above. Above 1 nothing is answered. Rows whose labels end above the level are left
-    out: what is below their ends is unknown.
+    rows than :func:`reject_threshold` of its most likely nodes; and not below that of the level
+    above. Rows whose labels end above the level are left out: what is below is unknown.
     """
     likeliest, top = levels.likeliest(probabilities)
     true = lineages(levels.tree)[levels.tree.leaf[y]]

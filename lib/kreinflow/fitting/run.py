@@ -56,8 +56,8 @@ class Run:
     def landmarks(self, table: pd.DataFrame, scores: Scores | None = None) -> Landmarks:
         """Return the landmarks of one fold, with the scores of all distinct rows.
 
-        ``table``: see :meth:`~kreinflow.landmarks.selector.Selector.select`. ``scores``: where the
-        scores are, if they are not among the columns of the run; InputError if they should be.
+        ``table``: see :meth:`~kreinflow.landmarks.selector.Selector.select`. ``scores``: where they
+        are, if not among the columns of the run.
         """
         rows = table["row"].to_numpy(np.int64)
         codes = {label: code for code, label in enumerate(self.dataset.classes)}
