@@ -4,9 +4,8 @@ The predictions table of :mod:`kreinflow.evaluation.metrics` has the column ``no
 ``kreinflow.fitting.predictions.FoldRecords``. Folds of a repeat are pooled, repeats are averaged.
 
 A record counts at the levels that its label has. What is predicted *at* a level is its most likely
-node, whose probability is the sum of its classes. What is *answered* is the node as deep as the
-model is sure (:class:`~kreinflow.answering.levels.Levels`); an answer at a deeper node answers the
-levels above it too.
+node. What is *answered* is the node as deep as the model is sure
+(:class:`~kreinflow.answering.levels.Levels`), and so are the levels above it.
 """
 
 from collections.abc import Iterator, Mapping

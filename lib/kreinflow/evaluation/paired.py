@@ -1,8 +1,7 @@
 """Whether two recipes are right on different records: an exact test, and an interval.
 
-Both take predictions of the same records, and count what one recipe has right and the other wrong.
-They ask about the models that were fitted, on records of this kind. What other training samples
-would have given is the question of :func:`~kreinflow.evaluation.comparison.corrected_t_test`.
+They ask about the models that were fitted. What other training samples would have given is the
+question of :func:`~kreinflow.evaluation.comparison.corrected_t_test`.
 """
 
 from typing import NamedTuple

@@ -71,10 +71,9 @@ def known_confidences(predictions: pd.DataFrame) -> pd.DataFrame:
 
 
 def rejection(known: pd.DataFrame, unknown: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
-    """Return what each model of an outer fold rejects, one row a recipe and fold.
+    """Return what each model of an outer fold rejects.
 
-    ``known_error`` is NaN where all are rejected. ``known`` is from :func:`known_confidences`,
-    ``told`` has the columns recipe, repeat, fold, would_be_found.
+    ``known`` is from :func:`known_confidences`, ``told`` has recipe, repeat, fold, would_be_found.
     """
     rows = []
     expected = told.set_index(_FOLD)["would_be_found"].to_dict()

@@ -96,9 +96,8 @@ class Checkerboard(Generator):
 class Gaussians(Generator):
     """Two round Gaussians in the plane that overlap substantially; with the kernel ``elm``.
 
-    Standard deviation 1, means (-1.4, 0) and (1.4, 0). schleif2018 (4.3) gives no parameters; its
-    accuracies are multiples of 1/200. At this distance no classifier can be right more often than
-    in 91.9 %, a little above the paper's best, 90 %.
+    schleif2018 (4.3) gives no parameters; its accuracies are multiples of 1/200. At this distance
+    no classifier can be right more often than in 91.9 %, a little above the paper's best, 90 %.
     """
 
     name = "gaussians"
@@ -241,8 +240,7 @@ class Waveform(Generator):
               h_3(i) = h_1(i + 4), \qquad i = 1, \ldots, 21
 
     with noise of variance 1. Class ``first`` mixes h_1 and h_2; ``others`` are h_1 and h_3, and
-    h_2 and h_3, a third of all points each. Coordinates are centred and scaled by mean and
-    standard deviation of the mixture. No classifier can be right more often than in 92 %.
+    h_2 and h_3, a third of all points each. No classifier can be right more often than in 92 %.
     schleif2015epcvm has two classes without saying which of the three are one. Breiman, Friedman,
     Olshen, Stone (1984), Classification and Regression Trees, section 2.6.2.
     """

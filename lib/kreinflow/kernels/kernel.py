@@ -40,10 +40,7 @@ class Kernel(Named):
 
     @abstractmethod
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
-        """Return the kernel of each object of X with each of Y, of shape (n, m).
-
-        Each entry depends on its two objects alone, bit for bit, and not on their order.
-        """
+        """Return the (n, m) entries: two objects have the same bits in any block and order."""
 
     @abstractmethod
     def diagonal(self, X: Objects) -> FloatArray:

@@ -55,8 +55,7 @@ class CorrectedFactor(Embedding):
 
     .. math:: z^*(x) = z(x) \, T \, |a^*|^{1/2}, \qquad s^* = sign(a^*)
 
-    so that Z* diag(s*) Z*' = C_e diag(a*) C_e'. Its signs are all +1 but for "none". The map
-    starts at the landmark scores. See :func:`embed`.
+    so that Z* diag(s*) Z*' = C_e diag(a*) C_e'. Its signs are all +1 but for "none".
 
     ``values``, of shape (k,), are the eigenvalues of this kernel other than zero, the singular
     values of an asymmetric one. ``method`` may also be of :data:`LANDMARK_COORDINATES`, whose axes
@@ -85,19 +84,16 @@ def embed(
     landmark_mds          columns of Z with s = +1, +1  Landmark MDS, of dissimilarities [1]_
     ====================  ============================  =========================================
 
-    The kernel of flip_landmark_matrix is ``C |W|^(-1) C'``. It is *not* the flipped kernel, and
-    depends on the landmarks even where K~ = K. All other names are those of :func:`correct`.
+    The kernel of flip_landmark_matrix is ``C |W|^(-1) C'``. It is *not* the flipped kernel. All
+    other names are those of :func:`correct`.
 
     An asymmetric kernel has no real eigenvalues to correct. Of it ``none`` is the singular value
     decomposition U diag(a) V' of K~ = Z Y', that is ``U a^(1/2)`` for the rows of objects and
-    ``V a^(1/2)`` for those of basis functions; ``landmark_basis`` is Z and Y themselves, the
-    generalised Nyström form. See :data:`ASYMMETRIC_FORMS`.
+    ``V a^(1/2)`` for those of basis functions; ``landmark_basis`` is Z and Y themselves.
 
     ``pairs`` are those of the factor's Z over the training rows. A DegenerateKernelError if nothing
-    is left: no eigenvalue, or no sign, is positive.
+    is left.
 
-    References
-    ----------
     .. [1] de Silva, V., Tenenbaum, J. B.: Sparse multidimensional scaling using landmark points.
        Technical report, Stanford University (2004).
     """

@@ -47,10 +47,10 @@ def eigenpairs(Z: MatrixLike, signs: FloatArray) -> Eigenpairs:
     .. math:: Z = Q R, \quad M = R \, diag(s) \, R' = V diag(a) V', \quad C_e = Q V = Z T
 
     where R T = V if R is square and well conditioned, and else T = diag(s) R' V diag(1/a),
-    which is the same matrix for a regular R, needs no inverse of a singular one (centred factors,
-    fewer rows than rank), and keeps the scores of new with training objects exact. Unlike the
-    eigenvectors of the squared matrix (schleif2018 3.2, gisbrecht2015 5.2), those of a and -a
-    do not mix (oglic2019, section 2.2). A DegenerateKernelError if Z, of shape (n, rank), is zero.
+    which is the same matrix for a regular R, and needs no inverse of a singular one (centred
+    factors, fewer rows than rank). Unlike the eigenvectors of the squared matrix (schleif2018 3.2,
+    gisbrecht2015 5.2), those of a and -a do not mix (oglic2019, section 2.2). A
+    DegenerateKernelError if Z is zero.
     """
     with single_threaded():
         R = triangular_factor(Z)
@@ -88,7 +88,6 @@ def singular_triplets(Z: MatrixLike, Y: MatrixLike) -> Eigenpairs:
 
 
 def _vector_map(R: FloatArray, V: FloatArray, without_inverse: FloatArray) -> FloatArray:
-    """Return T with R T = V if R is square and well conditioned, else what needs no inverse."""
     regular = R.shape[0] == R.shape[1] and _condition(R) < _CONDITION_LIMIT
     return np.ascontiguousarray(scipy.linalg.solve_triangular(R, V) if regular else without_inverse)
 

@@ -104,8 +104,6 @@ class KreinFactor(Embedding):
     ``landmark_eigenvalues`` are all l, by falling magnitude, or the singular values of W;
     ``misfit`` is the relative one of the rank taken, ``misfits`` have those that were tried.
 
-    References
-    ----------
     .. [1] Oglic, D., Gärtner, T.: Scalable learning in reproducing kernel Krein spaces.
        ICML 2019, PMLR 97, section 2.1.
     .. [2] Nakatsukasa, Y., Park, T.: Randomized low-rank approximation for symmetric indefinite
@@ -132,12 +130,9 @@ class KreinFactor(Embedding):
 
         C, of shape (n, n_landmarks), are those of the training rows, ``self_similarities`` their
         k_ii. Of W (W + W')/2 is used; an asymmetric kernel has ``reverse``, R', in the shape of C.
-        ``rank`` is a whole number, or a fraction of the numerical rank of W, which no rank exceeds;
-        the default takes that of :data:`RANK_FRACTIONS` with the smallest misfit. ``centre``
-        subtracts the mean of the training rows from Z, as dissimilarities want.
-
-        A DegenerateKernelError if W is zero. A warning if the misfit is above
-        :data:`MISFIT_WARNING`.
+        ``rank`` is a whole number, or a fraction of the numerical rank of W; the default takes that
+        of :data:`RANK_FRACTIONS` with the smallest misfit. ``centre`` subtracts the mean of the
+        training rows from Z, as dissimilarities want. A DegenerateKernelError if W is zero.
         """
         with single_threaded():
             eigenvalues, U, A = _decomposed(np.asarray(W, np.float64), symmetric=reverse is None)

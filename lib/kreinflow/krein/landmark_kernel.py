@@ -55,9 +55,9 @@ class Landmarks:
 class TrainingPart:
     """The records that may be learned from.
 
-    Of each record ``rows`` has the distinct row, ``labels`` the code of its class, ``groups`` its
-    group: records of one group share an inner fold. Of records with several labels ``memberships``,
-    of shape (n, n_classes), has all, and ``labels`` the rarest.
+    ``rows`` are distinct rows, ``labels`` codes; records of one of the ``groups`` share an inner
+    fold. Of several labels a record ``memberships``, of shape (n, n_classes), has all, and
+    ``labels`` the rarest.
     """
 
     rows: IntArray
@@ -89,7 +89,7 @@ class LandmarkKernel:
     reverse: MatrixLike | None = None
 
     def on(self, places: IntArray) -> "LandmarkKernel":
-        """Return the same of some of the records: what a factor of these needs."""
+        """Return the same of some of the records."""
         return replace(
             self,
             C=select(self.C, places),

@@ -140,9 +140,8 @@ def central_rows(C: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDArray
 class ColumnClusters(SketchSelector):
     """The rows nearest to the centres of k-means clusters of the sketch's columns.
 
-    The Euclidean distance of two rows of K is their distance in the kernel K K', which is positive
-    semi-definite (schleif2018, section 4.2). The landmarks of zhang2010 are the means of clusters
-    in an input space; scores have none, so the nearest training row stands for the mean.
+    The Euclidean distance of two rows of K is their distance in the kernel K K' (schleif2018,
+    section 4.2). zhang2010 takes the means of clusters in an input space; scores have none.
     """
 
     method = "kmeans"

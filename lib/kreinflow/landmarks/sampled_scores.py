@@ -33,8 +33,7 @@ class Sketch:
     .. math:: \tilde K = C_e \, diag(a) \, C_e', \qquad
               Z^* = C_e |a|^{1/2}, \quad Z^* Z^{*\prime} = |\tilde K| .
 
-    The flipped kernel :math:`|\tilde K|` is positive semi-definite, so that it has distances and
-    leverage scores (oglic2019, sections 2.2 and 2.3).
+    The flipped kernel :math:`|\tilde K|` has distances and leverage scores (oglic2019, 2.2, 2.3).
     """
 
     rows: IntArray
