@@ -84,6 +84,8 @@ def _hierarchical(part: _Part) -> pd.DataFrame:
               hR = \frac{\sum_i |T_i \cap \hat P_i|}{\sum_i |T_i|}, \qquad
               hF_1 = \frac{2\, hP\, hR}{hP + hR}
 
+    References
+    ----------
     .. [1] Kiritchenko, S., Matwin, S., Nock, R., Famili, A. F.: Learning and evaluation in the
        presence of class hierarchies. Canadian AI, LNCS 4013, 395-406 (2006).
     """

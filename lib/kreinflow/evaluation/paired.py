@@ -55,6 +55,8 @@ def paired_difference(
 
     ``first`` and ``second`` say which predictions are right.
 
+    References
+    ----------
     .. [1] Bonett and Price, Journal of Educational and Behavioral Statistics 37, 479-488 (2012).
        doi:10.3102/1076998611411915
     .. [2] Rao and Scott, Biometrics 48, 577-585 (1992). doi:10.2307/2532311
@@ -94,6 +96,8 @@ def sign_flip_test(sums: IntArray) -> float:
     sum follows group by group [3]_, in O(G T) operations and O(T) memory,
     :math:`T = \sum_g |d_g|`.
 
+    References
+    ----------
     .. [1] Canay, Romano and Shaikh, Econometrica 85, 1013-1030 (2017): groups of dependent
        observations. doi:10.3982/ECTA13081
     .. [2] McNemar, Psychometrika 12, 153-157 (1947). doi:10.1007/BF02295996

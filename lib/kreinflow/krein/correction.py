@@ -94,6 +94,8 @@ def embed(
     ``pairs`` are those of the factor's Z over the training rows. A DegenerateKernelError if nothing
     is left.
 
+    References
+    ----------
     .. [1] de Silva, V., Tenenbaum, J. B.: Sparse multidimensional scaling using landmark points.
        Technical report, Stanford University (2004).
     """

@@ -104,6 +104,8 @@ class KreinFactor(Embedding):
     ``landmark_eigenvalues`` are all l, by falling magnitude, or the singular values of W;
     ``misfit`` is the relative one of the rank taken, ``misfits`` have those that were tried.
 
+    References
+    ----------
     .. [1] Oglic, D., Gärtner, T.: Scalable learning in reproducing kernel Krein spaces.
        ICML 2019, PMLR 97, section 2.1.
     .. [2] Nakatsukasa, Y., Park, T.: Randomized low-rank approximation for symmetric indefinite
