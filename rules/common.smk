@@ -30,7 +30,7 @@ def refuse(error):
 if os.path.isfile(sys.executable):  # Snakemake writes it into commands as it is
     sys.executable = shlex.quote(sys.executable)
 
-VERSION = "0.11.0"  # of these rules and scripts, which go with a library of the same version
+VERSION = "0.12.0"  # of these rules and scripts, which go with a library of the same version
 
 # The library of a clone is beside its rules. An installed workflow, or one from a server, has none:
 # there it is the installed one, which the scripts find too. Snakemake puts its own site-packages

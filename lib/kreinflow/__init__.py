@@ -30,7 +30,7 @@ import signal
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.11.0"
+__version__ = "0.12.0"
 
 if "KREINFLOW_JOB" in os.environ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     # A process that rules/common.smk starts: Ctrl-C during the imports ends it as it ends any
