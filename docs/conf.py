@@ -31,7 +31,7 @@ autodoc_default_options = {
     "members": True,
     # Of scikit-learn; and generic named tuples, whose signature autodoc cannot format.
     "exclude-members": "set_fit_request, set_partial_fit_request, set_score_request, "
-    "Objects, Rectangle, Parts",
+    "Objects, Rectangle, Parts, Besides",
 }
 numpydoc_show_class_members = False
 toc_object_entries = False  # the classes of the library are too many for the table of contents

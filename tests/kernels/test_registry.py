@@ -87,6 +87,7 @@ def test_the_indefinite_kernels_are_indefinite(settings, least):
         ({"name": "ball"}, [[1, 2, 0.5], [1, 2, -0.5]], "row 2, column 3: -0.5 is negative."),
         (SPECTRA, [[1, 2], [1, -3.5]], "row 2, column 2: -3.5 is negative. A spectrum"),
         (SPECTRA, [[1, 0], [0, 0]], "row 2: is 0 everywhere"),
+        ({"name": "pseudo_euclidean", "positive": 3}, [[1, 1]], ".*has 2 coord.* positive = 3"),
     ],
 )
 def test_objects_that_a_kernel_cannot_compare(settings, X, message):

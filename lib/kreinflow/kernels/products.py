@@ -6,6 +6,7 @@ import numpy as np
 
 from kreinflow.base.numerics import FloatArray, tiled_product, tiles
 from kreinflow.base.settings import SettingsSchema, number, positive_number, whole_number
+from kreinflow.kernels.kernel import Objects
 from kreinflow.kernels.pairs import VectorKernel, inner_product, power
 
 
@@ -123,3 +124,8 @@ class PseudoEuclideanKernel(VectorKernel):
     def entries(self, x: FloatArray, y: FloatArray) -> FloatArray:
         p = self.settings["positive"]
         return inner_product(np.concatenate([x[:p], -x[p:]]), y)
+
+    def first_fault(self, X: Objects) -> str | None:
+        if (p := self.settings["positive"]) <= X.shape[1]:
+            return None
+        return f"row 1: has {X.shape[1]} coordinates, fewer than positive = {p}. Lower it."
