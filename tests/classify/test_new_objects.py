@@ -81,7 +81,7 @@ def test_matrices_that_do_not_fit_the_model(measured, tmp_path):
     assert message in refused(model, tmp_path / "twice.csv")
     values[2, 1] = np.nan
     np.save(tmp_path / "nan.npy", values)
-    message = "row 3, column 2: nan is not a finite number"
+    message = "row 3 (3), column 2: nan is not a finite number"
     assert message in refused(model, tmp_path / "nan.npy")
     if "dissimilarity" in model.matrix_kind:
         values[2, 1] = -1

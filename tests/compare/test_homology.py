@@ -83,3 +83,8 @@ def test_clusters_share_a_fold_and_each_class_is_known_where_it_is_tested(datase
         assert len(by_class["d"]) == 2
     again = homology_folds(dataset, 3, 2, 1)
     assert table[again.columns].equals(again)
+
+
+def test_a_data_set_with_the_name_of_a_twin_is_refused():
+    with pytest.raises(InputError, match="'A.homology-aware' is the name that the"):
+        twins_of({"a": PART, "A+homology-aware": PART})

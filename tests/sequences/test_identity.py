@@ -1,6 +1,7 @@
 from itertools import product
 
 import numpy as np
+import parasail
 import pytest
 from scipy.sparse.csgraph import connected_components
 
@@ -187,6 +188,30 @@ def test_identity_and_coverage_of_an_alignment_by_hand():
     assert identity(b"WWMKVCAAPPPP", b"TTTTTTMKVCAAGGGG", False) == 6 / 12
     assert covered(b"PPP", b"WWW", False) == (0, 0)
     assert covered(b"ACGTACGTAC", b"TTACGTACGT", True) == (1, 8 / 10)
+
+
+@pytest.mark.parametrize("letters", [PROTEIN, NUCLEOTIDE], ids=["protein", "nucleotide"])
+def test_long_sequences_have_the_same_identity_and_coverage_without_a_trace(letters, monkeypatch):
+    """Relatives near and far, with gaps and repeats, and strangers."""
+    random = np.random.default_rng(9)
+    ancestor = random.choice(letters, 120)
+    sequences = [np.tile(ancestor[:40], 3).tobytes(), ancestor[:40].tobytes()]
+    for share in random.uniform(0, 0.9, 30):
+        child = mutant(random, ancestor, letters, share)
+        start = random.integers(20, 80)
+        child = np.delete(child, slice(start, start + random.integers(1, 15)))
+        sequences.append(child[random.integers(15) :].tobytes())
+    pairs = [(a, b) for a in sequences for b in sequences]
+    traced = [covered(a, b, letters is NUCLEOTIDE) for a, b in pairs]
+    monkeypatch.setattr(module, "_TRACED_CELLS", 0)
+    monkeypatch.setattr(parasail, "sw_trace_scan_32", None)
+    ends = [covered(a, b, letters is NUCLEOTIDE) for a, b in pairs]
+    (identities, parts), (of_trace, parts_of_trace) = np.transpose(ends), np.transpose(traced)
+    np.testing.assert_array_equal(identities, of_trace)
+    assert len(set(parts_of_trace.round(3))) > 50
+    # Rarely there are several alignments of the best score, and the trace takes a longer one.
+    assert (parts <= parts_of_trace).all()
+    assert (parts == parts_of_trace).mean() > 0.98
 
 
 def test_letters_that_the_scores_do_not_know_are_compared_as_parasail_does():

@@ -94,11 +94,17 @@ class Witnesses:
             scores = np.asarray(batch.ask(rows, near), dtype=np.float64)
         # The candidates: all landmarks of a class, the nearest records, and the one that is named.
         known, named = np.flatnonzero(self.landmarks >= 0), answers.nearest[rows, None]
-        own = np.where(self.classes[known] == codes[:, None], known, NOBODY)
+        sizes = np.bincount(self.classes[known], minlength=len(self.model.classifier.classes))
+        of_class = np.full((sizes.size, sizes.max()), NOBODY)
+        of_class[np.arange(sizes.max()) < sizes[:, None]] = known[
+            np.argsort(self.classes[known], kind="stable")
+        ]
+        own = of_class[codes]
         other = (self.classes[named] != codes[:, None]) | (self.landmarks[named] >= 0)
         other |= (near == named).any(axis=1, keepdims=True)
         who = np.hstack([own, near, np.where(other, NOBODY, named)])
-        given, of_named = batch.scores[rows][:, self.landmarks[known]], answers.nearest_score[rows]
+        given = batch.scores[rows[:, None], self.landmarks[own]]
+        of_named = answers.nearest_score[rows]
         said = np.hstack([given, scores, of_named[:, None]])
         keys = said if self.model.measured_kind in DISSIMILARITIES else -said
         if self.weighing is not None:  # the logarithms do not underflow

@@ -22,9 +22,9 @@ from kreinflow.sequences.fasta import LONGEST, FastaRecord, read_any_fasta
 from kreinflow.sequences.matrix_files import (
     DISSIMILARITIES,
     ReadMatrix,
+    read_matrix,
     read_objects,
     read_record_vectors,
-    read_vectors,
 )
 from kreinflow.sequences.strands import reverse_complements, strand_fault
 from kreinflow.sequences.text_files import STANDARD_INPUT
@@ -304,7 +304,7 @@ def _measured_batches(model: Model, path: Path) -> Iterator[Batch]:
 
 def _rows_of_matrix(model: Model, path: Path) -> tuple[list[str], FloatArray]:
     """Read a matrix of new objects and landmarks; dissimilarities are squared."""
-    matrix = read_vectors(path)
+    matrix = read_matrix(path, square=False)
     values, m = matrix.values, model.classifier.n_landmarks
     ids = list(matrix.ids or map(str, range(1, len(values) + 1)))
     if matrix.column_ids and len(matrix.column_ids) == values.shape[1]:
@@ -322,11 +322,14 @@ def _rows_of_matrix(model: Model, path: Path) -> tuple[list[str], FloatArray]:
             f"{path}: has {plural(values.shape[1], 'column')} where the model has {m} landmarks. "
             f"Give the {model.matrix_kind} of each new object (row) with each landmark (column)."
         )
-    values = np.ascontiguousarray(values[:, columns])
-    if model.matrix_kind in DISSIMILARITIES and (values < 0).any():
-        row, column = np.argwhere(values < 0)[0]
+    values = np.ascontiguousarray(values[:, columns], dtype=np.float64)
+    wrong, why = ~np.isfinite(values), "is not a finite number. Fill it in."
+    if model.matrix_kind in DISSIMILARITIES and not wrong.any():
+        wrong, why = values < 0, f"is negative, which no {model.matrix_kind} is."
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
         raise InputError(
             f"{path}, row {row + 1} ({ids[row]}), column {columns[column] + 1}: "
-            f"{values[row, column]:.6g} is negative, which no {model.matrix_kind} is."
+            f"{values[row, column]:.6g} {why}"
         )
     return ids, values * values if model.matrix_kind == "dissimilarity" else values

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from kreinflow.base.errors import InputError
 from kreinflow.sequences.sources.registry import make_source
 
 RANDOM = "random"
@@ -24,7 +25,8 @@ def twins_of(datasets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, d
     """Return, for each data set of sequences, itself once more with each kind of folds it lacks.
 
     Keys are the names of the data sets, then of the twins, which end in ``+`` and the kind. The
-    competitors give one label, so data sets whose records may have several are left out.
+    competitors give one label, so data sets whose records may have several are left out. An
+    InputError if a data set has the name of another's twin.
     """
     found = {}
     for name, part in datasets.items():
@@ -37,4 +39,10 @@ def twins_of(datasets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, d
             for kind, method in ((RANDOM, "stratified"), (HOMOLOGY, HOMOLOGY))
             if kind != kind_of_folds(part["folds"])
         }
+        for twin in found[name]:
+            if taken := next((n for n in datasets if n.casefold() == twin.casefold()), None):
+                raise InputError(
+                    f"datasets: {taken!r} is the name that the comparison gives to {name!r} with "
+                    "other folds. Choose another name."
+                )
     return found

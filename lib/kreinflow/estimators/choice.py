@@ -76,6 +76,11 @@ class LandmarkChoice(LandmarkFactor):
 
     def _selector_settings(self, transform: str) -> dict[str, Any]:
         content = {**(self.selector_params or {}), "method": self.selector}
+        if "transform" in content or ("budget" in content and self.n_landmarks is not None):
+            raise self._wrong(
+                "selector_params: the number of landmarks is n_landmarks, and of alignments the "
+                "transform is that of kernel_params. Leave both out."
+            )
         if self.selector in CHOSEN and "transform" in CHOSEN[self.selector].settings_schema:
             content["transform"] = transform
         if self.n_landmarks is not None:

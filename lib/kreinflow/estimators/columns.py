@@ -13,7 +13,7 @@ from kreinflow.base.numerics import FloatArray
 from kreinflow.estimators.base import SYMMETRY, LandmarkDecisions, has_columns
 from kreinflow.fitting.pipeline import LiftSource
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
-from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix
+from kreinflow.sequences.matrix_files import LARGEST_ENTRY, MATRIX_KINDS, check_matrix
 from kreinflow.sequences.payload import row_digests
 from kreinflow.views.objects import Viewed
 
@@ -120,6 +120,8 @@ class NystroemClassifier(LandmarkDecisions):
         codes, memberships = self._encode(y)
         plain, W = self._landmark_matrix(given.shape[1])
         scores = self._squared("C", given, range(given.shape[1]))
+        if not (np.abs(scores) <= LARGEST_ENTRY).all():
+            raise self._wrong(f"C: a score is above {LARGEST_ENTRY:g} in size. Correct it.")
         n, m = scores.shape
         own = np.full(n, np.diagonal(W).mean())
         if self_similarities is not None:

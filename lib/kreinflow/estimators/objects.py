@@ -141,7 +141,8 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         if cascade is not None:
             if fault := cascade_fault(cascade):
                 raise self._wrong(fault)
-            del cascade["records"]  # the estimator always keeps them
+            if cascade.pop("records") != "model":
+                raise self._wrong("cascade: training sequences are always kept. Leave out records.")
         return recipe | {"cascade": cascade}
 
     def answer(self, X: Any) -> Answers:

@@ -24,7 +24,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target, part, lock = Path(path), None, None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        prefix = f".{target.name}."
+        prefix = f".{target.name[:60]}."  # a name may leave no room for more
         _remove_leftovers(target.parent, prefix)
         part, lock = _new_part(target.parent, prefix)
         yield part

@@ -27,13 +27,14 @@ class _Unfailing(io.TextIOBase):
     """A log or a terminal: what cannot be written there is lost, and ends no job."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self._stream, self.whole = stream, True
 
     def write(self, text: str) -> int:
         try:
             self._stream.write(text)
             self._stream.flush()
         except OSError:  # what the stream still holds must not fail again at the end
+            self.whole = False
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)
@@ -76,8 +77,8 @@ def logged(path: str | Path) -> Iterator[Console]:
         sys.exit(1)
     with (
         opened,
-        contextlib.redirect_stdout(cast(TextIO, _Unfailing(opened))) as log,
-        contextlib.redirect_stderr(log),
+        contextlib.redirect_stdout(cast(TextIO, log := _Unfailing(opened))) as stream,
+        contextlib.redirect_stderr(stream),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("default", UserWarning)
@@ -94,6 +95,8 @@ def logged(path: str | Path) -> Iterator[Console]:
             sys.exit(error.exit_code)
         except Exception as error:
             console.say(traceback.format_exc())
+            if not log.whole:
+                print(traceback.format_exc(), file=terminal)
             if (fault := _known_fault(error)) is None:
                 fault = KreinflowError(f"a fault of the program; its traceback is in {path}")
             console.show(fault.line())

@@ -34,6 +34,8 @@ class BallKernel(Dissimilarity, VectorKernel):
         return np.asarray(np.square(np.maximum(gaps, 0.0)))
 
     def first_fault(self, X: Objects) -> str | None:
+        if X.shape[1] < 2:
+            return "row 1: has 1 column. A ball is its centre, then its radius."
         return first_negative(X, X.shape[1] - 1, "The last column of a ball is its radius.")
 
 

@@ -160,7 +160,7 @@ class _NewtonPath:
                 u, values = self.u + length * direction, f + length * slope
                 # The derivative along the direction is -2 decrement.
                 enough = start * (1.0 + _ROUNDING) - 2.0 * _ARMIJO * length * decrement
-                if self._objective(values, u, penalties) <= enough:
+                if not self._objective(values, u, penalties) > enough:  # NaN ends it, too
                     break
             self.u, f = u, values
         return _MAX_ITER, False

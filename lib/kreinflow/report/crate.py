@@ -79,7 +79,7 @@ def render_crate(
     lines = [(data, line) for data in datasets for line in data.times.to_dict("records")]
     noted = [line for _, line in lines if line["kreinflow"]]
     last = max(noted, key=lambda line: str(line["ended"]), default={"kreinflow": ""})
-    version = str(last["kreinflow"])
+    version = str(last["kreinflow"]) or versions.get("kreinflow", "")
     workflow = _workflow(crate, results, version, versions)
     taken = [product(CONFIG, "the complete configuration, defaults included")]
     taken += [_given(crate, *file) for data in datasets for file in _inputs(data)]

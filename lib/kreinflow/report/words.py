@@ -362,7 +362,9 @@ def _of_classes(statistics: Mapping[str, Any]) -> list[str]:
 
 
 def _names(cells: "pd.Series[Any]") -> str:
-    return abridged(list(dict.fromkeys(name for cell in cells for name in str(cell).split(", "))))
+    lists = str(cells.name).endswith("_names")  # else a cell is one name, which may have a comma
+    found = [str(cell).split(", ") if lists else [str(cell)] for cell in cells]
+    return abridged(list(dict.fromkeys(name for names in found for name in names)))
 
 
 def _places(table: pd.DataFrame, final_recipe: str) -> str:

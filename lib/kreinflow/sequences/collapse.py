@@ -194,8 +194,8 @@ def _refuse_conflicts(records: SourceRecords, contents: Sequence[bytes]) -> None
         if labels[one] != labels[i]:
             raise InputError(
                 f"{records.ids[one]!r} and {records.ids[i]!r} are the same {records.payload.what} "
-                f"with the labels {labels[one]!r} and {labels[i]!r}. Correct one, or leave it out "
-                "(conflicting_labels: drop)."
+                f"with the labels {labels[one]!r} and {labels[i]!r}. Correct one, or take it out; "
+                "in a config 'conflicting_labels: drop' does that."
             )
 
 

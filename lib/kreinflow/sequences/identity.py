@@ -40,6 +40,9 @@ class _Kind(NamedTuple):
         return np.ascontiguousarray(values[np.ix_(place, place)], dtype=np.int32)
 
 
+# Beyond so many cells the trace of an alignment, of 4 bytes a cell, would fill the memory.
+_TRACED_CELLS = 25_000_000
+# Of an alignment in parts: a residue of the first against a gap, of the second, equal ones.
 _NUCLEOTIDES = b"ACGTURYSWKMBDHVN"
 _PROTEIN = _Kind(5, 3, 12, b"ARNDCQEGHILKMFPSTWYVBZX*", 11, 1, parasail.blosum62)
 _NUCLEOTIDE = _Kind(10, 6, 8, b"ACGT", 5, 2, parasail.matrix_create("ACGT", 2, -3))
@@ -140,6 +143,8 @@ def covered(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
 
     Gaps are columns too; the coverage is the share of the shorter sequence that is aligned.
     """
+    if len(a) * len(b) > _TRACED_CELLS:
+        return _covered_by_ends(a, b, nucleotides)
     aligned = parasail.sw_trace_scan_32(a.decode("ascii"), b.decode("ascii"), *_scheme(nucleotides))
     traced = aligned.cigar  # its memory is that of the result
     # Each entry is a length, and in the lowest four bits what it is of (as in BAM files).
@@ -153,6 +158,22 @@ def covered(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
     gaps = _DELETED if len(a) <= len(b) else _INSERTED
     residues = columns - int(lengths[kinds == gaps].sum())
     return float(lengths[kinds == _EQUAL].sum()) / columns, residues / min(len(a), len(b))
+
+
+def _covered_by_ends(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
+    """Return the values of :func:`covered` from counts and ends alone.
+
+    The alignment of the reversed parts up to its end ends at its beginning. Where several have the
+    best score, that may be another one than a trace gives, of less coverage.
+    """
+    scheme = _scheme(nucleotides)
+    there = parasail.sw_stats_striped_32(a.decode("ascii"), b.decode("ascii"), *scheme)
+    if there.score == 0:
+        return 0.0, 0.0
+    parts = a[: there.end_query + 1][::-1], b[: there.end_ref + 1][::-1]
+    back = parasail.sw_striped_32(parts[0].decode("ascii"), parts[1].decode("ascii"), *scheme)
+    residues = 1 + (back.end_query if len(a) <= len(b) else back.end_ref)
+    return float(there.matches) / there.length, residues / min(len(a), len(b))
 
 
 def _scoring_scheme(sequences: Sequence[bytes], kind: _Kind) -> ScoringScheme:

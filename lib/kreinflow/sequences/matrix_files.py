@@ -222,12 +222,12 @@ def is_number(field: str) -> bool:
         float(field)
     except ValueError:
         return False
-    return True
+    return "_" not in field  # 1_2 may be an id
 
 
 def _read_text(path: Path, square: bool) -> ReadMatrix:
     with open_rows(path) as (delimiter, numbered):
-        rows = (row for _, row in numbered if any(map(str.strip, row)))
+        rows = (row for _, row in numbered if len(row) > 1 or any(map(str.strip, row)))
         head = list(islice(rows, 2))
         if not head:
             raise InputError(f"{path}: has no rows. Give the right file.")

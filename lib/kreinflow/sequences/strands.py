@@ -1,8 +1,6 @@
 """The other strand of nucleotide sequences, and those that stand on it unlike their class."""
 
 import math
-import re
-from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,7 +19,9 @@ MORE = 2
 _CHANCE = 1 / 64
 """Words in common with all members together, for each word, by chance at most."""
 
-_TURNED = bytes.maketrans(b"ACGT", b"TGCA")
+_CODES = np.full(256, -1, dtype=np.int64)
+for _letters, _code in ((b"Aa", 0), (b"Cc", 1), (b"Gg", 2), (b"TtUu", 3)):
+    _CODES[np.frombuffer(_letters, dtype=np.uint8)] = _code
 
 
 def on_other_strand(sequences: Sequence[bytes], labels: Sequence[str]) -> NDArray[np.bool_]:
@@ -32,29 +32,53 @@ def on_other_strand(sequences: Sequence[bytes], labels: Sequence[str]) -> NDArra
     is turned, and eight times what chance gives. None is meant in a class of one sequence, or whose
     members share no words, or of which about half is turned.
     """
-    members = defaultdict[str, list[int]](list)
+    members: dict[str, list[int]] = {}
     for row, label in enumerate(labels):
-        members[label].append(row)
+        members.setdefault(label, []).append(row)
     found = np.zeros(len(sequences), dtype=np.bool_)
     for rows in members.values():
-        compared = set(rows[:: math.ceil(len(rows) / MOST_COMPARED)])
+        step = math.ceil(len(rows) / MOST_COMPARED)
+        compared = set(rows[::step])
         letters = sum(len(sequences[row]) for row in compared)
         word = math.ceil(math.log(max(letters, 4) / _CHANCE, 4))
-        counts = Counter(w for row in compared for w in _words(sequences[row], word))
-        for row in rows:
-            own = _words(sequences[row], word)
-            turned = {w.translate(_TURNED)[::-1] for w in own}
-            itself = own if row in compared else set()
-            there, back = (
-                sum(counts[w] for w in words) - len(words & itself) for words in (own, turned)
-            )
+        words = {row: _words(sequences[row], word) for row in rows}
+        of_class = np.concatenate([words[row] for row in compared])
+        known, counts = np.unique(of_class, return_counts=True)
+        for row, own in words.items():
+            turned = _words(sequences[row], word, turned=True)
+            itself = own if row in compared else own[:0]
+            there, back = (_shared(w, itself, known, counts) for w in (own, turned))
             found[row] = back > max(MORE * there, 8 * _CHANCE * len(turned))
     return found
 
 
-def _words(sequence: bytes, word: int) -> set[bytes]:
-    pieces = re.findall(rb"[ACGT]+", sequence.replace(b"U", b"T"))
-    return {piece[i : i + word] for piece in pieces for i in range(len(piece) - word + 1)}
+def _words(sequence: bytes, word: int, turned: bool = False) -> NDArray[np.int64]:
+    """Return each word once, as a number in base 4, of a sequence or its reverse complement.
+
+    Words with a letter that has no code are left out.
+    """
+    codes = _CODES[np.frombuffer(sequence, dtype=np.uint8)]
+    if turned:
+        codes = np.where(codes < 0, -1, 3 - codes)[::-1]
+    if len(codes) < word:
+        return np.empty(0, dtype=np.int64)
+    windows = np.lib.stride_tricks.sliding_window_view(codes, word)
+    whole = windows[(windows >= 0).all(axis=1)]
+    return np.unique(whole @ 4 ** np.arange(word, dtype=np.int64))
+
+
+def _shared(
+    words: NDArray[np.int64],
+    itself: NDArray[np.int64],
+    known: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> int:
+    """Return how many words stand in other members, counted for each of these."""
+    if not len(words) or not len(known):
+        return 0
+    place = np.minimum(np.searchsorted(known, words), len(known) - 1)
+    found = np.where(known[place] == words, counts[place], 0)
+    return int(found.sum() - np.isin(words, itself).sum())
 
 
 def strand_advice(other_strand: Mapping[str, Any] | None) -> str:

@@ -13,7 +13,7 @@ from kreinflow.base.settings import Configured, SettingsSchema
 from kreinflow.sequences.collapse import SourceRecords, collapse, collapse_several
 from kreinflow.sequences.dataset import ORGANISM, Dataset
 from kreinflow.sequences.labels import label_columns, read_pairs
-from kreinflow.sequences.text_files import check_file
+from kreinflow.sequences.text_files import check_file, refuse_control
 from kreinflow.sequences.user_tables import check_columns
 
 
@@ -233,6 +233,7 @@ def _organism_columns(
         if id not in organisms and dataset.classes[code] not in unknown:
             return {}
     found = [organisms.get(id, ("", "")) for id in dataset.ids]
+    refuse_control("organism", (name for _, name in found), dataset.ids)
     return {name: tuple(row[i] for row in found) for i, name in enumerate(ORGANISM)}
 
 
