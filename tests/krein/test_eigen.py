@@ -44,6 +44,13 @@ def test_eigenpairs_equal_the_dense_ones_over_tiles(monkeypatch):
     assert pairs.signature == (8, 4, 78)
     a = np.linalg.eigvalsh(dense(Z, signs_of(12)))
     assert pairs.negative_fraction == pytest.approx(np.abs(a[a < -1e-9]).sum() / np.abs(a).sum())
+    scaled = eigenpairs(Z / 100, signs_of(12))
+    assert scaled.negative_fraction == pytest.approx(pairs.negative_fraction)
+
+
+def test_the_condition_is_about_that_of_the_inverse():
+    R = np.triu(np.random.default_rng(3).standard_normal((20, 20))) + 5 * np.eye(20)
+    assert eigen._condition(R) == pytest.approx(np.linalg.cond(R, 1), rel=0.4)
 
 
 def lost_a_dimension(rng):
