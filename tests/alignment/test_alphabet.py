@@ -6,34 +6,27 @@ PROTEIN = "ARNDCQEGHILKMFPSTWYVBZX*"
 NUCLEOTIDE = "ATGCSWRYKMBVHDN*"
 
 
-@pytest.fixture
-def protein():
-    return ResidueAlphabet(PROTEIN, "protein")
-
-
 @pytest.mark.parametrize(
-    ("residues", "cleaned"),
+    ("letters", "molecule", "residues", "cleaned", "illegal"),
     [
-        (b"mkvl", b"MKVL"),
-        (b"MUOJ", b"MCKX"),
-        (b"muoj", b"MCKX"),
-        (b"MBZX", b"MBZX"),
-        (b"MK*", b"MK"),
-        (b"MK--.*", b"MK"),
-        (b"***", b""),
+        (PROTEIN, "protein", b"mkUOJuojBZX", b"MKCKXCKXBZX", None),
+        (PROTEIN, "protein", b"MK--.*", b"MK", None),
+        (PROTEIN, "protein", b"***", b"", None),
+        (PROTEIN, "protein", b"MK*L", b"MK*L", (3, "*")),
+        (PROTEIN, "protein", b"-MK", b"-MK", (1, "-")),
+        (PROTEIN, "protein", b"A\tC", b"A\tC", (2, "\t")),
+        (PROTEIN + "UOJ", "protein", b"UOJ", b"UOJ", None),  # what the matrix has stays
+        ("ARND", "protein", b"AJ", b"AJ", (2, "J")),  # nor is it rewritten to what it lacks
+        ("acgt", "nucleotide", b"acGT", b"ACGT", None),
+        (NUCLEOTIDE, "nucleotide", b"acguJ", b"ACGTJ", (5, "J")),
+        ("ACGU", "nucleotide", b"ACGU", b"ACGU", None),
+        ("ACGT\u00c4", "nucleotide", b"acgn", b"ACGN", (4, "N")),  # a letter beyond ASCII
     ],
 )
-def test_proteins_are_rewritten(protein, residues, cleaned):
-    assert protein.clean(residues) == cleaned
-    assert protein.illegal(cleaned) is None
-
-
-@pytest.mark.parametrize(
-    ("residues", "position", "letter"),
-    [(b"MK*L", 3, "*"), (b"-MK", 1, "-"), (b"MK.L", 3, "."), (b"MK1", 3, "1"), (b"A\tC", 2, "\t")],
-)
-def test_illegal_residues_are_found(protein, residues, position, letter):
-    assert protein.illegal(protein.clean(residues)) == (position, letter)
+def test_letters_follow_the_matrix(letters, molecule, residues, cleaned, illegal):
+    alphabet = ResidueAlphabet(letters, molecule)
+    assert alphabet.clean(residues) == cleaned
+    assert alphabet.illegal(cleaned) == illegal
 
 
 @pytest.mark.parametrize(
@@ -47,32 +40,14 @@ def test_illegal_residues_are_found(protein, residues, position, letter):
         (b"", False),
     ],
 )
-def test_nucleotides_among_proteins_are_known(protein, residues, are):
-    assert protein.are_nucleotides(protein.clean(residues)) == are
-    own = ResidueAlphabet(NUCLEOTIDE, "nucleotide")
-    assert not own.are_nucleotides(own.clean(residues))
-    few = ResidueAlphabet("ACGTN", "protein")  # a matrix of the user's own
-    assert not few.are_nucleotides(few.clean(residues))
+def test_nucleotides_among_proteins_are_known(residues, are):
+    few = "ACGTN"  # a matrix of the user's own
+    for letters, molecule in ((PROTEIN, "protein"), (NUCLEOTIDE, "nucleotide"), (few, "protein")):
+        alphabet = ResidueAlphabet(letters, molecule)
+        found = alphabet.are_nucleotides(alphabet.clean(residues))
+        assert found == (are and letters == PROTEIN)
 
 
-@pytest.mark.parametrize(
-    ("letters", "molecule", "residues", "cleaned", "illegal"),
-    [
-        (PROTEIN + "UOJ", "protein", b"UOJ", b"UOJ", None),  # what the matrix has stays
-        ("ARND", "protein", b"AJ", b"AJ", (2, "J")),  # nor is it rewritten to what it lacks
-        ("acgt", "nucleotide", b"acGT", b"ACGT", None),
-        (NUCLEOTIDE, "nucleotide", b"acgu", b"ACGT", None),
-        (NUCLEOTIDE, "nucleotide", b"ACGJ", b"ACGJ", (4, "J")),
-        ("ACGU", "nucleotide", b"ACGU", b"ACGU", None),
-        ("ACGT\u00c4", "nucleotide", b"acgn", b"ACGN", (4, "N")),  # a letter beyond ASCII
-    ],
-)
-def test_letters_follow_the_matrix(letters, molecule, residues, cleaned, illegal):
-    alphabet = ResidueAlphabet(letters, molecule)
-    assert alphabet.clean(residues) == cleaned
-    assert alphabet.illegal(cleaned) == illegal
-
-
-def test_substitutions_are_counted_by_kind(protein):
-    counts = protein.substitutions(b"UuOJA*-*")
+def test_substitutions_are_counted_by_kind():
+    counts = ResidueAlphabet(PROTEIN, "protein").substitutions(b"UuOJA*-*")
     assert counts == {"U to C": 2, "O to K": 1, "J to X": 1, "* at the end": 2, "- at the end": 1}

@@ -259,8 +259,8 @@ def _lines(lines: list[str]) -> str:
 
 
 @cache
-def vector_code(lanes: int, bits: int, processor: str = "", features: str = "") -> VectorCode:
-    """Compile the functions for the processor at hand, or for one that is named as by LLVM.
+def vector_code(lanes: int, bits: int) -> VectorCode:
+    """Compile the functions for the processor at hand.
 
     ``lanes`` is a multiple of ``128 // bits``, and ``bits`` are 8 or 16. An OSError (``ENOMEM``)
     says that there is no memory for the compiler, which would end the process.
@@ -270,13 +270,10 @@ def vector_code(lanes: int, bits: int, processor: str = "", features: str = "") 
     check_room(COMPILER_ROOM)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    if not processor:
-        processor = llvm.get_host_cpu_name()
-        features = llvm.get_host_cpu_features().flatten()
     module = llvm.parse_assembly(_llvm_text(lanes, bits))
     module.verify()
     machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=processor, features=features, opt=3
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3
     )
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
