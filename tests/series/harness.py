@@ -42,15 +42,8 @@ class Job:
     def outputs(self) -> list[str]:
         return [str(path) for path in self.given.output]
 
-    def command(self, seconds_per_segment: float | None = None) -> list[str]:
-        if seconds_per_segment is None:
-            return [sys.executable, str(self.script)]
-        code = (
-            "import runpy, kreinflow.alignment.segments as s;"
-            f"s._SECONDS_PER_SEGMENT = {seconds_per_segment};"
-            f"runpy.run_path({str(self.script)!r}, run_name='__main__')"
-        )
-        return [sys.executable, "-c", code]
+    def command(self) -> list[str]:
+        return [sys.executable, str(self.script)]
 
 
 def jobs_of(reference: Workflow) -> list[Job]:
@@ -84,11 +77,10 @@ def files_of(job: Job, reference: Workflow) -> list[str]:
 class Bench:
     """A folder in which runs are disturbed, and all that was wrong with them."""
 
-    def __init__(self, home: Path, reference: Workflow, long: Workflow | None = None) -> None:
-        self.home, self.reference, self.long = home, reference, long
+    def __init__(self, home: Path, reference: Workflow) -> None:
+        self.home, self.reference = home, reference
         home.mkdir(parents=True, exist_ok=True)
         self.jobs = [(job, files_of(job, reference)) for job in jobs_of(reference)]
-        self.long_jobs = [(job, files_of(job, long)) for job in jobs_of(long)] if long else []
         self.scratch = home / "scratch"
         self.kills = 0
         self.faults: list[str] = []
