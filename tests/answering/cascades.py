@@ -141,6 +141,7 @@ class Table:
         self.asked = np.zeros(S.shape, dtype=int)
 
     def __call__(self, queries, records):
+        assert len(np.unique(queries)) == len(queries), "each query in one row"
         wanted = records >= 0
         rows = np.broadcast_to(queries[:, None], records.shape)
         np.add.at(self.asked, (rows[wanted], records[wanted]), 1)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from answering.cascades import cascade_model
-from kreinflow.answering import classifier as module
 from kreinflow.answering.classifier import PARTS, LandmarkClassifier
 from kreinflow.answering.parts import ModelPart, Section, Told
 from kreinflow.answering.query_and_answers import REASONS, Query
@@ -101,4 +100,3 @@ def test_parts_answer_in_the_order_of_the_registry(registered, tmp_path):
     np.testing.assert_array_equal(last.probabilities, before.probabilities)
     np.testing.assert_array_equal(last.alignments, before.alignments)
     assert (last.rejected >= before.rejected).all()
-    assert module.PARTS is PARTS

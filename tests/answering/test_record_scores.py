@@ -1,11 +1,9 @@
 """Objects in front of the records, against plain sums over dense scores."""
 
 import numpy as np
-import pytest
-from scipy.special import log_softmax
 
 from answering.cascades import Problem
-from kreinflow.answering.cascade import logit, nearest_features, pair_features
+from kreinflow.answering.cascade import nearest_features, pair_features
 from kreinflow.answering.query_and_answers import NOBODY
 
 
@@ -29,15 +27,6 @@ def test_the_features_of_nearest_records():
 def test_the_features_of_pairs_have_no_infinite_logarithm():
     found = pair_features(np.array([[1.0, 0.0]]), np.array([[2.0, -2.0]]))
     assert found[0].tolist() == [[0.0, 2.0], [np.log(1e-12), -2.0]]
-
-
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_the_conditional_logit(count):
-    rng = np.random.default_rng(count)
-    features, weights = 5 * rng.normal(size=(20, 4, count)), rng.normal(size=count)
-    found = logit(features, weights)
-    np.testing.assert_allclose(np.log(found), log_softmax(features @ weights, axis=1), atol=1e-12)
-    np.testing.assert_array_equal(logit(features[7:8], weights), found[7:8])
 
 
 def test_there_may_be_fewer_records_than_are_asked_for():

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from answering.cascades import Problem, related_model
+from answering.cascades import Problem
 from kreinflow.answering import relatives as module
 from kreinflow.answering.query_and_answers import EVERY_LEVEL, NOBODY, REASONS, Answers
 from kreinflow.answering.relatives import NoRelative, Relatives, overwhelming
-from kreinflow.answering.unknown_pvalue import Strangeness, strange
-from kreinflow.classify.classification import classify_file
-from small_inputs import families, write_fasta
+from kreinflow.answering.unknown_pvalue import Strangeness
 
 NEAR, FAR = 4, 9
 
@@ -167,25 +165,3 @@ def test_an_overwhelming_hit_is_no_doubt():
         assert overwhelming(classes, np.array([label]), around, np.array([gains])) == [expected]
     alone = np.array([[0, NOBODY, NOBODY]])
     assert overwhelming(classes, np.array([0]), alone, np.array([[25.0, 5.0, 5.0]])) == [True]
-
-
-def test_strange_is_what_the_module_says():
-    it = made_up(3)
-    _, n, e = plain(it.problem, 5, NEAR)
-    own = strange(n[None], e[None], it.last[5].max(keepdims=True))
-    np.testing.assert_allclose(own[0], it.of[NEAR][5], rtol=1e-12)
-
-
-def test_alignments_are_counted_once(tmp_path):
-    """A cascade and relatives ask the same records: no pair twice."""
-    model, dataset = related_model(tmp_path)
-    alone = replace(model, classifier=model.classifier.with_parts(relatives=None))
-    new = write_fasta(tmp_path / "new.fasta", families(7, each=20, changed=0.6))
-    both, before = classify_file(model, new), classify_file(alone, new)
-    m, n = len(model.landmark_ids), len(dataset.sequences)
-    added = (both["alignments"] - before["alignments"]).astype(int)
-    assert (added >= 0).all()
-    assert (added > 0).any()
-    assert (both["alignments"] <= 1 + m + n).all()
-    same = ["label", "probability", "stage"]
-    assert both[same].equals(before[same])

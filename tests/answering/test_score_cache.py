@@ -3,24 +3,10 @@
 import numpy as np
 import pytest
 
+from answering.cascades import Table
 from kreinflow.answering import record_scores as module
 from kreinflow.answering.query_and_answers import NOBODY
 from kreinflow.answering.record_scores import ScoreCache
-
-
-class Log:
-    """Scores by a table, with a count of each pair that was asked for."""
-
-    def __init__(self, S):
-        self.S = S
-        self.counts = np.zeros(S.shape, dtype=int)
-
-    def __call__(self, queries, records):
-        assert len(np.unique(queries)) == len(queries), "each query in one row"
-        wanted = records >= 0
-        rows = np.broadcast_to(queries[:, None], records.shape)
-        np.add.at(self.counts, (rows[wanted], records[wanted]), 1)
-        return np.where(wanted, self.S[rows, records], -999)
 
 
 def tables(seed, n=12, records=20, symmetric=False):
@@ -31,7 +17,7 @@ def tables(seed, n=12, records=20, symmetric=False):
 @pytest.mark.parametrize("seed", range(5))
 def test_each_pair_is_asked_once_and_no_other(seed):
     rng = np.random.default_rng(seed)
-    log = Log(tables(seed))
+    log = Table(tables(seed))
     asked = ScoreCache(log, 20)
     wanted = np.zeros(log.S.shape, dtype=bool)
     for _ in range(8):
@@ -42,39 +28,39 @@ def test_each_pair_is_asked_once_and_no_other(seed):
             wanted[i, row[row >= 0]] = True
         expected = np.where(records >= 0, log.S[queries[:, None], records], np.nan)
         np.testing.assert_array_equal(found, expected)
-        np.testing.assert_array_equal(log.counts, wanted)
+        np.testing.assert_array_equal(log.asked, wanted)
         assert asked.aligned == wanted.sum()
 
 
 def test_what_was_aligned_elsewhere_is_not_asked():
-    log = Log(tables(3))
+    log = Table(tables(3))
     asked = ScoreCache(log, 20)
     asked.know(np.array([2, 5]), np.array([7, 1, 3]), log.S[np.ix_([2, 5], [7, 1, 3])])
     found = asked(np.array([5, 2]), np.array([[1, 3, 4], [NOBODY, 7, 7]]))
     np.testing.assert_array_equal(found, [log.S[5, [1, 3, 4]], [np.nan, *log.S[2, [7, 7]]]])
-    assert log.counts.sum() == asked.aligned == 1
-    assert log.counts[5, 4] == 1
+    assert log.asked.sum() == asked.aligned == 1
+    assert log.asked[5, 4] == 1
 
 
 @pytest.mark.parametrize("table", [0, 1 << 21])
 def test_a_pair_of_one_set_has_no_direction(table, monkeypatch):
     monkeypatch.setattr(module, "_TABLE", table)
-    log = Log(tables(4, 15, 15, symmetric=True))
+    log = Table(tables(4, 15, 15, symmetric=True))
     asked = ScoreCache(log, 15, symmetric=True)
     everyone = np.tile(np.arange(15), (6, 1))
     first = asked(np.arange(6), everyone)
     np.testing.assert_array_equal(first, log.S[:6])
-    assert asked.aligned == log.counts.sum()
-    both = log.counts + log.counts.T
+    assert asked.aligned == log.asked.sum()
+    both = log.asked + log.asked.T
     for known in range(10):
         again = asked(np.array([known]), np.arange(6)[None, :])
         np.testing.assert_array_equal(again, log.S[[known], :6])
-    assert asked.aligned == log.counts.sum()
+    assert asked.aligned == log.asked.sum()
     assert (both[np.triu_indices(15, 1)] <= 2).all()
 
 
 def test_nobody_is_asked_for_nothing():
-    asked = ScoreCache(Log(tables(1)), 20)
+    asked = ScoreCache(Table(tables(1)), 20)
     assert asked(np.empty(0, dtype=int), np.empty((0, 5), dtype=int)).shape == (0, 5)
     assert np.isnan(asked(np.array([3]), np.full((1, 4), NOBODY))).all()
     assert asked(np.array([3]), np.empty((1, 0), dtype=int)).shape == (1, 0)
@@ -87,7 +73,7 @@ def test_what_is_kept_is_not_copied_for_each_question(monkeypatch):
     monkeypatch.setattr(np, "insert", lambda *given: copied.append(len(given[0])) or insert(*given))
     monkeypatch.setattr(module, "_SMALL", 0)
     S = np.random.default_rng(0).integers(0, 10**6, (400, 100))
-    asked = ScoreCache(Log(S), 100)
+    asked = ScoreCache(Table(S), 100)
     everyone = np.arange(100)[None, :]
     for query in range(400):
         np.testing.assert_array_equal(asked(np.array([query]), everyone)[0], S[query])

@@ -86,17 +86,6 @@ def test_a_p_value_depends_on_its_object_alone(monkeypatch):
     assert strangeness.p_values(*(part[:0] for part in new)).shape == (0,)
 
 
-def test_the_order_of_the_records_that_calibrate_does_not_count():
-    rng = np.random.default_rng(3)
-    calibrating, new = drawn(rng, 60), drawn(rng, 30)
-    order = rng.permutation(60)
-    one, other = (
-        Strangeness(*(part[places] for part in calibrating), false_alarms=0.1).p_values(*new)
-        for places in (slice(None), order)
-    )
-    np.testing.assert_array_equal(one, other)
-
-
 @pytest.mark.parametrize("n", [1, 18, 19, 20, 99, 150])
 def test_evidence_is_enough_where_few_have_as_much(n):
     """By the p-value of each object, counted; equal values are there."""

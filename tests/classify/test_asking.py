@@ -9,7 +9,7 @@ import numpy as np
 import parasail
 import pytest
 
-from answering.cascades import cascade_model
+from answering.cascades import cascade_model, related_model
 from kreinflow.alignment.backends import SAMPLE, backend_named
 from kreinflow.alignment.statistics import local_statistics
 from kreinflow.answering.query_and_answers import NOBODY
@@ -100,9 +100,10 @@ def test_evidence_that_is_no_evalue_has_none(tmp_path):
     assert table["record_identity"].notna().all()
 
 
-def test_each_pair_is_aligned_once_and_counted(asked, tmp_path, monkeypatch):
+@pytest.mark.parametrize("made", [cascade_model, related_model])
+def test_each_pair_is_aligned_once_and_counted(made, tmp_path, monkeypatch):
     """Landmarks are records as well, and what is known of them is not asked again."""
-    model, _, _ = asked
+    model, _ = made(tmp_path)
     new = write_fasta(tmp_path / "new.fasta", NEW[:25])
     counting = Counting()
     monkeypatch.setattr(new_objects, "self_scores", counting.self_scores)
