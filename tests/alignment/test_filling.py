@@ -2,14 +2,15 @@
 
 import itertools
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from kreinflow.alignment import filling
-from kreinflow.alignment.engine import NOT_ALIGNED, pack
+from kreinflow.alignment.engine import NOT_ALIGNED, align_rectangle, pack
 from kreinflow.alignment.filling import Filling, _cut
-from sequence_pairs import AMINO_ACIDS, Counting, drawn, rectangle, scheme_of
+from sequence_pairs import AMINO_ACIDS, drawn, rectangle, scheme_of
 
 SCHEME = scheme_of()
 
@@ -29,38 +30,17 @@ def test_slices_hold_each_item_once_and_cost_no_more_than_they_may():
                 assert costs[some.start : some.stop + 1].sum() > most
 
 
-class Segments:
-    """What takes the place of the writer of segments; always due, or never."""
+class Segments(list):
+    """What takes the place of the writer of segments: the panels. It is always due, or never."""
 
     def __init__(self, due=False):
-        self.due, self.flushed, self.panels, self.alone = due, 0, [], []
+        self.due, self.flushed = due, 0
 
     def add_panel(self, rows, columns, panel):
-        self.panels.append((rows, columns, panel.copy()))
-
-    def add_self_scores(self, rows, scores):
-        self.alone.append((rows, scores))
+        self.append(panel.copy())
 
     def flush(self):
         self.flushed += 1
-
-
-class Tiles(Counting):
-    """A backend that writes down its rectangles, and lets time pass."""
-
-    def __init__(self, clock=None, seconds=0.0):
-        super().__init__()
-        self.tiles, self.clock, self.seconds = [], clock, seconds
-
-    def __call__(self, packed, rows, columns, mask=None):
-        self.tiles.append((rows, columns, mask))
-        if self.clock:
-            self.clock[0] += self.seconds
-        return super().__call__(packed, rows, columns, mask)
-
-
-def filling_of(packed, backend, segments, progress=None, total=0):
-    return Filling(packed, backend, segments, progress, total)
 
 
 SEQUENCES = drawn(np.random.default_rng(72), AMINO_ACIDS, 200, 1, 60)
@@ -80,61 +60,26 @@ def test_tiles_hold_what_is_wanted_once_rows_of_one_length_together(
     rows, columns = rng.permutation(200)[:90], rng.permutation(200)[:15]
     mask = (rng.random((90, 15)) < 0.4) & (rows[:, None] != columns)
     mask[lengths[rows] == lengths[rows].max()] = False  # a tile of one row with nothing to do
-    tiles, segments = Tiles(), Segments(due)
-    fill = filling_of(packed, tiles, segments)
-    fill.align_panel(rows, columns, mask)
+    tiles, segments = [], Segments(due)
 
-    seen = np.zeros((200, 200), dtype=int)
-    for r, c, wanted in tiles.tiles:
-        assert wanted.shape == (r.size, c.size)
+    def backend(packed, r, c, wanted):
+        tiles.append((lengths[r].max(), lengths[r].min(), wanted.sum()))
         assert wanted.any(), "no call for nothing"
         assert r.size <= height
         cost = int(lengths[r].sum() * lengths[c].sum())
         assert cost <= cells * threads or (r.size, c.size) == (1, 1)
-        np.add.at(seen, np.ix_(r, c), wanted)
-    expected = np.zeros_like(seen)
-    expected[np.ix_(rows, columns)] = mask
-    assert np.array_equal(seen, expected)
-    spans = [(lengths[r].min(), lengths[r].max()) for r, _, _ in tiles.tiles]
-    assert all(a[0] >= b[1] or a == b for a, b in itertools.pairwise(spans))
+        return align_rectangle(packed, r, c, wanted)
 
-    together = np.full(mask.shape, NOT_ALIGNED)
-    for r, c, panel in segments.panels:
-        assert np.array_equal(r, rows)
-        assert np.array_equal(c, columns)
-        assert (together[panel != NOT_ALIGNED] == NOT_ALIGNED).all(), "none is written twice"
-        together = np.maximum(together, panel)
-    theirs = rectangle(SEQUENCES, rows, columns, SCHEME)
-    assert np.array_equal(together, np.where(mask, theirs, NOT_ALIGNED))
-    assert fill.aligned == tiles.others + tiles.alone == mask.sum()
-    assert fill.cells == (np.outer(lengths[rows], lengths[columns]) * mask).sum()
-    assert segments.flushed == (len(tiles.tiles) if due else 0)
-
-
-def test_progress_is_told_each_second_and_at_the_end(monkeypatch):
-    clock = [1_000.0]
-    monkeypatch.setattr(filling.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(filling, "_CELLS_PER_CALL", 2_000)
-    monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
-    packed, heard = pack(SEQUENCES, SCHEME), []
-    rows, columns = np.arange(40), np.arange(40, 50)
-    mask = np.ones((40, 10), dtype=bool)
-    total = int(packed.lengths[rows].sum() * packed.lengths[columns].sum())
-    tiles = Tiles(clock, 0.3)
-    fill = filling_of(
-        packed,
-        tiles,
-        Segments(),
-        progress=lambda done, of: heard.append((clock[0], done, of)),
-        total=total,
-    )
+    fill = Filling(packed, backend, segments, None, 0)
     fill.align_panel(rows, columns, mask)
-    assert len(tiles.tiles) > 50
-    assert heard[-1][1:] == (total, total)
-    waits = np.diff([when for when, _, _ in heard[:-1]])
-    assert waits.min() >= 1.0
-    assert waits.max() < 1.3
-    assert all(a[1] < b[1] for a, b in itertools.pairwise(heard))
+    most, least, count = np.transpose(tiles)
+    assert ((least[:-1] >= most[1:]) | ((most[:-1] == most[1:]) & (least[:-1] == least[1:]))).all()
+    assert segments.flushed == (len(tiles) if due else 0)
+    written = sum(np.count_nonzero(panel != NOT_ALIGNED) for panel in segments)
+    assert fill.aligned == count.sum() == written == mask.sum()
+    assert fill.cells == (np.outer(lengths[rows], lengths[columns]) * mask).sum()
+    theirs = rectangle(SEQUENCES, rows, columns, SCHEME)
+    assert np.array_equal(np.maximum.reduce(segments), np.where(mask, theirs, NOT_ALIGNED))
 
 
 def test_the_memory_is_that_of_the_panel():
@@ -142,30 +87,27 @@ def test_the_memory_is_that_of_the_panel():
     sequences = drawn(np.random.default_rng(75), AMINO_ACIDS, 3_400, 4, 9)
     packed, rows, columns = pack(sequences, SCHEME), np.arange(3_000), np.arange(3_000, 3_400)
     mask = np.random.default_rng(76).random((3_000, 400)) < 0.5
-
-    class Last(Segments):
-        def add_panel(self, rows, columns, panel):
-            self.panel = panel
+    kept = []
+    segments = SimpleNamespace(due=False, add_panel=lambda rows, columns, panel: kept.append(panel))
 
     def instant(packed, rows, columns, mask=None):
         return np.where(mask, np.int32(1), np.int32(NOT_ALIGNED))
 
     tracemalloc.start()
     try:
-        segments = Last()
-        filling_of(packed, instant, segments).align_panel(rows, columns, mask)
+        Filling(packed, instant, segments, None, 0).align_panel(rows, columns, mask)
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert np.array_equal(segments.panel == 1, mask)
+    assert np.array_equal(kept[0] == 1, mask)
     # The panel, and of 512 of its rows the wanted as numbers, and their scores.
     assert most < 4 * mask.size + 512 * 400 * 24
 
 
-def test_calls_grow_to_half_a_second_and_no_more(monkeypatch):
-    """The first is small; a backend of known speed stands in for the kernel."""
+def test_calls_grow_to_half_a_second_and_progress_is_told_each_second(monkeypatch):
+    """A backend of known speed stands in for the kernel."""
     monkeypatch.setattr(filling, "_CELLS_PER_CALL", 1_000_000)
-    clock, calls = [0.0], []
+    clock, calls, heard = [1_000.0], [], []
     monkeypatch.setattr(filling.time, "monotonic", lambda: clock[0])
 
     def steady(sequences, rows, columns, mask=None):
@@ -173,9 +115,21 @@ def test_calls_grow_to_half_a_second_and_no_more(monkeypatch):
         clock[0] += calls[-1] / 20e6  # seconds
         return np.ones((rows.size, columns.size), dtype=np.int32)
 
+    def hear(done, total):
+        heard.append((clock[0], done, total))
+
     packed = pack(drawn(np.random.default_rng(73), AMINO_ACIDS, 600, 190, 210), SCHEME)
-    it = filling_of(packed, steady, Segments())
-    it.align_panel(np.arange(500), np.arange(500, 600), np.ones((500, 100), dtype=bool))
+    rows, columns = np.arange(500), np.arange(500, 600)
+    total = int(packed.lengths[rows].sum() * packed.lengths[columns].sum())
+    fill = Filling(packed, steady, Segments(), hear, total)
+    fill.align_panel(rows, columns, np.ones((500, 100), dtype=bool))
     assert calls[0] < 2_000_000
     assert 8e6 < max(calls) < 12e6 + 500 * 210**2
-    assert sum(calls) == it.cells
+    assert sum(calls) == fill.cells == total
+    when, done, of = np.transpose(heard)
+    assert (done[-1], set(of)) == (total, {total})
+    assert (np.diff(done) > 0).all()
+    waits = np.diff(when[:-1])
+    assert waits.min() >= 1.0
+    assert waits.max() < 1.0 + max(calls) / 20e6
+    assert len(waits) > 50

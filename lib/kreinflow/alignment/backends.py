@@ -227,10 +227,6 @@ def _distinct(left: IntArray, right: IntArray, count: int) -> tuple[IntArray, In
 def _rectangles(left: IntArray, right: IntArray) -> Iterator[IntArray]:
     """Yield the numbers of the pairs of each rectangle. It has all the pairs of its rows."""
     rows, i = np.unique(left, return_inverse=True)
-    if rows.size <= _MOST_ROWS and rows.size * np.unique(right).size <= _MOST_CELLS:
-        if rows.size:
-            yield np.arange(left.size)
-        return
     rank = np.empty(rows.size, dtype=np.int64)
     rank[np.argsort(_positions(i, right), kind="stable")] = np.arange(rows.size)
     order = np.argsort(rank[i], kind="stable")
