@@ -3,10 +3,7 @@ import hashlib
 import io
 import os
 import re
-import subprocess
-import sys
 import threading
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -16,7 +13,6 @@ from kreinflow.alignment import store as store_module
 from kreinflow.alignment.backends import align_fast
 from kreinflow.alignment.engine import not_aligned
 from kreinflow.alignment.progress import ProgressPrinter
-from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.segments import block_of
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.base.errors import InputError, KreinflowError
@@ -54,13 +50,6 @@ def assert_gathered(store, rows, columns, sequences=SEQUENCES, scheme=SCHEME, dt
     return found
 
 
-@pytest.fixture
-def filled(tmp_path):
-    store = open_store(tmp_path)
-    store.fill(COLUMNS)
-    return store
-
-
 def wanted_pairs(rectangles):
     return {
         tuple(sorted((int(i), int(j))))
@@ -78,21 +67,16 @@ OVERLAPPING = [(np.arange(10, 50), np.arange(20, 40)), (np.arange(20, 60), np.ar
 
 
 @pytest.fixture
-def count(monkeypatch):
-    """Return a backend that logs its pairs, and the self-scores of all stores from now on."""
-
-    def begin(calls=None):
-        counting = Counting(calls)
-        monkeypatch.setattr(filling, "self_scores", counting.self_scores)
-        return counting
-
-    return begin
+def counting(monkeypatch):
+    """A backend that logs its pairs, and the self-scores of all stores."""
+    counting = Counting()
+    monkeypatch.setattr(filling, "self_scores", counting.self_scores)
+    return counting
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 7])
 @pytest.mark.parametrize("rectangles", [CLASS_SCORES, COLUMNS, OVERLAPPING])
-def test_each_pair_once_and_all_found(tmp_path, rectangles, blocks, count):
-    counting = count()
+def test_each_pair_once_and_all_found(tmp_path, rectangles, blocks, counting):
     reports = [
         open_store(tmp_path, backend=counting).fill(rectangles, block, blocks)
         for block in range(blocks)
@@ -102,11 +86,11 @@ def test_each_pair_once_and_all_found(tmp_path, rectangles, blocks, count):
     assert counting.most == 1
     assert counting.others == len(pairs) == sum(report.aligned for report in reports)
     assert counting.alone == rows.size == sum(report.self_scores for report in reports)
-    assert sum(report.reused for report in reports) == 0
+    assert not any(report.reused for report in reports)
     lengths = np.array([len(sequence) for sequence in SEQUENCES])
     cells = sum(lengths[i] * lengths[j] for i, j in pairs) + (lengths[rows] ** 2).sum()
     assert sum(report.cells for report in reports) == cells
-    store = open_store(tmp_path, backend=Counting(calls=0))
+    store = open_store(tmp_path, backend=None)
     for rectangle_ in rectangles:
         assert_gathered(store, *rectangle_)
     expected = np.diag(rectangle(SEQUENCES, ALL, ALL, SCHEME))
@@ -123,25 +107,15 @@ def test_a_pair_asked_for_both_ways_round_is_shared_out_evenly(tmp_path):
         assert share / sum(aligned) == pytest.approx(height / 120, abs=0.1)
 
 
-def test_nothing_is_aligned_again_by_later_calls(tmp_path, count):
-    counting = count()
+def test_nothing_is_aligned_again_by_later_calls(tmp_path, counting):
     for blocks, rectangles in ((2, CLASS_SCORES), (3, COLUMNS), (1, OVERLAPPING), (2, COLUMNS)):
         for block in range(blocks):
             open_store(tmp_path, backend=counting).fill(rectangles, block, blocks)
     assert counting.most == 1
     assert counting.others == len(wanted_pairs(CLASS_SCORES + COLUMNS + OVERLAPPING))
-    before = counting.pairs.copy()
     report = open_store(tmp_path, backend=counting).fill(COLUMNS)
-    assert counting.pairs == before
     assert (report.aligned, report.self_scores) == (0, 0)
     assert report.reused == len(wanted_pairs(COLUMNS))
-
-
-@pytest.fixture
-def a_segment_after_each_call(monkeypatch):
-    monkeypatch.setattr(segments, "_SECONDS_PER_SEGMENT", 0.0)
-    monkeypatch.setattr(filling, "_CELLS_PER_CALL", 10_000)
-    monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
 
 
 def test_an_interrupt_loses_no_more_than_ten_seconds(tmp_path, monkeypatch):
@@ -165,8 +139,10 @@ def test_an_interrupt_loses_no_more_than_ten_seconds(tmp_path, monkeypatch):
     assert_gathered(open_store(tmp_path), *COLUMNS[0])
 
 
-@pytest.mark.usefixtures("a_segment_after_each_call")
 def test_a_full_disk_loses_no_segment_and_the_next_call_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(segments, "_SECONDS_PER_SEGMENT", 0.0)
+    monkeypatch.setattr(filling, "_CELLS_PER_CALL", 10_000)
+    monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
     first, second = Counting(), Counting()
     room = iter([True] * 6)
 
@@ -185,34 +161,6 @@ def test_a_full_disk_loses_no_segment_and_the_next_call_goes_on(tmp_path, monkey
     assert_gathered(open_store(tmp_path), *COLUMNS[0])
 
 
-KILLED = """
-import os, sys
-from alignment.test_store import ALL, Counting, filling, open_store, segments
-
-class Killed(Counting):
-    def __call__(self, *arguments):
-        if self.calls == 0:
-            os.kill(os.getpid(), 9)
-        return super().__call__(*arguments)
-
-segments._SECONDS_PER_SEGMENT = filling._SECONDS_PER_CALL = 0.0
-filling._CELLS_PER_CALL = 10_000
-open_store(sys.argv[1], backend=Killed(6)).fill([(ALL, [3, 50, 8])])
-"""
-
-
-def test_resumption_after_sigkill_which_lets_go_of_the_lock(tmp_path):
-    columns = np.array([3, 50, 8])
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", KILLED, tmp_path]
-    assert subprocess.run(command, check=False, env=environment).returncode == -9
-    report = open_store(tmp_path).fill([(ALL, columns)])
-    assert report.reused > 0
-    assert report.aligned > 0
-    assert report.reused + report.aligned == 3 * 57 + 3
-    assert_gathered(open_store(tmp_path), ALL, columns)
-
-
 def test_segments_are_bounded_and_found_again(tmp_path, monkeypatch):
     monkeypatch.setattr(store_module, "_BYTES_PER_PAIR", 10_000)  # 10,000 pairs at a time at most
     rows, columns = np.arange(400), np.arange(100)
@@ -223,40 +171,40 @@ def test_segments_are_bounded_and_found_again(tmp_path, monkeypatch):
     assert_gathered(store, rows, columns, sequences)
 
 
-def at_the_same_time(folder, calls):
-    """Fill with a store and a counting backend for each call; return the backends."""
-    counters = [Counting() for _ in calls]
+@pytest.mark.parametrize(
+    ("rectangles", "blocks"), [(OVERLAPPING, [(b, 4) for b in range(4)]), (COLUMNS, [(0, 1)] * 2)]
+)
+def test_filled_at_the_same_time(tmp_path, rectangles, blocks, counting):
+    """Several blocks; and one, which has one writer: the second waits, and finds all there."""
     jobs = [
-        threading.Thread(target=open_store(folder, backend=counting).fill, args=call)
-        for counting, call in zip(counters, calls, strict=True)
+        threading.Thread(target=open_store(tmp_path, backend=counting).fill, args=(rectangles, *b))
+        for b in blocks
     ]
     for job in jobs:
         job.start()
     for job in jobs:
         job.join()
-    return counters
+    assert counting.most == 1
+    assert counting.others == len(wanted_pairs(rectangles))
+    for rectangle_ in rectangles:
+        assert_gathered(open_store(tmp_path), *rectangle_)
 
 
-def test_filled_at_the_same_time(tmp_path, count):
-    alone = count()
-    counters = at_the_same_time(tmp_path / "a", [(OVERLAPPING, block, 4) for block in range(4)])
-    assert max(sum((c.pairs for c in [*counters, alone]), Counter()).values()) == 1
-    assert alone.alone == 50
-    for rectangle_ in OVERLAPPING:
-        assert_gathered(open_store(tmp_path / "a"), *rectangle_)
-    counters = at_the_same_time(tmp_path / "b", [(COLUMNS,), (COLUMNS,)])
-    # A block has one writer: the second waited, and found all there.
-    assert sorted(counting.others for counting in counters) == [0, len(wanted_pairs(COLUMNS))]
-
-
-def test_gather_in_any_order_repeated_and_into_a_memory_map(tmp_path, filled):
+def test_gather_in_any_order_repeated_into_a_memory_map_and_what_is_missing(tmp_path):
+    store = open_store(tmp_path)
+    store.fill(COLUMNS)
     rows, columns = np.array([5, 3, 3, 59, 0]), np.array([59, 3, 59])
-    expected = assert_gathered(filled, rows, columns)
-    assert_gathered(filled, columns, rows)
+    expected = assert_gathered(store, rows, columns)
+    assert_gathered(store, columns, rows)
     out = np.lib.format.open_memmap(tmp_path / "c.npy", "w+", dtype=np.int16, shape=(5, 3))
-    filled.gather_into(out, rows, columns)
+    store.gather_into(out, rows, columns)
     out.flush()
     assert np.array_equal(np.load(tmp_path / "c.npy"), expected)
+    missing = f"{store.folder}: .* {digest(SEQUENCES[0])} and {digest(SEQUENCES[2])} is missing"
+    with pytest.raises(KreinflowError, match=missing):
+        gathered(store, [0, 1], [3, 2])
+    with pytest.raises(KreinflowError, match="missing"):
+        open_store(tmp_path, [*SEQUENCES, b"ACD"]).self_scores(np.array([60]))
 
 
 def test_scores_beyond_16_bits(tmp_path):
@@ -293,27 +241,17 @@ def test_a_segment_has_16_bits_a_score_where_all_fit(tmp_path, score, dtype):
         assert np.array_equal(arrays[name], table[rows])
 
 
-def test_negative_scores_of_the_global_mode(tmp_path):
+def test_schemes_have_stores_of_their_own(tmp_path):
     scheme = scheme_of(mode="global")
     store = open_store(tmp_path, scheme=scheme)
     store.fill(COLUMNS)
     assert assert_gathered(store, *COLUMNS[0], scheme=scheme, dtype=np.int16).min() < 0
-
-
-def test_missing_pair_is_named(tmp_path, filled):
-    with pytest.raises(KreinflowError) as error:
-        gathered(filled, [0, 1], [3, 2])
-    assert str(filled.folder) in str(error.value)
-    assert digest(SEQUENCES[0]) in str(error.value)
-    assert digest(SEQUENCES[2]) in str(error.value)
-    with pytest.raises(KreinflowError, match="missing"):
-        open_store(tmp_path, [*SEQUENCES, b"ACD"]).self_scores(np.array([60]))
-
-
-@pytest.fixture
-def segment(filled):
-    (path,) = filled.folder.rglob("segment_*.safetensors")
-    return path
+    (segment,) = store.folder.rglob("segment_*")
+    target = tmp_path / FOLDER / "block_1_of_1" / segment.name
+    target.parent.mkdir(parents=True)
+    target.write_bytes(segment.read_bytes())
+    with pytest.raises(InputError, match=re.escape(str(target)) + ".*of another store"):
+        open_store(tmp_path)
 
 
 def test_after_a_damaged_segment_is_deleted_only_its_pairs_are_aligned_again(tmp_path):
@@ -340,15 +278,6 @@ def test_after_a_damaged_segment_is_deleted_only_its_pairs_are_aligned_again(tmp
     for rectangle_ in rectangles:
         assert_gathered(store, *rectangle_)
     assert all(path.read_bytes() == whole[path] for path in paths[::2])
-
-
-def test_segment_of_another_scheme_is_refused(tmp_path, segment):
-    other = ScoringScheme(load_substitution_matrix("blosum45"))
-    target = tmp_path / other.digest[:16] / "block_1_of_1" / segment.name
-    target.parent.mkdir(parents=True)
-    target.write_bytes(segment.read_bytes())
-    with pytest.raises(InputError, match=re.escape(str(target)) + ".*of another store"):
-        open_store(tmp_path, scheme=other)
 
 
 @pytest.mark.parametrize("more", [["aa" * 8], ["cc" * 8, "00" * 8, "aa" * 8, "bb" * 8]])
