@@ -13,12 +13,14 @@ RECORDS = [("a1", "A", "MKVL"), ("b1", "B", "ACDE"), ("a2", "A", "MKVLL"), ("b2"
 RECORDS += [("a3", "A", "MKVL")]
 
 
-def collapsed(more=(), conflicting="drop", min_class_size=2, unknown=(), records=RECORDS):
-    ids, labels, residues = zip(*records, *more, strict=True)
+def source_records(records):
+    ids, labels, residues = zip(*records, strict=True)
     payload = Sequences(tuple(s.encode() for s in residues))
-    return collapse(
-        SourceRecords(ids, labels, payload, len(ids)), conflicting, min_class_size, unknown
-    )
+    return SourceRecords(ids, labels, payload, len(ids))
+
+
+def collapsed(more=(), conflicting="drop", min_class_size=2, records=RECORDS):
+    return collapse(source_records([*records, *more]), conflicting, min_class_size, ())
 
 
 def test_identical_sequences_share_a_row():
@@ -30,12 +32,11 @@ def test_identical_sequences_share_a_row():
     assert data.sequences == (b"MKVL", b"ACDE", b"MKVLL", b"ACDEE")
     assert data.digests[0] == hashlib.sha256(b"MKVL").hexdigest()[:32]
     assert data.lengths.tolist() == [4, 4, 5, 5]
-    lengths = data.statistics.pop("lengths")
+    lengths = data.statistics["lengths"]
     assert list(lengths.values()) == [4.0, 4.0, 4.5, 5.0, 5.0, 4.5]
     assert list(lengths)[::2] == ["minimum", "median", "maximum"]
     counts = {"records_read": 5, "records_kept": 5, "distinct": 4, "class_sizes": {"A": 3, "B": 2}}
-    nothing = {"dropped": {}, "substitutions": {}, "files": {}, "asymmetry": None}
-    assert data.statistics == counts | nothing
+    assert data.statistics.items() >= (counts | {"dropped": {}}).items()
 
 
 def test_a_sequence_of_two_classes_is_dropped_or_refused():
@@ -75,11 +76,7 @@ SEVERAL = [
 
 
 def of_several(records=SEVERAL, conflicting="drop", min_class_size=2):
-    ids, labels, residues = zip(*records, strict=True)
-    payload = Sequences(tuple(s.encode() for s in residues))
-    return collapse_several(
-        SourceRecords(ids, labels, payload, len(ids)), conflicting, min_class_size
-    )
+    return collapse_several(source_records(records), conflicting, min_class_size)
 
 
 def test_identical_sequences_have_the_labels_of_all_of_them():

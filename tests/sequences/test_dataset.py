@@ -81,7 +81,7 @@ def test_written_and_read_again(tmp_path, kind):
             read_dataset(out)
 
 
-@pytest.mark.parametrize("kind", ["sequences", "several", "matrix", "strings"])
+@pytest.mark.parametrize("kind", ["sequences", "matrix"])
 def test_a_flipped_bit_in_any_file_is_refused_and_the_file_named(tmp_path, kind):
     out = tmp_path / "out"
     write_dataset(out, made(kind, tmp_path))
@@ -141,13 +141,6 @@ def test_a_row_that_cannot_be_is_refused(path, column, value):
     write_table(path, table)
     with pytest.raises(InputError, match=r"rows.tsv: line 4 \(row -?\d+\) is damaged.*Delete it"):
         read_rows(path, TWELVE, ["class"])
-
-
-@pytest.mark.parametrize("cell", ["", "4r", "1.5", "9" * 30, "nan", "\u0664"])
-def test_a_row_that_is_no_number_is_refused(path, cell):
-    path.write_text(path.read_text().replace("\n4\t", f"\n{cell}\t"))
-    with pytest.raises(InputError, match="rows.tsv: not a table"):
-        read_rows(path, TWELVE)
 
 
 def test_a_row_may_stand_in_a_class_and_in_the_sketch_but_not_twice_in_one(path):

@@ -13,7 +13,7 @@ from kreinflow.sequences.folds import (
     fold_summary,
     inner_folds,
 )
-from kreinflow.sequences.payload import Matrix, Sequences, digest
+from kreinflow.sequences.payload import Sequences, digest
 
 
 def settings(**changes):
@@ -65,19 +65,20 @@ def assert_each_fold_has_its_share(folds, has, k):
 
 
 @pytest.mark.parametrize("k", [2, 5, 10])
-def test_stratified_folds_differ_by_one_unit_in_each_class(tmp_path, k):
-    data = dataset(*random_data(300))
+@pytest.mark.parametrize("several", [False, True])
+def test_each_fold_has_its_share_of_each_label(tmp_path, k, several):
+    """Of one label each the folds of a class differ by one unit."""
+    data = of_several() if several else dataset(*random_data(300))
     table = folds_of(data, tmp_path, k=k, repeats=2)
-    assert table.columns.tolist() == ["id", "group", "repeat", "fold"]
-    for repeat in (0, 1):
-        part = table[table["repeat"] == repeat]
-        assert part["id"].tolist() == list(data.ids)
-        for code in range(3):
-            sizes = np.bincount(part["fold"][data.labels == code], minlength=k)
-            assert len(sizes) == k
-            assert np.ptp(sizes) <= 1
-    one, two = (table[table["repeat"] == r]["fold"].to_numpy() for r in (0, 1))
-    assert (one == two).mean() < 0.7
+    assert table["id"].tolist() == 2 * list(data.ids)
+    folds = table["fold"].to_numpy().reshape(2, -1)
+    for fold in folds:
+        if several:
+            assert_each_fold_has_its_share(fold, data.memberships, k)
+        else:
+            sizes = [np.bincount(fold[data.labels == code], minlength=k) for code in range(3)]
+            assert np.ptp(sizes, axis=1).max() <= 1
+    assert (folds[0] == folds[1]).mean() < 0.7
     assert sorted(set(zip(table["repeat"], table["fold"], strict=True))) == (
         count_folds(settings(k=k, repeats=2), tmp_path)
     )
@@ -112,14 +113,7 @@ def test_the_order_of_the_input_does_not_matter(tmp_path):
     np.testing.assert_array_equal(one[order], two)
 
 
-def test_identical_sequences_share_a_fold(tmp_path):
-    sequences, labels = random_data(60)
-    table = folds_of(dataset(sequences * 2, labels * 2), tmp_path, k=3, repeats=3)
-    assert (table.groupby(["repeat", "group"])["fold"].nunique() == 1).all()
-    assert table["group"].nunique() == 60
-
-
-def test_near_identical_sequences_share_a_fold(tmp_path):
+def test_identical_and_near_identical_sequences_share_a_fold(tmp_path):
     sequences, labels = random_data(60, length=80)
     mutants = [b"W" + s[1:40] + b"W" + s[41:] for s in sequences]
     data = dataset(sequences + mutants, labels * 2)
@@ -127,8 +121,9 @@ def test_near_identical_sequences_share_a_fold(tmp_path):
     np.testing.assert_array_equal(fold[:60], fold[60:])
     for code in range(3):
         assert np.ptp(np.bincount(fold[:60][data.labels[:60] == code], minlength=3)) <= 1
-    apart = fold_of(data, tmp_path, k=3)
-    assert (apart[:60] != apart[60:]).any()
+    table = folds_of(dataset(sequences * 2, labels * 2), tmp_path, k=3, repeats=3)
+    assert (table.groupby(["repeat", "group"])["fold"].nunique() == 1).all()
+    assert table["group"].nunique() == 60
 
 
 def test_classes_in_fewer_groups_than_folds(tmp_path):
@@ -147,13 +142,6 @@ def test_classes_in_fewer_groups_than_folds(tmp_path):
             folds_of(data, tmp_path, k=k, **changes)
     folds_of(four, tmp_path, k=4)
     folds_of(two, tmp_path, k=2, **grouped)
-
-
-def test_a_matrix_cannot_be_grouped_by_identity(tmp_path):
-    data = replace(dataset(*random_data(30)), payload=Matrix(np.eye(30), kind="similarity"))
-    folds_of(data, tmp_path, k=2)
-    with pytest.raises(InputError, match="no sequences to group by identity"):
-        folds_of(data, tmp_path, method="grouped")
 
 
 def with_species(data, species):
@@ -208,8 +196,9 @@ def test_groups_from_a_column_of_the_labels_table(tmp_path):
     sequences, _ = random_data(24)
     ids = tuple(f"sp|P{i:05d}|N{i}_HUMAN" for i in range(24))
     data = replace(dataset(sequences, list("AABB") * 6), ids=ids)
-    lines = [f"P{i:05d}\tL\t{'xyzw'[i % 4]}" for i in range(24)]
-    (tmp_path / "l.tsv").write_text("\n".join(["id\tlabel\tplace", *lines, "spare\tL\tx"]) + "\n")
+    lines = [f"P{i:05d}\tL\t{'xyzw'[i % 4]}\n" for i in range(24)]
+    text = "".join(["id\tlabel\tplace\n", *lines, *lines[::5], "spare\tL\tx\n"])
+    (tmp_path / "l.tsv").write_text(text)
     source = {"labels": {"table": "l.tsv", "id_column": "id"}}
     part = settings(method="grouped", column="place", k=2)
     check_groups(part, source, tmp_path)
@@ -221,6 +210,10 @@ def test_groups_from_a_column_of_the_labels_table(tmp_path):
         check_groups(part | {"column": "plaice"}, source, tmp_path)
     made = {"method": "grouped", "groups": 4, "largest": 6, "column": "place"}
     assert fold_summary(part, table) == made
+    (tmp_path / "l.tsv").write_text(text + "P00003\tL\tx\n")
+    message = r"line 32: the 'place' of 'P00003' is 'x', and 'w' in a line before"
+    with pytest.raises(InputError, match=message):
+        assign_folds(part, data, 1, tmp_path, source)
 
 
 SIX = dataset([b"M" * i for i in range(1, 7)], list("AABBAB"))
@@ -286,16 +279,13 @@ def test_inner_folds_are_stratified_by_groups():
 
 
 def test_a_small_class_is_in_as_many_inner_folds_as_it_can_be():
+    """One with a single unit is always trained on."""
     labels = np.array([0] * 10 + [1] * 3 + [2] * 2)
     folds = inner_folds(np.arange(15), labels, 5, 1)
     assert np.bincount(folds[:10]).tolist() == [2] * 5
     assert len(set(folds[10:13])) == 3
     assert len(set(folds[13:])) == 2
     assert set(inner_folds(np.arange(5), np.array([0, 0, 0, 1, 1]), 5, 1)) == {0, 1, 2}
-
-
-def test_a_class_with_a_single_unit_is_always_trained_on():
-    labels = np.array([0] * 10 + [1] * 3 + [2, 2])
     folds = inner_folds(np.r_[np.arange(13), 13, 13], labels, 2, 1)
     assert folds[13:].tolist() == [-1, -1]
     assert set(folds[:13]) == {0, 1}
@@ -311,18 +301,6 @@ def of_several(n=200, seed=1, length=60, labels=6):
     rarest = np.where(has, has.sum(axis=0), n + 1).argmin(axis=1)
     data = dataset(sequences, list("abcdef") + ["a"] * (n - 6))
     return replace(data, memberships=has, labels=rarest, classes=tuple("abcdef"[:labels]))
-
-
-@pytest.mark.parametrize("k", [2, 5, 10])
-def test_each_fold_has_its_share_of_each_of_several_labels(tmp_path, k):
-    data = of_several()
-    table = folds_of(data, tmp_path, k=k, repeats=2)
-    assert set(table["fold"]) == set(range(k))
-    for repeat in (0, 1):
-        fold = table[table["repeat"] == repeat]["fold"].to_numpy()
-        assert_each_fold_has_its_share(fold, data.memberships, k)
-    one, two = (table[table["repeat"] == r]["fold"].to_numpy() for r in (0, 1))
-    assert (one == two).mean() < 0.7
 
 
 def test_groups_of_several_labels_are_spread_by_all_that_their_records_have(tmp_path):
@@ -360,17 +338,6 @@ def test_labels_that_too_few_records_have_or_lack_for_folds(tmp_path):
         folds_of(replace(data, memberships=alone), tmp_path, k=3)
 
 
-def test_the_users_table_of_records_with_several_labels(tmp_path):
-    has = np.array([[1, 0], [1, 1], [0, 1], [0, 1], [1, 1], [0, 1]], dtype=bool)
-    data = replace(SIX, memberships=has)  # the only record without B is s0
-    with pytest.raises(InputError, match=r"f.tsv: all records that lack the label 'B' are in one"):
-        table_folds(tmp_path, LINES, data)
-    with pytest.raises(InputError, match=r"f.tsv: all records that have the label 'A'"):
-        table_folds(tmp_path, ["s0 1", "s1 1", "s2 2", "s3 2", "s4 1", "s5 2"], data)
-    has[1] = [True, False]
-    assert table_folds(tmp_path, LINES, data)[0] == [0, 1, 0, 1, 0, 0]
-
-
 def test_inner_folds_of_several_labels():
     data = of_several(150)
     has = data.memberships.copy()
@@ -388,16 +355,3 @@ def test_inner_folds_of_several_labels():
     np.testing.assert_array_equal(folds, again)
     other = inner_folds(groups, data.labels, 3, 2, "r0f0", memberships=has)
     assert (folds != other).any()
-
-
-def test_a_column_of_a_table_with_several_lines_of_an_id(tmp_path):
-    data = of_several(24)
-    source = {"labels": {"table": "l.tsv", "id_column": "id", "multiple": "all"}}
-    part = settings(method="grouped", column="place", k=2)
-    lines = [f"s{i}\tL\t{'xyzuvw'[i % 6]}\n" for i in range(24)]
-    (tmp_path / "l.tsv").write_text("id\tlabel\tplace\n" + "".join(lines + lines[::5]))
-    table = assign_folds(part, data, 1, tmp_path, source)
-    assert table["group"].nunique() == 6
-    (tmp_path / "l.tsv").write_text("id\tlabel\tplace\n" + "".join(lines) + "s3\tL\tx\n")
-    with pytest.raises(InputError, match=r"line 26: the 'place' of 's3' is 'x', and 'u' in a line"):
-        assign_folds(part, data, 1, tmp_path, source)

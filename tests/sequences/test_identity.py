@@ -47,8 +47,7 @@ def test_mutants_are_together_and_unrelated_sequences_are_not(letters, share):
     np.testing.assert_array_equal(
         clusters[:, None] == clusters[None], family[:, None] == family[None]
     )
-    assert clusters[0] == 0
-    assert clusters[4] == 4  # a cluster is named after its first member
+    assert (clusters[0], clusters[4]) == (0, 4)  # a cluster is named after its first member
 
 
 def extended(one, two, i, j, word, scores, gain, threshold):
@@ -254,13 +253,3 @@ def test_all_pairs_of_a_class_are_compared_by_identity_and_coverage(remote):
     few = identity_clusters(sequences, 0.4, 0.8)
     assert len(set(clusters)) < len(set(few)) < n
     assert ((few[:, None] == few) <= (clusters[:, None] == clusters)).all()
-
-
-def test_the_order_of_the_sequences_does_not_matter():
-    random = np.random.default_rng(4)
-    ancestor = random.choice(PROTEIN, 100)
-    sequences = [mutant(random, ancestor, PROTEIN, 0.1).tobytes() for _ in range(8)]
-    order = random.permutation(8)
-    a = identity_clusters(sequences, 0.85)
-    b = identity_clusters([sequences[i] for i in order], 0.85)
-    np.testing.assert_array_equal(a[order][:, None] == a[order], b[:, None] == b)

@@ -3,7 +3,6 @@ import pytest
 from kreinflow.base.errors import InputError
 from kreinflow.sequences.labels import (
     HeaderPattern,
-    check_matched,
     differ_in_case,
     read_lines,
     read_pairs,
@@ -55,17 +54,6 @@ def test_patterns():
     for bad, message in (("(", "not a regular"), ("OS", "has 0 groups"), ("(a)(b)", "has 2 g")):
         with pytest.raises(InputError, match=message):
             HeaderPattern(bad)
-
-
-def test_unmatched():
-    check_matched(["a", "b"], {"a": "x", "b": "y"}, "l.tsv")
-    for ids, labels, message in (
-        ("abcdefgh", "a", r"l.tsv: no label for 7 of 8 ids: b, c, d, e, f and 2"),
-        ("ab", "z", r"for 2 of 2 ids: a, b; it has others, such as z"),
-        ("a", "az", r"l.tsv: no sequence for 1 of 2 labels: z"),
-    ):
-        with pytest.raises(InputError, match=message):
-            check_matched(ids, dict.fromkeys(labels, "x"), "l.tsv")
 
 
 def test_several_labels_of_an_id(tmp_path):

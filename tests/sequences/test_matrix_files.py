@@ -1,4 +1,3 @@
-import gzip
 import re
 
 import numpy as np
@@ -75,21 +74,17 @@ def test_npy_and_mat(tmp_path):
     ("name", "content", "message"),
     [
         ("m.csv", b"1,2\n2,x\n", r"m.csv, row 2, column 2: 'x' is not a number"),
-        ("m.csv", b"1,x,2\n1,2,3\n1,2,3\n", r"m.csv, row 1, column 2: 'x' is not a number"),
         ("m.csv", b"1,2\n2,\n", r"row 2, column 2: '' is not a number"),
         ("m.csv", b"1,2,3\n2,1\n", r"row 2: has 2 fields, others have 3|row 1: has 3 fields"),
-        ("m.csv", b"1,2\n", r"has 1 row and 2 columns"),
         ("m.csv", b"", r"m.csv: is empty"),
         ("m.csv", b"\n\n", r"m.csv: has no rows"),
         ("m.csv", b",a,b\na,1,2\nx,2,1\n", r"ids of the columns \(a, b\) and of the rows \(a, x\)"),
         ("m.csv", b",a,a\na,1,2\na,2,1\n", r"id 'a' of row 2 is empty or stands twice"),
-        ("m.csv", b"\xff\xfe1,2\n", r"m.csv: not UTF-8 text"),
         ("m.csv", "a\u202eb,1,2\nb,2,1\n".encode(), r"row 1: the id 'a\\u202eb' has a control"),
         ("m.csv", b"1,2\n2,1\n3,4\n", r"m.csv: has 3 rows and 2 columns. A square matrix"),
         ("m.csv", b",a,b\na,1,2,3\nb,2,1,3\n", r"its header has 3 fields, the row below it 4"),
         ("m.csv", b"id,a,b,c\na,1,2\nb,2,1\n", r"its header has 4 fields, the row below it 3"),
         ("m.npy", b"PK\x03\x04" + bytes(40), r"m.npy: truncated, or not a .npy file"),
-        ("m.csv.gz", gzip.compress(b"1,2\n2,1\n", mtime=0)[:-9], r"truncated or damaged gzip"),
         ("m.mat", b"1,2\n2,1\n", r"m.mat: truncated, or not a .mat file"),
         ("m.xlsx", b"1", r"the ending is not one of a table of numbers"),
         ("m.npy.gz", b"1", r"the ending is not one of a table of numbers"),
@@ -123,12 +118,8 @@ def test_npy_with_objects_text_or_three_dimensions(tmp_path, array, message):
         ("x.csv", "1 2\n3 4\n", "Fields must be separated by commas"),
         ("x.tsv", "1,2\n3,4\n", "column 1: '1,2' is not a number. Separate fields by tabs"),
         ("x.csv", "id;x;y\na;3,5;1\nb;1;2\n", "column 1: '3,5' .* by semicolons"),
-        ("x.csv", 'id,x,y\na,"3,5",1\nb,1,2\n', "column 1: '3,5' .* by commas"),
-        ("x.tsv", "a\t3,5\t1\nb\t1\t2\n", "column 1: '3,5' .* by tabs"),
         ("x.csv", "a;3,5;1,5\nb;1,5;2,5\n", "column 1: '5;1' .* by commas"),
         ("x.csv", "x;y\n1,5;2,5\n3;4,5\n", "column 1: '1,5' .* by semicolons"),
-        ("x.tsv", "1,5\t2,5\n3,5\t4,5\n", "column 1: '1,5' .* by tabs"),
-        ("x.tsv", "a\t3;5\t1\nb\t1\t2\n", "column 1: '3;5' .* by tabs"),
     ],
 )
 def test_other_separators_and_decimal_commas_are_refused(tmp_path, name, text, message):
@@ -154,7 +145,6 @@ TILES[3, 7], TILES[4099, 5] = 1.1, 1.5
 @pytest.mark.parametrize(
     ("values", "kind", "message"),
     [
-        (K[:2], "similarity", r"m.csv: has 2 rows and 3 columns"),
         (K[:1, :1], "similarity", r"has 1 row and 1 column"),
         (0 * K, "similarity", r"m.csv: its largest entry is 0 in size"),
         (D, "similarity", r"whole diagonal is 0.*'kind: zero_diagonal_sim"),
@@ -186,18 +176,13 @@ def test_small_asymmetry_is_averaged(tmp_path):
     assert M[0, 1] != values[0, 1]
 
 
-def test_asymmetric_matrices_stay_as_they_are(tmp_path):
+def test_asymmetric_matrices_stay_as_they_are_and_dissimilarities_are_squared_once(tmp_path):
     M = changed(0, 1, -7.0, both=False)
-    values, asymmetry = check_matrix(tmp_path / "m.csv", M, "asymmetric", 0)
-    np.testing.assert_array_equal(values, M)
+    asymmetry = check_matrix(tmp_path / "m.csv", M, "asymmetric", 0)[1]
     assert asymmetry == pytest.approx((M[1, 0] + 7) / np.abs(M).max())
-    hollow, asymmetry = check_matrix(tmp_path / "m.csv", D, "asymmetric", 0)
-    np.testing.assert_array_equal(hollow, D)
-    assert asymmetry == 0
-
-
-def test_dissimilarities_are_squared_once(tmp_path):
     for values, kind, wanted in (
+        (M, "asymmetric", M),
+        (D, "asymmetric", D),
         (D, "dissimilarity", D**2),
         (D, "squared_dissimilarity", D),
         (K, "similarity", K),

@@ -58,13 +58,10 @@ def test_of_a_large_class_each_is_compared_with_some():
     np.testing.assert_array_equal(on_other_strand(sequences, labels), turned)
 
 
-def test_a_class_turned_whole_is_none_of_its_own_members_business():
+def test_nothing_is_said_of_a_class_turned_whole_or_what_shares_no_words():
     sequences, labels = classes(2, [10, 10])
     sequences[:10] = [turned_round(s) for s in sequences[:10]]
     assert not on_other_strand(sequences, labels).any()
-
-
-def test_nothing_is_said_of_what_shares_no_words():
     drawn = random.Random(4)
     sequences = ["".join(drawn.choices("ACGT", k=300)).encode() for _ in range(40)]
     assert not on_other_strand(sequences, ["a"] * 39 + ["b"]).any()

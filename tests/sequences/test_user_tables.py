@@ -53,30 +53,18 @@ def test_tables(tmp_path, name, text):
         ('"na\nme"\tlabel\na\tx\n', r"column 'id' is missing; it has na me, label"),
         ("id\tlabel\tid\na\tx\tb\n", r"column 'id' stands twice"),
         ("ID\tlabel\na\tx\n", r"column 'id' is missing; did you mean 'ID'\?"),
-        ("id,label\na,x\n", r"it has id,label\. Are its fields separated by a tab\?"),
         ("id;label\na;x\n", r"it has id;label\. Are its fields separated by a tab\?"),
         ("id\tlabel\n", r"has no line below its header"),
         ("", r"l.tsv: is empty"),
         (b"id\tlabel\na\t\xe4\n", r"not UTF-8 text \(byte 0xe4\)"),
+        ("id,label,x\na,x,\nb,y\n", r"l.csv, line 3: has 2 fields, the header 3"),
+        ("id;label\na;x\nb;x; y\n", r"l.csv, line 3: has 3 fields, the header 2"),
+        ('id,label\na,"x\n', r"l.csv, line 2: not a table"),
+        ("id\tlabel\na\tx\n", r"l.xlsx: the ending '.xlsx' is not one of a table"),
     ],
 )
 def test_each_fault_of_a_table_has_its_message(tmp_path, text, message):
-    with pytest.raises(InputError, match=message):
-        read_pairs(write(tmp_path, text), "id", "label")
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("l.csv", "id,label,x\na,x,\nb,y\n", r"l.csv, line 3: has 2 fields, the header 3"),
-        ("l.csv", "id,label\na,x\nb,x, y\n", r"l.csv, line 3: has 3 fields, the header 2"),
-        ("l.csv", "id;label\na;x\nb;x; y\n", r"line 3: has 3 fields, the header 2"),
-        ("l.csv", "id;label\na,x\n", r"line 2: has 1 field, the header 2"),
-        ("l.csv", 'id,label\na,"x\n', r"line 2: not a table"),
-        ("l.xlsx", "id\tlabel\na\tx\n", r"the ending '.xlsx' is not one of a table"),
-    ],
-)
-def test_faults_of_other_tables(tmp_path, name, text, message):
+    name = next((name for name in ("l.csv", "l.xlsx") if message.startswith(name)), "l.tsv")
     with pytest.raises(InputError, match=message):
         read_pairs(write(tmp_path, text, name), "id", "label")
 
@@ -103,10 +91,10 @@ DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068
 UNSEEN = DIRECTIONS + "\0\x1b\x7f\x9f\u2028\u2029\u200b\u2060\ufeff\ufffe\uffff"
 
 
-@pytest.mark.parametrize("sign", UNSEEN)
-def test_characters_that_no_letter_needs_are_refused(tmp_path, sign):
-    with pytest.raises(InputError, match="line 2: the label .* has a control character, or one"):
-        read_pairs(write(tmp_path, f"id\tlabel\na\tx{sign}y\n"), "id", "label")
+def test_characters_that_no_letter_needs_are_refused(tmp_path):
+    for sign in UNSEEN:
+        with pytest.raises(InputError, match="line 2: the label .* has a control character, or"):
+            read_pairs(write(tmp_path, f"id\tlabel\na\tx{sign}y\n"), "id", "label")
 
 
 def test_several_columns_are_the_parts_of_a_path(tmp_path):
@@ -128,5 +116,3 @@ def test_whole_tables(tmp_path):
     names, rows = read_user_table(path)
     assert names == ["id", "x, y", "label"]
     assert rows == [("a", "NA", "007"), ("b", "1\n2", "")]
-    with pytest.raises(InputError, match="line 3: has 1 field, the header 2"):
-        read_user_table(write(tmp_path, "id\tx\n\na\n"))

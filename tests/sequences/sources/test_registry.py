@@ -56,18 +56,14 @@ def test_from_the_config_to_scores(line, settings, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"width": 0}, "source.width: 0 is not more than 0 .of the kernel"),
-        ({"type": "lime"}, "'lime' is none of .*; did you mean 'line'"),
-        ({"numbers": "x{1}.txt"}, "source.numbers: .* has '{'"),
+        ({"source": {"width": 0}}, "source.width: 0 is not more than 0 .of the kernel"),
+        ({"source": {"type": "lime"}}, "'lime' is none of .*; did you mean 'line'"),
+        ({"source": {"numbers": "x{1}.txt"}}, "source.numbers: .* has '{'"),
+        ({"folds": {"method": "grouped"}}, "numbers: no sequences to group by identity"),
     ],
 )
 def test_its_settings_are_checked(settings, changes, message):
-    settings["datasets"]["mine"]["source"] |= changes
+    for key, more in changes.items():
+        settings["datasets"]["mine"][key] |= more
     with pytest.raises(InputError, match=message):
-        complete_configuration(settings)
-
-
-def test_numbers_are_not_grouped_by_identity(settings):
-    settings["datasets"]["mine"]["folds"] = {"method": "grouped"}
-    with pytest.raises(InputError, match="numbers: no sequences to group by identity"):
         complete_configuration(settings)
