@@ -69,14 +69,12 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
     ``cascades`` recipes have a cascade. Records may have ``several`` labels.
     """
     rng = np.random.default_rng(0)
-    classes = class_labels(n_classes)
-    recipes = many_recipes(n_recipes)
+    classes, recipes = class_labels(n_classes), many_recipes(n_recipes)
     qualities = {name: 4.6 - 2.25 * r / max(n_recipes, 9) for r, (name, *_) in enumerate(recipes)}
     if several:
         qualities = {name: quality / 2 for name, quality in qualities.items()}
     made_up = made_up_several if several else made_up_predictions
-    predictions = made_up(classes, qualities, n, n_folds)
-    predictions = with_reasons(predictions)
+    predictions = with_reasons(made_up(classes, qualities, n, n_folds))
     groups = pd.Series(range(n), index=predictions["id"][:n])
     labels = predictions["true"][:n].str.split(";") if several else predictions["true"][:n]
     true = labels.str[0] if several else labels
@@ -339,19 +337,14 @@ def levels_of(tables):
 
 
 def unknown_tables(tables):
-    """Summary, families and curve of two classes held out; shares follow from a recipe's number."""
+    """The tables of two classes held out, whose shares follow from a recipe's number."""
     recipes = list(tables["summary"]["recipe"])
     shares = np.arange(1, len(recipes) + 1) / 100
-    of_measure = {
-        "known_rejected": shares,
-        "known_error": shares / 10,
-        "unknown_rejected": 0.3 + shares,
-        "auroc": 0.5 + shares,
-    }
-    for place, measure in enumerate(name for name in MEASURES if name not in of_measure):
-        of_measure[measure] = shares / 4 + place / 100
+    of_measure = {"known_rejected": shares, "known_error": shares / 10}
+    of_measure |= {"unknown_rejected": 0.3 + shares, "auroc": 0.5 + shares}
     summary = pd.DataFrame({"recipe": recipes, "folds": 3, "would_be_found": 0.6 + shares})
-    for measure, values in of_measure.items():
+    for place, measure in enumerate(MEASURES):
+        values = of_measure.get(measure, shares / 4 + place / 100)
         summary[f"{measure}_mean"], summary[f"{measure}_sd"] = values, 0.005
     summary = summary[list(REJECTION_SUMMARY_COLUMNS)]
     families = [
@@ -360,11 +353,11 @@ def unknown_tables(tables):
         for label in ("<i>odd</i>", "new")
     ]
     curve = [(r, 0.1 * i, (0.1 * i) ** 0.5) for r in recipes for i in range(11)]
-    return (
-        summary,
-        pd.DataFrame(families, columns=list(FAMILIES_COLUMNS)),
-        pd.DataFrame(curve, columns=list(UNKNOWN_CURVE_COLUMNS)),
-    )
+    return {
+        "summary": summary,
+        "families": pd.DataFrame(families, columns=list(FAMILIES_COLUMNS)),
+        "curve": pd.DataFrame(curve, columns=list(UNKNOWN_CURVE_COLUMNS)),
+    }
 
 
 VERSIONS = {"python": "3.11", "kreinflow": "0.1.0"}

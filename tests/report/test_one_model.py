@@ -44,10 +44,9 @@ def strangers_to(page, final, recipes):
 
 
 def with_unknown(tables):
-    summary, families, _ = unknown_tables(tables)
     statistics = tables["statistics"] | {"unknown": {"<i>odd</i>": 30, "new": 30}}
-    held = {"summary": summary, "families": families}
-    return {"unknown": held, "strangers": STRANGERS, "statistics": statistics}
+    unknown = unknown_tables(tables)
+    return {"unknown": unknown, "strangers": STRANGERS, "statistics": statistics}
 
 
 def cases(tables, tables_of_several):

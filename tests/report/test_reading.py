@@ -13,25 +13,11 @@ from kreinflow.files.atomic import write_text
 from kreinflow.files.json_files import write_json
 from kreinflow.files.tables import write_table
 from kreinflow.fitting.factors import FACTOR_COLUMNS
-from kreinflow.report.reading import (
-    _TEXT,
-    CURVE_COLUMNS,
-    LANDMARK_COLUMNS,
-    POINT_COLUMNS,
-    DatasetResults,
-    read_curves,
-    read_folds,
-)
+from kreinflow.report import reading
+from kreinflow.report.reading import CURVE_COLUMNS, DatasetResults, read_curves, read_folds
 from kreinflow.report.texts import CAPTIONS, FIGURES
-from report.made_up import (
-    LEVELS_ASKED,
-    config,
-    dataset_report,
-    levels_of,
-    run_tables,
-    settings,
-    unknown_tables,
-)
+from report import made_up
+from report.made_up import config, dataset_report, levels_of, settings, unknown_tables
 from small_inputs import model_of
 
 EVALUATION = (
@@ -59,10 +45,9 @@ def write_curves(folder, tables):
     """Write the curves of each model, those of the final ones empty."""
     keys = ["selector", "repeat", "fold"]
     curves = tables["curves"]
-    for selector, repeat, fold in tables["models"][keys].drop_duplicates().itertuples(index=False):
-        own = (curves["selector"] == selector) & (curves["repeat"] == repeat)
-        own &= curves["fold"] == fold
-        path = folder / selector / f"{place(repeat, fold)}.tsv"
+    for selector, *fold in tables["models"][keys].drop_duplicates().itertuples(index=False):
+        own = (curves[keys] == [selector, *fold]).all(axis=1)
+        path = folder / selector / f"{place(*fold)}.tsv"
         write_table(path, curves.loc[own, [*CURVE_COLUMNS]])
 
 
@@ -77,9 +62,9 @@ def write_results(folder, tables):
     write_json(folder / "dataset" / "summary.json", {"statistics": tables["statistics"]})
     write_json(folder / "columns" / "alignments.json", tables["alignments"])
     write_json(folder / "map.json", tables["landmark_map"])
-    for name, agreed in (("class_scores.0", {"agreed": 3_500}), ("columns.0", {"agreed": 500})):
-        write_json(folder / "alignment" / f"{name}.json", agreed)
-    write_json(folder / "alignment" / "columns.1.json", {"agreed": 9})  # of an earlier config
+    # The last is of an earlier config.
+    for name, agreed in (("class_scores.0", 3_500), ("columns.0", 500), ("columns.1", 9)):
+        write_json(folder / "alignment" / f"{name}.json", {"agreed": agreed})
     for name in CAPTIONS:
         write_text(folder / "figures" / f"{name}.svg", f"<svg>{name}</svg>")
     model, *_ = model_of(folder)
@@ -95,8 +80,8 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(request, tmp_path,
     own, by_level, unknown = {}, {}, {}
     if asked:
         by_level = levels_of(tables)
-        unknown = dict(zip(("summary", "families", "curve"), unknown_tables(tables), strict=True))
-        own = {"unknown": ["new"], "levels": LEVELS_ASKED}
+        unknown = unknown_tables(tables)
+        own = {"unknown": ["new"], "levels": made_up.LEVELS_ASKED}
         own |= {"source": settings()["source"] | {"unmatched": "classify"}}
         line = {"label": "01", "reject": "no", "landmark_score": 0.5, "problem": ""}
         write_table(folder / "classified" / "unlabelled.tsv", pd.DataFrame([line]))
@@ -142,11 +127,8 @@ def test_predictions_of_the_sequences_without_a_label_are_counted(tmp_path):
         return results(tmp_path, source={"unmatched": "classify"}).unlabelled
 
     counts = counted(table)
-    assert counts.drop(columns="landmark_score").to_numpy().tolist() == [
-        ["<b>", 3, 1],
-        ["", 1, 0],
-        ["01", 1, 1],
-    ]
+    found = counts[["class", "records", "rejected"]].to_numpy().tolist()
+    assert found == [["<b>", 3, 1], ["", 1, 0], ["01", 1, 1]]
     np.testing.assert_allclose(counts["landmark_score"], [0.3, np.nan, 0.2])
     assert counted(table[3:4])["class"].tolist() == ["01"]  # labels stay what they are
     assert counted(table[:0]).empty
@@ -178,21 +160,16 @@ def test_the_spectrum_is_that_of_the_final_models_kernel(tables, tmp_path):
 
 @pytest.fixture(scope="module")
 def asked():
-    return run_tables(n_classes=3, n_folds=2, n=80, cascades=2)
+    return made_up.run_tables(n_classes=3, n_folds=2, n=80, cascades=2)
 
 
 def test_the_cascade_is_read_from_the_model(tmp_path):
-    def read(cascade):
+    for machines, likeliest in ((None, None), ("some", 3)):
         data = results(tmp_path)
+        cascade = SimpleNamespace(steps=(10, 20), threshold=0.9, machines=machines, likeliest=3)
         vars(data)["_classifier"] = SimpleNamespace(cascade=cascade)
-        return data.cascade
-
-    cascade = SimpleNamespace(steps=(10, 20), threshold=0.9, machines=None, likeliest=3)
-    found = {"steps": [10, 20], "threshold": 0.9, "likeliest": None}
-    assert read(cascade) == found
-    cascade.machines = "some"
-    assert read(cascade) == found | {"likeliest": 3}
-    assert read(None) is None
+        found = {"steps": [10, 20], "threshold": 0.9, "likeliest": likeliest}
+        assert data.cascade == found
 
 
 @pytest.fixture
@@ -201,10 +178,10 @@ def readers(tables, asked, tmp_path):
     folder = tmp_path / "demo"
     write_results(folder, tables | {"curves": asked["curves"]})
     points = [("a0", "NA", False, 0.5, -1.5), ("a1", "NA", True, 1e-17, 2.0)]
-    write_table(folder / "map.tsv", pd.DataFrame(points, columns=POINT_COLUMNS))
+    write_table(folder / "map.tsv", pd.DataFrame(points, columns=reading.POINT_COLUMNS))
     for name, table in levels_of(tables).items():
         write_table(folder / "evaluation" / f"{name}.tsv", table)
-    for name, table in zip(("summary", "families", "curve"), unknown_tables(tables), strict=True):
+    for name, table in unknown_tables(tables).items():
         write_table(folder / "unknown" / f"{name}.tsv", table)
 
     def property_of(name):
@@ -216,7 +193,7 @@ def readers(tables, asked, tmp_path):
     }
     found |= {f"unknown/{name}": property_of("unknown") for name in ("summary", "families")}
     found |= {"times": property_of("times"), "map": property_of("points")}
-    found["landmarks/meb/r0f1"] = lambda path: read_folds([path], LANDMARK_COLUMNS)
+    found["landmarks/meb/r0f1"] = lambda path: read_folds([path], reading.LANDMARK_COLUMNS)
     found["factors/meb/r0f1"] = lambda path: read_folds([path], FACTOR_COLUMNS)
     found["cascade/meb/r0f1"] = lambda path: read_curves([path])
     return {folder / f"{name}.tsv": read for name, read in found.items()}
@@ -228,7 +205,7 @@ def test_a_measure_that_is_none_and_a_missing_column_are_refused_by_name(readers
         whole = path.read_text()
         lines = whole.splitlines()
         head, cells = lines[0].split("\t"), lines[1].split("\t")
-        last = max(place for place, name in enumerate(head) if name not in _TEXT)
+        last = max(place for place, name in enumerate(head) if name not in reading._TEXT)
         cells[last] += "x"
         path.write_text("\n".join([lines[0], "\t".join(cells), *lines[2:], ""]))
         with pytest.raises(InputError, match=f"{path}: .*x' in column .* is no number. Delete it"):
@@ -242,8 +219,7 @@ def test_a_measure_that_is_none_and_a_missing_column_are_refused_by_name(readers
 
 
 @pytest.mark.parametrize(
-    ("name", "column"),
-    [("confusion", "true"), ("confusion", "predicted"), ("per_class", "class"), ("map", "class")],
+    ("name", "column"), [("confusion", "predicted"), ("per_class", "class"), ("map", "class")]
 )
 def test_a_class_that_does_not_exist_is_refused(readers, name, column):
     (path,) = (path for path in readers if path.stem == name)
@@ -261,7 +237,7 @@ def test_flips_of_single_bits_in_these_tables_are_read_or_refused(readers):
 
 def test_folds_of_an_earlier_config_are_left_out(tmp_path):
     for name in ("meb.r0f0/r0f0", "meb.r0f0/r0f1", "meb.r0f0/all", "meb/r0f0"):
-        table = pd.DataFrame([(1, "NA", "", "")], columns=["row", *LANDMARK_COLUMNS])
+        table = pd.DataFrame([(1, "NA", "", "")], columns=["row", *reading.LANDMARK_COLUMNS])
         write_table(tmp_path / "demo" / "landmarks" / f"{name}.tsv", table)
     data = results(tmp_path)
     places = {"repeat": [0, 0, -1, -1], "fold": [0, 0, -1, -1]}
@@ -282,11 +258,7 @@ def test_curves_of_all_folds_are_read_as_they_were_and_damaged_ones_are_refused(
     assert {*CURVE_COLUMNS, "selector"} <= {*nothing}
     path = tmp_path / "meb" / "r0f0.tsv"
     table = pd.read_csv(path, sep="\t")
-    message = re.escape(f"{path}: damaged, or of another run. Delete it and run again.")
-    for damaged in (
-        *(table[:-1], table[1:]),
-        *(table.assign(chosen="no"), table.assign(chosen="yes")),
-    ):
+    for damaged in (table[:-1], table[1:], table.assign(chosen="no"), table.assign(chosen="yes")):
         write_table(path, damaged)
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=re.escape(f"{path}: damaged, or of another run.")):
             read_curves([path])

@@ -205,18 +205,14 @@ def test_few_records_have_no_sets_and_old_runs_no_section():
     assert "data-1-sets" not in report_page(few)[1].ids
 
 
-@pytest.fixture
-def held_out(tables):
-    return dict(zip(("summary", "families", "curve"), unknown_tables(tables), strict=True))
-
-
 def section_of(tables, held_out=None, strangers=None, whole=None):
     statistics = tables["statistics"] | ({"unknown": SIZES} if held_out else {})
     changes = {"unknown": held_out, "strangers": strangers or {}, "statistics": statistics}
     return report_page(tables, whole, **changes)[1].sections()["data-1-unknown"]
 
 
-def test_the_page_tells_how_many_of_the_unknown_were_rejected(tables, held_out):
+def test_the_page_tells_how_many_of_the_unknown_were_rejected(tables):
+    held_out = unknown_tables(tables)
     text = section_of(tables, held_out)
     counted = tables["statistics"] | {"unknown": SIZES}
     assert ("records held out as unknown", "1,230") in sections.counts(counted).rows
@@ -241,7 +237,8 @@ def test_the_page_tells_how_many_of_the_unknown_were_rejected(tables, held_out):
     assert shown["reasons"] is None
 
 
-def test_with_p_values_the_reasons_are_told_beside_what_was_asked_for(tables, held_out):
+def test_with_p_values_the_reasons_are_told_beside_what_was_asked_for(tables):
+    held_out = unknown_tables(tables)
     text = section_of(tables, held_out, TEST | {"no_relative": RULE}, ALARMS)
     place = list(held_out["summary"]["recipe"]).index(INNER_CHOICE)
     row = held_out["summary"].iloc[place]

@@ -78,22 +78,22 @@ def test_no_words_of_the_reject_figure_are_cut(reject, share):
 
 
 def test_unknown_has_a_line_and_a_marker_at_what_is_rejected(tables, drawn):
-    summary, families, curve = unknown_tables(tables)
-    held = {"summary": summary, "families": families, "curve": curve}
+    held = unknown_tables(tables)
     figure = drawn(p.unknown_figure, unknown=held)
     axes, beside = figure.axes
     _, line, marker = axes.lines
-    expected = curve[curve["recipe"] == INNER_CHOICE]
+    expected, own = (
+        held[name][held[name]["recipe"] == INNER_CHOICE] for name in ("curve", "families")
+    )
     np.testing.assert_array_equal(line.get_xdata(), expected["known_rejected"])
     np.testing.assert_array_equal(line.get_ydata(), expected["unknown_rejected"])
-    summary = summary.set_index("recipe").loc[INNER_CHOICE]
+    summary = held["summary"].set_index("recipe").loc[INNER_CHOICE]
     known, unknown = (summary[f"{name}_rejected_mean"] for name in ("known", "unknown"))
     assert marker.get_xydata().tolist() == [[known, unknown]]
     assert figure.get_label() == (
         f"{percent(known)} of the objects of known classes and {percent(unknown)} of those "
         f"of unknown ones are rejected. The AUROC is {summary['auroc_mean']:.3f}."
     )
-    own = families[families["recipe"] == INNER_CHOICE]
     rows = ["all known", *own["class"]]
     assert [text.get_text().strip("\u200b") for text in beside.get_yticklabels()] == rows
     widths = {bars.get_label(): [bar.get_width() for bar in bars] for bars in beside.containers}
