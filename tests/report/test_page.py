@@ -163,6 +163,7 @@ def test_the_page_tells_measures_of_labels(tables_of_several, page):
     for part in ("MCC", "Brier", "balanced accuracy", "temperature", "reject below"):
         assert part not in text, part
     assert "rejects new objects" not in text
+    assert "data-1-sets" not in page.ids
     others = [text for name, text in SEVERAL_CAPTIONS.items() if text != CAPTIONS[name]]
     assert len(others) == 5
     assert all(caption in text for caption in others)

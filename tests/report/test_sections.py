@@ -1,6 +1,7 @@
 """Sections that not all data sets have, and what the tables say of single cases."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,6 @@ from report.made_up import (
     dataset_report,
     levels_of,
     report_page,
-    run_tables,
     settings,
     unknown_tables,
 )
@@ -36,30 +36,23 @@ def text_of(tables, whole=None, **changes):
 
 
 def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
-    inner = dict(
-        zip(tables["models"]["recipe"].unique(), [0.91, 0.97, 0.96] + 6 * [0.9], strict=True)
-    )
-    models = tables["models"].assign(inner_accuracy=tables["models"]["recipe"].map(inner))
+    inner = {"ikfd-meb": 0.91, "ikfd-pooled-meb": 0.97, "ikfd-pooled-meb-normalised": 0.96}
+    accuracies = tables["models"]["recipe"].map(inner).fillna(0.9)
+    models = tables["models"].assign(inner_accuracy=accuracies)
     # In one fold another recipe is ahead.
-    swapped = (models["fold"] == 0) & (models["recipe"] == "ikfd-pooled-meb-normalised")
+    swapped = (models["fold"] == 0) & (accuracies == 0.96)
     models.loc[swapped, "inner_accuracy"] = 0.98
-    _, page = report_page(tables, AUTO, models=models, final_recipe="ikfd-pooled-meb")
-    assert "data-1-automatic" in page.ids
-    text = page.all_text
+    text = text_of(tables, AUTO, models=models, final_recipe="ikfd-pooled-meb")
     assert "9 recipes were compared in the first training part; " in text
     assert "not behind there (9) in 3 more (the other outer folds', and all data)" in text
     assert "It was chosen (prefer: accuracy)" in text
     assert "limited by 5,000,000 alignments" in text
-    section = text[text.index("Recipes by their accuracy on the inner folds") :]
-    places = [
-        section.index(row)
-        for row in (
-            "ikfd-pooled-meb 97.00 % 0.200 2 of 3",
-            "ikfd-pooled-meb-normalised 96.00 % 0.200 1 of 3",
-            "ikfd-meb 91.00 % 0.200 0 of 3",
-        )
-    ]
-    assert places == sorted(places)
+    rows = (
+        "ikfd-pooled-meb 97.00 % 0.200 2 of 3",
+        "ikfd-pooled-meb-normalised 96.00 % 0.200 1 of 3",
+        "ikfd-meb 91.00 % 0.200 0 of 3",
+    )
+    assert re.search(".*".join(rows), text)
 
 
 def test_the_page_tells_what_each_view_is_worth(tables):
@@ -78,7 +71,6 @@ def test_the_page_tells_what_each_view_is_worth(tables):
     assert "ikfd-pooled-meb scores 10.0 1" in text
     assert f"ikfd-pooled-meb words {mean:.1f} 3, left out" in text
     assert "ridge=0.01 width_scores=1 width_words=3, ridge=0.01 width_scores=1 width_w" in text
-    assert "What each view is worth" not in text_of(tables)
     damaged = models["hyper_parameters"].str.replace(":", "\x1d")
     with pytest.raises(InputError, match="models.tsv: .* is no JSON of numbers by name"):
         report_page(tables, models=models.assign(hyper_parameters=damaged))
@@ -117,28 +109,22 @@ def test_the_page_counts_the_sequences_without_a_label(tables):
     assert "0 sequences have no label; 0 of them are rejected." in text
 
 
-def test_what_is_accepted_has_a_table(tables):
+def test_what_is_accepted_and_what_is_rejected_of_each_class_has_a_table(tables):
     accepted = tables["accepted"].set_index("recipe").loc["svc-meb"]
     rows = dict(sections.rejecting(dataset_report(tables, **NAMED)).rows)
     assert rows["accepted"].startswith(f"{100 * accepted['accepted_mean']:.2f} ± ")
     wrong = rows["wrong among the accepted of all folds"]
     assert wrong == f"{100 * accepted['wrong_of_accepted']:.2f} %"
-    told = [f"rejected: {reason}" for reason in AS]
-    assert list(rows)[2:] == told
-    assert abs(sum(float(rows[name].split(" ")[0]) for name in ["accepted", *told]) - 100) < 0.05
-
-
-def test_classes_tell_what_is_rejected_of_them(tables):
+    for reason, name in AS.items():
+        shown = rows[f"rejected: {reason}"]
+        assert shown.startswith(f"{100 * accepted[f'{name}_mean']:.2f} ± ")
     one = tables["rejected"]
     one = one[one["recipe"] == "svc-meb"].set_index("class")["rejected"]
     shown = sections.per_class(dataset_report(tables, **NAMED))
     place = shown.head.index("rejected, %")
-    assert {row[0]: row[place] for row in shown.rows} == {
-        label: f"{100 * share:.2f}" for label, share in one.items()
-    }
+    told = {label: f"{100 * share:.2f}" for label, share in one.items()}
+    assert {row[0]: row[place] for row in shown.rows} == told
     assert one.nunique() > 1
-    nothing = dataset_report(tables, rejected=tables["rejected"][:0], **NAMED)
-    assert sections.per_class(nothing).head == [n for n in shown.head if n != "rejected, %"]
 
 
 def test_a_column_that_a_layout_names_wrongly_is_no_column_that_may_be_missing(tables):
@@ -149,9 +135,7 @@ def test_a_column_that_a_layout_names_wrongly_is_no_column_that_may_be_missing(t
 def test_the_page_has_the_tree_with_its_figures(tables):
     levels = levels_of(tables)
     asked = settings() | {"levels": LEVELS_ASKED}
-    _, page = report_page(tables, levels=levels, settings=asked)
-    assert "data-1-levels" in page.ids
-    text = page.all_text
+    text = text_of(tables, levels=levels, settings=asked)
     assert "paths with 3 levels, separated by “.”" in text
     assert "at least 95.00 %" in text
     nodes = levels["nodes"][levels["nodes"]["recipe"] == INNER_CHOICE].set_index("node")
@@ -159,9 +143,6 @@ def test_the_page_has_the_tree_with_its_figures(tables):
         row = nodes.loc[path]
         figures = [f"{100 * row[name]:.2f}" for name in ("precision", "recall", "answered")]
         assert "".join([path, f"{row['records']:,.0f}", *figures]) in "".join(text.split())
-    assert "Classes are paths." in text
-    assert "Kiritchenko" in text
-    assert "Classes are paths." not in text_of(tables)
 
 
 def test_sets_and_errors_have_what_was_measured(tables):
@@ -169,8 +150,9 @@ def test_sets_and_errors_have_what_was_measured(tables):
     own = {"settings": settings() | {"final": best}, "final_recipe": best}
     found = sections.sets(dataset_report(tables, **own))
     table = found["recipes"]
-    headings = ("held at {} %", "labels at {} %", "none at {} %")
-    shown = [heading.format(level) for level in (90, 95, 99) for heading in headings]
+    shown = [
+        f"{what} at {level} %" for level in (90, 95, 99) for what in ("held", "labels", "none")
+    ]
     assert list(table.head) == ["recipe", *shown]
     whole = coverage[coverage["class"] == ""].set_index(["recipe", "confidence"])
     assert [row[0] for row in table.rows] == list(dict.fromkeys(coverage["recipe"]))
@@ -178,31 +160,25 @@ def test_sets_and_errors_have_what_was_measured(tables):
         assert row[1] == f"{100 * whole.loc[(row[0], 0.9), 'coverage']:.2f} %"
         assert float(row[8]) == pytest.approx(whole.loc[(row[0], 0.99), "size"], abs=0.01)
     assert [table.rows[i][0] for i in table.marked] == [best]
-    for row, (level, of_all) in zip(
-        found["coverage"].rows, whole.loc[best].iterrows(), strict=True
-    ):
-        assert row[:2] == (f"{100 * level:g} %", f"{100 * of_all['coverage']:.2f}")
-    rows = {row[0]: row for row in found["classes"].rows}
+    of_all = whole.loc[best, "coverage"]
+    told = [(f"{100 * level:g} %", f"{100 * held:.2f}") for level, held in of_all.items()]
+    assert [row[:2] for row in found["coverage"].rows] == told
     classes = coverage[(coverage["recipe"] == best) & (coverage["confidence"] == 0.95)]
-    of_class = classes[classes["class"] != ""].set_index("class")
-    assert set(rows) == set(of_class.index)
-    for label, measures in of_class.iterrows():
-        assert rows[label][1] == f"{measures['records']:,}"
-        assert rows[label][4] == f"{100 * measures['coverage']:.2f} %"
+    of_class = classes[classes["class"] != ""]
+    expected = {
+        (row["class"], f"{row['records']:,}", f"{100 * row['coverage']:.2f} %")
+        for row in of_class.to_dict("records")
+    }
+    assert {(row[0], row[1], row[4]) for row in found["classes"].rows} == expected
     assert len(found["accepted"].rows) == len(tables["errors"])
     mine = [row[1:] for row in found["accepted"].rows if row[0] == best]
     assert mine[0][0] == "1 %"
     assert [tuple(row) for row in found["errors"].rows] == mine
 
 
-def test_few_records_have_no_sets_and_old_runs_no_section():
-    few = run_tables(3, 2, 40)
-    few["coverage"] = few["coverage"][:0]
-    _, page = report_page(few)
-    assert "data-1-sets" in page.ids
-    assert "There are no sets: they take at least 9 records" in page.all_text
-    few["errors"] = few["errors"][:0]
-    assert "data-1-sets" not in report_page(few)[1].ids
+def test_few_records_have_no_sets(tables):
+    said = "There are no sets: they take at least 9 records"
+    assert said in text_of(tables, coverage=tables["coverage"][:0])
 
 
 def section_of(tables, held_out=None, strangers=None, whole=None):
@@ -226,7 +202,6 @@ def test_the_page_tells_how_many_of_the_unknown_were_rejected(tables):
         f"<i>odd</i> 30 {30 + share}.00 % {tables['classes'][0]} 90.00 %",
     ):
         assert part in text
-    assert "% would be found" not in text
     assert "no relative" not in text
     held_out["summary"].loc[0, ["known_error_mean", "known_error_sd"]] = np.nan
     shown = sections.unknown(dataset_report(tables, unknown=held_out))["held"]
