@@ -15,15 +15,12 @@ from kreinflow.alignment.statistics import local_statistics
 from kreinflow.answering.query_and_answers import NOBODY
 from kreinflow.base.errors import KreinflowError
 from kreinflow.classify import new_objects
-from kreinflow.classify.classification import classify_file, nearest_records
+from kreinflow.classify.classification import classify_file
 from kreinflow.classify.new_objects import Options, score_new
 from kreinflow.files.tables import table_text
 from kreinflow.sequences.dataset import write_dataset
 from sequence_pairs import Counting, rectangle, too_large
-from small_inputs import (
-    families,
-    write_fasta,
-)
+from small_inputs import families, write_fasta
 
 NEW = families(7, each=20, changed=0.6)
 
@@ -44,13 +41,8 @@ def test_the_table_says_who_answered_and_what_it_cost(asked):
     table = classify_file(model, new, Options(threads=2))
     (batch,) = score_new(model, new)
     m, sequences = len(model.landmark_ids), [s.encode() for *_, s in NEW]
-    everyone = np.arange(len(sequences))
-    S = rectangle(
-        [*sequences, *dataset.sequences],
-        everyone,
-        np.arange(len(NEW), len(NEW) + len(dataset.sequences)),
-        model.scheme,
-    )
+    both, n = [*sequences, *dataset.sequences], len(NEW)
+    S = rectangle(both, np.arange(n), np.arange(n, len(both)), model.scheme)
     answers = model.classifier.answer(replace(batch, ask=lambda i, j: S[i[:, None], j]))
     names = np.array(["first", "nearest", "pairs"])
     assert table["stage"].tolist() == names[answers.stage].tolist()
@@ -129,34 +121,6 @@ def test_scores_of_records_are_held_against_parasail(asked):
     assert SAMPLE == 1000
     with pytest.raises(KreinflowError, match=r"score \d+, by parasail \d+. This .* Use the align"):
         classify_file(model, new, Options(backend=Wrong(1)))
-
-
-def test_models_that_ask_nobody_have_empty_columns(tmp_path):
-    model, _ = cascade_model(tmp_path, apart=True)
-    model.save(tmp_path / "m")
-    model = type(model).load(tmp_path / "m")
-    plain = model.classifier.with_parts(cascade=None)
-    new = write_fasta(tmp_path / "new.fasta", NEW[:9])
-    table = classify_file(model, new)
-    assert classify_file(
-        replace(model, classifier=plain, record_ids=(), record_digests=()), new
-    ).equals(table)
-    assert set(table["stage"]) == {"first"}
-    assert set(table["alignments"]) == {len(model.landmark_ids) + 1}
-    assert set(table["nearest_record"]) == {""}
-    assert all(batch.ask is None for batch in score_new(model, new))
-
-
-def test_an_alignment_too_large_to_trace_has_no_identity(asked, monkeypatch):
-    model, _, new = asked
-    (batch,) = score_new(model, new)
-    answers = model.classifier.answer(batch)
-    found = nearest_records(model, batch, answers, 1)
-    monkeypatch.setattr("kreinflow.classify.evidence.LARGEST_TRACE", 3599)
-    less = nearest_records(model, batch, answers, 1)
-    assert np.isnan(less["record_identity"]).all()
-    assert less["nearest_record"].tolist() == found["nearest_record"].tolist()
-    assert np.isfinite(found["record_identity"]).any()
 
 
 def test_the_workflow_takes_records_that_are_apart_from_its_data_set(tmp_path):

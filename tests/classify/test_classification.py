@@ -16,6 +16,7 @@ from kreinflow.classify.classification import (
     LEVEL_COLUMNS,
     classify_batches,
     classify_file,
+    likeliest_two,
 )
 from kreinflow.classify.explanation import explain
 from kreinflow.classify.explanation_text import explanation_text
@@ -115,7 +116,8 @@ def test_letters_are_treated_as_in_training(tmp_path):
     assert len(classify_file(model, new)[["label", "probability"]].drop_duplicates()) == 1
 
 
-def test_each_record_of_a_batch_has_its_own_fault(tmp_path):
+def test_each_record_of_a_batch_has_its_own_fault(tmp_path, monkeypatch):
+    monkeypatch.setattr(new_objects, "LONGEST", 100)
     model, *_ = model_of(tmp_path, seed=5)
     fine = families(5)[0][2]
     records = {
@@ -127,6 +129,7 @@ def test_each_record_of_a_batch_has_its_own_fault(tmp_path):
         "bases": ("ACGT" * 13, "has no residues but A, C, G, T and N, and the model is one of pro"),
         "accent": ("M\u00e4", "residue 2 is not an ASCII letter."),
         "poor": ("XX", "scores 0 with itself, too little to compare it (transform log)."),
+        "long": ("MKVLA" * 30, "has more than 100 residues. Cut it, or remove it."),
         "two": (fine.lower() + "*", ""),
     }
     new = write_fasta(tmp_path / "new.fasta", [(id, "", s) for id, (s, _) in records.items()])
@@ -141,33 +144,14 @@ def test_each_record_of_a_batch_has_its_own_fault(tmp_path):
     assert first.equals(last)
 
 
-@pytest.mark.parametrize("classes", [2, 5])
-def test_the_first_of_equal_classes_is_taken(tmp_path, classes):
+def test_the_first_of_equal_classes_is_taken():
     """The two likeliest classes are those of a stable sort."""
-    letters = tuple("abcde"[:classes])
-    write_fasta(tmp_path / "x.fasta", families(5, classes=letters))
-    model, *_ = trained_model(configuration(fasta_source()), tmp_path)
-    decision, m = model.classifier.decision, len(model.landmark_ids)
-    for intercept in itertools.product([0.0, 1.0], repeat=classes):
-        flat = replace(decision, weights=np.zeros((m, classes)), intercept=np.array(intercept))
-        changed = replace(model, classifier=replace(model.classifier, decision=flat))
-        row = classify_file(changed, tmp_path / "x.fasta").iloc[0]
-        first, second = np.argsort(-np.array(intercept), kind="stable")[:2]
-        assert (row["label"], row["runner_up"]) == (letters[first], letters[second])
-        assert row["margin"] == row["probability"] - row["runner_up_probability"]
-
-
-def test_a_sequence_that_is_too_long_is_a_fault_of_its_own(tmp_path, monkeypatch):
-    model, *_ = model_of(tmp_path, seed=5)
-    short, long = families(5)[0][2], "MKVLA" * 30
-    records = [("one", "a", short), ("long", "a", long), ("two", "a", short)]
-    new = write_fasta(tmp_path / "new.fasta", records)
-    monkeypatch.setattr(new_objects, "LONGEST", 100)
-    table = classify_file(model, new, Options(on_fault=lambda line: None))
-    assert table["id"].tolist() == ["one", "long", "two"]
-    why = "has more than 100 residues. Cut it, or remove it."
-    assert table["problem"].tolist() == ["", why, ""]
-    assert table["probability"].iloc[0] == table["probability"].iloc[2]
+    p = np.array(list(itertools.product([0.0, 0.5, 1.0], repeat=4)))
+    before = p.copy()
+    np.testing.assert_array_equal(
+        np.transpose(likeliest_two(p)), np.argsort(-before, axis=1, kind="stable")[:, :2]
+    )
+    np.testing.assert_array_equal(p, before)
 
 
 def test_sequences_are_read_as_they_are_needed(tmp_path, monkeypatch):

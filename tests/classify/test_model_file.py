@@ -120,7 +120,11 @@ def test_records_may_be_apart(tmp_path):
     assert dataset.sequences[0] not in path.read_bytes()
     alone = Model.load(path)
     assert alone.lacks_records
-    assert set(classify_file(alone, new)["stage"]) == {"first"}
+    plain = replace(whole, classifier=whole.classifier.with_parts(cascade=None), record_ids=())
+    table = classify_file(alone, new)
+    assert classify_file(plain, new).equals(table)
+    assert set(table["stage"]) == {"first"}
+    assert set(table["nearest_record"]) == {""}
     # In two files, in another order, in small letters, under other ids, with strangers.
     records = [(f"x{id}", label, s.lower() + "*") for id, label, s in families(7, changed=0.5)]
     records = [*records[::-1], ("stranger", "a", "MKV")]

@@ -18,7 +18,7 @@ from kreinflow.classify.classification import (
 from kreinflow.classify.explanation import explain
 from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.new_objects import Options
-from small_inputs import PROTEIN, families, write_fasta
+from small_inputs import families, write_fasta
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
 
@@ -57,26 +57,6 @@ def test_all_labels_above_their_thresholds_are_listed_the_likeliest_first(it, fo
         assert (row["label"], row["probability"]) == ("abc"[p.argmax()], p.max())
         assert row["reject"] == ("no" if expected else "yes")
         assert set(row["labels"].split(";")) == {"abc"[code] for code in np.flatnonzero(own)}
-
-
-def test_new_chimeras_have_the_labels_of_both_their_parts(it, folder):
-    """Records of the same families that the model has not seen, alone and joined."""
-    sequences, memberships = chimeras()
-    rng = np.random.default_rng(8)
-
-    def mutated(residues):
-        letters = np.array(list(residues))
-        places = rng.random(len(letters)) < 0.15
-        letters[places] = rng.choice(list(PROTEIN), places.sum())
-        return "".join(letters)
-
-    records = [(f"n{i}", "x", mutated(own)) for i, own in enumerate(sequences)]
-    table = classify_file(it.model, write_fasta(folder / "new.fasta", records))
-    right = [
-        set(labels.split(";")) == {"abc"[code] for code in np.flatnonzero(own)}
-        for labels, own in zip(table["labels"], memberships, strict=True)
-    ]
-    assert np.mean(right) > 0.9
 
 
 def test_an_object_without_any_label_is_rejected_and_its_row_is_whole(it, folder):
