@@ -101,11 +101,10 @@ def test_a_model_has_a_name_that_ends_in_safetensors(refused, arguments, name):
 
 
 def test_nothing_is_left_behind_by_a_full_disk(run, arguments, tmp_path, monkeypatch):
-    def full(_, write):
-        write(b"half")
+    def full(*_):
         raise KreinflowError("the disk is full")
 
-    monkeypatch.setattr(module, "_copy", full)
+    monkeypatch.setattr(Learned, "save", full)
     code, _, err = run(*arguments, "--changes", tmp_path / "changes.tsv")
     assert (code, err) == (1, "kreinflow error: the disk is full\n")
     assert list(tmp_path.iterdir()) == []

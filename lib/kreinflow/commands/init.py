@@ -41,8 +41,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Look, check, write the config, and print what was found."""
     name = options.output
-    if "-" in (*options.input, options.labels):
-        raise InputError("standard input (-) cannot be named in a config. Give a file.")
     if Path(name).is_file() and not options.force and not is_standard_output(name):
         raise InputError(f"{name}: is there already. Name another file with -o, or give --force.")
     made = propose(options.input, options.labels)

@@ -4,7 +4,6 @@ import argparse
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,8 +16,6 @@ from kreinflow.classify.update import update, update_text
 from kreinflow.commands.arguments import add_vectors_and_threads, vectors_of
 from kreinflow.commands.outputs import output, refuse_one_file
 from kreinflow.files.tables import table_text
-
-_BLOCK = 1 << 22  # bytes that are copied at once
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -84,12 +81,6 @@ def run(options: argparse.Namespace) -> None:
             updated.model.save(files[0])
             updated.learned.save(files[1], files[0])
             for file, write in zip(files, (write_model, write_learned), strict=True):
-                _copy(file, write)
+                write(file.read_bytes())
     for line in [*(f"warning: {one.message}" for one in told), *update_text(updated).splitlines()]:
         print(f"kreinflow: {line}", file=sys.stderr)
-
-
-def _copy(path: Path, write: Callable[[bytes], None]) -> None:
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            write(block)

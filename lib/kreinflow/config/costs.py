@@ -13,22 +13,8 @@ from typing import Any
 
 from kreinflow.alignment.scoring import by_parasail
 from kreinflow.answering.relatives import MORE, NEAREST
-from kreinflow.config.part_costs import (
-    BASE_MB,
-    INDUCED,
-    INDUCED_CELL,
-    INDUCED_SCORE,
-    LEAST_ROWS_MB,
-    SCORE,
-    Cost,
-    decisions,
-    factor,
-    fit,
-    kernel_seconds,
-    pair_seconds,
-    recipe_seconds,
-    square_mb,
-)
+from kreinflow.config import part_costs as parts
+from kreinflow.config.part_costs import Cost
 from kreinflow.config.plan import DatasetPlan, Settings
 from kreinflow.files.json_files import read_json
 from kreinflow.fitting.cascade_choice import NEAREST_AT_MOST, Wanted
@@ -98,7 +84,7 @@ class RunCosts:
         if (kernel := summary["kernel"]) is not None:
             vectors, texts = (folder / "dataset" / name for name in (VECTORS_FILE, DISTINCT_FILE))
             numbers = vectors.stat().st_size / 8 if vectors.exists() else texts.stat().st_size
-            of_score = kernel_seconds(kernel, numbers / statistics["distinct"])
+            of_score = parts.kernel_seconds(kernel, numbers / statistics["distinct"])
         tables = {name: folder / "landmarks" / name / f"{fold}.tsv" for name in plan.selectors}
         given = {name: count_landmarks(path) for name, path in tables.items() if path.exists()}
         return cls(plan, statistics, given, of_score)
@@ -196,16 +182,18 @@ class RunCosts:
             return Cost(0.5 * megabytes + seconds, mb=mb)
         recipes, sizes = self.queries(), (self.n, self.length, self.by_parasail)
         seconds = max(
-            recipe_seconds(recipe, sum(recipes[recipe["name"]]), recipes[recipe["name"]][1], *sizes)
+            parts.recipe_seconds(recipe, sum(asked), asked[1], *sizes)
             for recipe in self.plan.recipes()
-            if recipe["name"] in recipes
+            if (asked := recipes.get(recipe["name"]))
         )
         return Cost(0.5 * megabytes, seconds * 1e6 * megabytes / self.length, mb)
 
     def aligning(self, pairs: float) -> Cost:
         """Return the cost of aligning some pairs, and of storing their scores."""
         scores_mb = min(PAIR_BYTES * pairs / 1e6, self.plan.config["alignment"]["memory_mb"])
-        seconds = pair_seconds(self.length, self.length, self.by_parasail) if self.length else 0.0
+        seconds = (
+            parts.pair_seconds(self.length, self.length, self.by_parasail) if self.length else 0.0
+        )
         return Cost(shared=pairs * seconds, mb=self._records_mb + scores_mb)
 
     def block(self, stage: str) -> Cost:
@@ -244,10 +232,10 @@ class RunCosts:
         lift, views = recipe["lift"], sum(map(bool, recipe["views"].values()))
         q = min(lift["inducing"], n) if lift else m
         choices = len(learner.choices(int(q)))
-        kernel = factor(n, q) if learner.needs_factor else Cost(shared=SCORE * n * q)
+        kernel = parts.factor(n, q) if learner.needs_factor else Cost(shared=parts.SCORE * n * q)
         # Of records with several labels each label has a fit of its own.
         fits, classes = (self.classes, 2) if self.several else (1, self.classes)
-        kernel += fits * fit(learner, n, q, classes)
+        kernel += fits * parts.fit(learner, n, q, classes)
         cost = self._rows(q, 16 if learner.needs_factor else 5, whole=not learner.by_tiles)
         held = 8 * n * self.classes * (choices + 4 + 19 * self.tested) / 1e6
         if lift:
@@ -255,18 +243,18 @@ class RunCosts:
             kernel += Cost(shared=n * q * self._entry(m))
             cost, held = cost + Cost(tried), held + LIFT_MB
         cost += (1 + OF_INNER * self._inner) * kernel
-        cost += (choices + 1) * decisions(n, q, self.classes)
+        cost += (choices + 1) * parts.decisions(n, q, self.classes)
         return cost + Cost(mb=cost.mb + held)
 
     def _rows(self, m: float, squares: int = 16, whole: bool = False) -> Cost:
         """Return the memory of m columns, whole or a part at a time, and of m x m matrices."""
         rows = 6 * 8 * self.n * m / 1e6
-        rows = max(rows if whole else min(rows, self._most), LEAST_ROWS_MB)
-        return Cost(mb=self._records_mb + rows + square_mb(m, squares))
+        rows = max(rows if whole else min(rows, self._most), parts.LEAST_ROWS_MB)
+        return Cost(mb=self._records_mb + rows + parts.square_mb(m, squares))
 
     def _entry(self, m: float) -> float:
         """Return the seconds of comparing two records by m scores, and by their words."""
-        return INDUCED + INDUCED_SCORE * m + INDUCED_CELL * self.length**2
+        return parts.INDUCED + parts.INDUCED_SCORE * m + parts.INDUCED_CELL * self.length**2
 
     def _searched(self, m: float, queries: float, pairs: float) -> Cost:
         """Return the search for the nearest records, and what is asked beside its alignment."""
@@ -279,7 +267,7 @@ class RunCosts:
     def finishing(self) -> Cost:
         """Return the cost of the landmark map, or of the final model and its rule of relatives."""
         m, pairs = self.most_landmarks, _rule_pairs(self.most_landmarks)
-        cost = self._rows(min(1000, m)) + factor(self.n, min(1000, m))
+        cost = self._rows(min(1000, m)) + parts.factor(self.n, min(1000, m))
         if self.plan.config["unknown"] is not None or not self.has_evalues:
             return cost
         return cost + self.aligning(pairs) + self._searched(m, 3 * STRANGERS, pairs)
@@ -293,8 +281,8 @@ class RunCosts:
 
     def comparing(self) -> Cost:
         """Return the cost of another tool on a fold, or of clusters of relatives: all pairs."""
-        pair = pair_seconds(self.length, self.length, True)
-        return self._rows(1000) + Cost(shared=self.n**2 * pair, mb=BASE_MB)
+        pair = parts.pair_seconds(self.length, self.length, True)
+        return self._rows(1000) + Cost(shared=self.n**2 * pair, mb=parts.BASE_MB)
 
     def minutes(self, cores: int) -> float:
         """Return the minutes of the run: jobs of a stage run side by side, stages do not."""

@@ -31,7 +31,6 @@ def test_one_line_may_serve_several_records(tmp_path):
     [
         ("id\tc\n", "has no line below its header"),
         ("id\tc\nD\tx\n", r"no column has the ids of the records\. These are sp\|P00001\|A_HUM"),
-        ("id\tlabel\tlabel\nd\tx\ty\n", "column 'label' stands twice. Rename one of them"),
         ("id\tc\nd\tx\n", "no column could be the labels"),
     ],
 )

@@ -1,7 +1,6 @@
 """What FASTA files and the labels beside them hold, as the source that reads them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from kreinflow.commands.proposing.source import (
 )
 from kreinflow.commands.proposing.writing import Noted
 from kreinflow.sequences.fasta import FastaRecord, read_fasta
-from kreinflow.sequences.labels import HeaderPattern
 from kreinflow.sequences.sources.fasta import FastaSource
 from kreinflow.sequences.text_files import name_endings
 
@@ -105,11 +103,8 @@ def _labels_of_headers(
 ) -> dict[str, Any]:
     ids, headers = zip(*((record.id, record.header) for record in records), strict=True)
     chosen, *further = look_at_headers(ids, headers, place)
-    found = map(HeaderPattern(chosen.pattern).label, headers)
-    texts = {id: [text] for id, text in zip(ids, found, strict=True) if text is not None}
-    chosen = replace(chosen, texts=texts)
     about, several = tell_of_labels(chosen, further, f"in the headers, {chosen.name!r}", source)
-    _unmatched(len(records) - len(texts), 0, source)
+    _unmatched(len(records) - len(chosen.texts), 0, source)
     return {"pattern": Noted(chosen.pattern, f"{chosen.name}: {about}"), **several}
 
 

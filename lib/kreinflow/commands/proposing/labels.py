@@ -21,11 +21,7 @@ _LABELS = (
 )
 """How words begin that name a column of labels, the most telling first."""
 
-_OTHERS = (
-    *("species", "organism", "taxon", "taxid", "os", "ox", "genus", "strain", "host", "source"),
-    *("cluster", "split", "set", "fold", "partition", "length", "len", "mass", "weight", "date"),
-    *("description", "name", "accession", "version", "pe", "sv", "gn", "score"),
-)
+_OTHERS = ("species", "organism", "taxon", "os", "ox", "strain", "cluster", "split", "fold", "name")
 """How words begin that name something else."""
 
 _MOST_NUMBERS = 30
@@ -170,9 +166,6 @@ def separator_of_levels(labels: Sequence[str]) -> str | None:
     return None
 
 
-_MOST_HEADERS = 20_000
-"""That patterns are tried on: the first ones, and each so many behind them."""
-
 _MOST_FIELDS = 12
 _OF_HEADERS = 0.5
 _KEYED = re.compile(r"(?:^|[\s;,\[|])([A-Za-z]\w*)([=:])(?=\S)")
@@ -193,15 +186,12 @@ def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> l
     >>> look_at_headers("abcd", headers, "x.fasta")[0].pattern
     '\\bfamily=([^\\s;,\\]|]+)'
     """
-    step = -(-len(headers) // _MOST_HEADERS)
-    shown = list(zip(ids, headers, strict=True))[::step]
-    tried = dict(_patterns([header for _, header in shown]))
     found = []
-    for pattern, name in tried.items():
-        label = HeaderPattern(pattern).label
-        texts = {id: [text] for id, header in shown if (text := label(header)) is not None}
-        if len(texts) >= _OF_HEADERS * len(shown):
-            found.append(Candidate(name, texts, pattern))
+    for pattern, name in _patterns(headers):
+        texts = dict(zip(ids, map(HeaderPattern(pattern).label, headers), strict=True))
+        own = {id: [text] for id, text in texts.items() if text is not None}
+        if len(own) >= _OF_HEADERS * len(headers):
+            found.append(Candidate(name, own, pattern))
     usable = [one for one in found if one.usable()]
     # What stands under a key is meant; fields and the parts of an id may be anything.
     keyed = [one for one in usable if any(sign in one.name for sign in "=:[")]

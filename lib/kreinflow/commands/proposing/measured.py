@@ -51,8 +51,6 @@ def look_at_numbers(path: str, labels: str | None) -> SourceFound:
     if n == width:
         source.settings = {"type": "matrix", "matrix": path} | _kind(path, read.values, source)
         source.found.append(f"a matrix of {n:,} objects in {path}.")
-    elif not np.isfinite(read.values).all():
-        raise InputError(f"{path}: some entries are not finite numbers. Fill them in.")
     else:
         kernel = {"name": "gaussian", "width": Noted(_width(read.values), "the median distance")}
         note = "docs/own-matrix.md has others. Vectors are taken as they are, so scale them"

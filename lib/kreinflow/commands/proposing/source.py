@@ -52,8 +52,6 @@ def look_at_table(path: Path, ids: Sequence[str]) -> LabelsTable:
     names, rows = read_user_table(path)
     if not rows:
         raise InputError(f"{path}: has no line below its header. Give the right file.")
-    if twice := [name for name in dict.fromkeys(names) if name and names.count(name) > 1]:
-        raise InputError(f"{path}: column {twice[0]!r} stands twice. Rename one of them.")
     known, of_form = set(ids), dict[str, list[str]]()
     for id in ids:
         for form in short_forms(id):
