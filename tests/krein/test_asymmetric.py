@@ -117,22 +117,18 @@ def test_a_symmetric_matrix_gives_what_the_symmetric_factor_gives():
         np.testing.assert_allclose(pairs.values, np.sort(np.abs(values))[::-1], rtol=1e-8)
 
 
-def test_fewer_rows_than_landmarks_and_dependent_ones():
-    K = directed(40, 6, seed=11)
-    C, reverse = K[:8, :20], K[:20, :8].T  # 8 training rows of 20 landmarks
+@pytest.mark.parametrize(("of", "rank"), [(6, 6), (30, 8)])
+def test_fewer_rows_than_landmarks_and_dependent_ones(of, rank):
+    K = directed(40, of, seed=11)
+    C, reverse = K[:8, :20], K[:20, :8].T  # 8 training rows of 20 landmarks: R is not square
     factor = KreinFactor.fit(C, K[:20, :20], np.diagonal(K)[:8], rank=1.0, reverse=reverse)
     Z, Y = factor.transform(C), np.asarray(factor.functions(reverse))
     pairs = singular_triplets(Z, Y)
-    assert factor.rank == 6
+    assert factor.rank == min(of, 20)
     np.testing.assert_allclose(Z @ Y.T, K[:8, :8], atol=1e-9)
-    K = directed(30, 30, seed=12)
-    C, reverse = K[:8, :20], K[:20, :8].T  # R is not square
-    factor = KreinFactor.fit(C, K[:20, :20], np.diagonal(K)[:8], rank=1.0, reverse=reverse)
-    Z, Y = factor.transform(C), np.asarray(factor.functions(reverse))
-    pairs = singular_triplets(Z, Y)
     left, right = Z @ pairs.map, Y @ pairs.dual_map
     np.testing.assert_allclose((left * pairs.values) @ right.T, Z @ Y.T, atol=1e-9)
-    np.testing.assert_allclose(left.T @ left, np.eye(8), atol=1e-8)
+    np.testing.assert_allclose(left.T @ left, np.eye(rank), atol=1e-8)
 
 
 def test_rows_of_basis_functions_do_not_depend_on_other_rows_bit_for_bit():

@@ -1,13 +1,9 @@
 import numpy as np
 import pytest
 import scipy.linalg
+from sklearn.kernel_approximation import Nystroem
 
-from kreinflow.krein.correction import (
-    CORRECTIONS,
-    LANDMARK_COORDINATES,
-    correct,
-    embed,
-)
+from kreinflow.krein.correction import CORRECTIONS, LANDMARK_COORDINATES, correct, embed
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import DegenerateKernelError, Embedding, KreinFactor
 from threads import same_with_threads
@@ -15,19 +11,13 @@ from threads import same_with_threads
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
 
 
-def dense_correction(K, method):
-    """The correction of a dense matrix on the span of its eigenvalues other than zero."""
-    a, V = scipy.linalg.eigh(K)
-    kept = np.abs(a) > 1e-10 * np.abs(a).max()
-    a, V = a[kept], V[:, kept]
-    corrected = {
-        "none": a,
-        "flip": np.abs(a),
-        "clip": a * (a > 0),
-        "square": a * a,
-        "shift": a - min(0, a.min()),
-    }[method]
-    return V, a, corrected
+FORMULAS = {
+    "none": lambda a: a,
+    "flip": np.abs,
+    "clip": lambda a: a * (a > 0),
+    "square": np.square,
+    "shift": lambda a: a - min(0, a.min()),
+}
 
 
 @pytest.fixture
@@ -53,7 +43,10 @@ def test_correction_equals_its_dense_form_in_and_out_of_sample(example, method, 
     cross = (Z_new * factor.signs) @ Z.T
     corrected = embed(factor, eigenpairs(Z, factor.signs), method)
     Zs, Zs_new = corrected.transform(train), corrected.transform(new)
-    V, a, a_corrected = dense_correction(K, method)
+    a, V = scipy.linalg.eigh(K)
+    kept = np.abs(a) > 1e-10 * np.abs(a).max()
+    a, V = a[kept], V[:, kept]
+    a_corrected = FORMULAS[method](a)
     scale = np.abs(a_corrected).max()
     np.testing.assert_allclose(
         (Zs * corrected.signs) @ Zs.T, (V * a_corrected) @ V.T, atol=1e-12 * scale
@@ -68,11 +61,8 @@ def test_correction_equals_its_dense_form_in_and_out_of_sample(example, method, 
         assert (corrected.signs == 1).all()
 
 
-def test_shift_of_a_psd_kernel_is_nothing():
-    assert correct(np.array([3.0, 1.0, 0.5]), "shift").tolist() == [3.0, 1.0, 0.5]
-
-
 def test_directions_that_become_zero_are_dropped(example):
+    assert correct(np.array([3.0, 1.0, 0.5]), "shift").tolist() == [3.0, 1.0, 0.5]
     factor, train, _ = example
     pairs = eigenpairs(factor.transform(train), factor.signs)
     p, q, _ = pairs.signature
@@ -89,29 +79,19 @@ def test_a_negative_kernel_is_refused_where_nothing_is_left_of_it(method):
         embed(factor, eigenpairs(factor.transform(C), factor.signs), method)
 
 
-def test_flipped_landmark_matrix_by_the_formula_of_scikit_learn(example):
-    """Its Nystroem takes W = U S V' and returns C V S^(-1/2) U', with singular values for l."""
-    from sklearn.kernel_approximation import Nystroem
-
+def test_flipped_landmark_matrix_is_what_scikit_learn_takes_for_the_kernel(example):
     _, train, new = example
-    W = train[:20]
-    factor = KreinFactor.fit(train, W, np.ones(70), rank=1.0)
+    C = np.vstack([train, new])
+    factor = KreinFactor.fit(train, train[:20], np.ones(70), rank=1.0)
     pairs = eigenpairs(factor.transform(train), factor.signs)
-    ours = embed(factor, pairs, "flip_landmark_matrix")
-    U, S, V = scipy.linalg.svd(W)
-    normalization = U / np.sqrt(np.maximum(S, 1e-12)) @ V
-    theirs, theirs_new = train @ normalization.T, new @ normalization.T
-    kernel = theirs_new @ theirs.T
+    ours = embed(factor, pairs, "flip_landmark_matrix").transform(C)
+    sklearn = Nystroem(kernel=lambda i, j: C[int(i[0]), int(j[0])], n_components=20)
+    theirs = sklearn.fit(np.arange(20)[:, None]).transform(np.arange(90)[:, None])
+    kernel = theirs @ theirs.T
     scale = np.abs(kernel).max()
-    np.testing.assert_allclose(
-        ours.transform(new) @ ours.transform(train).T, kernel, atol=1e-12 * scale
-    )
-    sklearn = Nystroem(kernel=lambda i, j: train[int(i[0]), int(j[0])], n_components=20)
-    Z = sklearn.fit(np.arange(20)[:, None]).transform(np.arange(70)[:, None])
-    np.testing.assert_allclose(Z @ Z.T, theirs @ theirs.T, rtol=1e-8, atol=1e-8)
-    # It is not the flipped kernel.
-    flipped = embed(factor, pairs, "flip")
-    assert np.abs(flipped.transform(new) @ flipped.transform(train).T - kernel).max() > 0.01 * scale
+    np.testing.assert_allclose(ours @ ours.T, kernel, atol=1e-12 * scale)
+    flipped = embed(factor, pairs, "flip").transform(C)
+    assert np.abs(flipped @ flipped.T - kernel).max() > 0.01 * scale, "not the flipped kernel"
 
 
 @pytest.mark.parametrize("method", [*CORRECTIONS, *LANDMARK_COORDINATES])

@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 from kreinflow.krein import eigen
-from kreinflow.krein.eigen import eigenpairs, triangular_factor
+from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import DegenerateKernelError
 
 
@@ -84,33 +84,14 @@ def test_pairs_of_opposite_eigenvalues_do_not_mix():
     mix = np.linalg.qr(rng.standard_normal((4, 4)))[0]
     K = (Q * a) @ Q.T
     # Any factor with Z diag(s) Z' = K: landmarks that are rotations of the eigenvectors.
-    W = mix.T @ np.diag(a) @ mix
-    values, U = np.linalg.eigh(W)
-    Z = Q @ np.diag(a) @ mix @ U / np.sqrt(np.abs(values))
-    signs = np.sign(values)
+    values, U = np.linalg.eigh(mix.T @ np.diag(a) @ mix)
+    Z, signs = Q @ np.diag(a) @ mix @ U / np.sqrt(np.abs(values)), np.sign(values)
     np.testing.assert_allclose(dense(Z, signs), K, atol=1e-13)
     pairs = check_against_dense(Z, signs)
     np.testing.assert_allclose(pairs.values, [3, 2, -2, -3], atol=1e-13)
     C_e = Z @ pairs.map
     flipped = (C_e * np.abs(pairs.values)) @ C_e.T
     np.testing.assert_allclose(flipped, (Q * np.abs(a)) @ Q.T, atol=1e-13)
-
-
-@pytest.mark.parametrize("well_conditioned", [True, False])
-def test_triangle_rebuilds_the_gram_matrix_over_tiles(well_conditioned, monkeypatch):
-    monkeypatch.setattr("kreinflow.base.numerics.TILE", 64)
-    rng = np.random.default_rng(8)
-    Z = rng.standard_normal((300, 9))
-    if not well_conditioned:
-        Z[:, 4] = Z[:, 3] * (1 + 1e-9)
-        assert eigen._cholesky_qr2(Z) is None
-    R = triangular_factor(Z)
-    assert R.shape == (9, 9)
-    assert np.array_equal(R, np.triu(R))
-    np.testing.assert_allclose(R.T @ R, Z.T @ Z, atol=1e-11)
-    if well_conditioned:
-        Q = Z @ np.linalg.inv(R)
-        np.testing.assert_allclose(Q.T @ Q, np.eye(9), atol=1e-14)
 
 
 @pytest.mark.parametrize("condition", [1e6, 3e7, 1e9])
@@ -131,7 +112,7 @@ def test_rows_of_any_condition_in_the_memory_of_a_tile(condition, monkeypatch):
     tracemalloc.stop()
     assert peak < Z.nbytes / 4
     C_e = Z @ pairs.map
-    np.testing.assert_allclose(C_e.T @ C_e, np.eye(len(pairs.values)), atol=1e-4)
+    np.testing.assert_allclose(C_e.T @ C_e, np.eye(len(pairs.values)), atol=1e-13 * condition)
     rebuilt = (pairs.map * pairs.values) @ pairs.map.T
     np.testing.assert_allclose(Z @ rebuilt @ Z.T[:, :50], Z * signs_of(r) @ Z[:50].T, atol=1e-11)
 

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from krein.made_up import approximation, fit, kernel_of
-from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import TILE
 from kreinflow.krein.factor import DegenerateKernelError, KreinFactor
 from landmarks.made_up import indefinite_kernel
@@ -16,11 +15,6 @@ def test_duplicated_landmarks_change_nothing():
     (once, Z), (twice, Z2) = (fit(K, np.repeat(np.arange(10), n), rank=1.0) for n in (1, 2))
     assert twice.rank == once.rank == 10
     np.testing.assert_allclose(approximation(twice, Z2), approximation(once, Z), atol=1e-9)
-
-
-def test_misfit_keeps_all_of_a_psd_kernel():
-    K = kernel_of(1 / np.arange(1, 101) ** 2, np.random.default_rng(7))
-    assert fit(K, np.arange(25))[0].rank == 25
 
 
 @pytest.mark.parametrize(("m", "rank"), [(12, 1.0), (30, "misfit")])
@@ -61,6 +55,8 @@ def test_rank_as_number_and_fraction():
     assert fit(K, np.arange(20), rank=5)[0].rank == 5
     assert fit(K, np.arange(20), rank=0.5)[0].rank == 6  # half the numerical rank
     assert fit(K, np.arange(20), rank=10**6)[0].rank == 12
+    K = kernel_of(1 / np.arange(1, 101) ** 2, np.random.default_rng(7))
+    assert fit(K, np.arange(25))[0].rank == 25, "of a positive kernel the misfit keeps all"
 
 
 def test_centring_uses_the_training_mean():
@@ -76,8 +72,6 @@ def test_centring_uses_the_training_mean():
 def test_zero_landmark_matrix_is_refused():
     with pytest.raises(DegenerateKernelError, match="all scores among the 3 landmarks are zero"):
         KreinFactor.fit(np.ones((5, 3)), np.zeros((3, 3)), np.ones(5))
-    assert issubclass(DegenerateKernelError, ValueError)
-    assert issubclass(DegenerateKernelError, InputError)
 
 
 def test_misfits_equal_the_dense_ones():

@@ -20,7 +20,6 @@ from kreinflow.fitting.inner_folds import ChooseAgain, InnerFits, choose, inner_
 from kreinflow.fitting.run import Run
 from kreinflow.fitting.training import as_json
 from kreinflow.krein.correction import CorrectedFactor, embed
-from kreinflow.krein.double_centring import double_centre_factor
 from kreinflow.krein.eigen import Eigenpairs, eigenpairs
 from kreinflow.krein.factor import Embedding, KreinFactor, Rank
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, factor_of, landmark_kernel
@@ -204,9 +203,13 @@ def _timed(make: Callable[[], T]) -> tuple[T, float]:
 
 
 def _factor(kernel: LandmarkKernel, rank: Rank, centred: bool) -> tuple[Embedding, Eigenpairs]:
-    """Return the factor of a kernel, centred if it is of dissimilarities, and its eigenpairs."""
+    """Return the factor of a kernel, centred if it is of dissimilarities, and its eigenpairs.
+
+    With D~ = Z diag(s) Z' and Z centred, -J D~ J/2 is Z diag(-s) Z' / 2 (gisbrecht2015, eq. 6).
+    """
     if not centred:
         return factor_of(kernel, rank)
     W, own = np.asarray(kernel.W), kernel.self_similarities
-    factor = double_centre_factor(KreinFactor.fit(kernel.C, W, own, rank=rank, centre=True))
+    of_D = KreinFactor.fit(kernel.C, W, own, rank=rank, centre=True)
+    factor = Embedding(of_D.matrix / np.sqrt(2), of_D.offset / np.sqrt(2), -of_D.signs)
     return factor, eigenpairs(factor.rows(kernel.C), factor.signs)

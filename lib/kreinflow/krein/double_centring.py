@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import FloatArray
-from kreinflow.krein.factor import Embedding, KreinFactor
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,15 +45,3 @@ class LandmarkCentring:
         D = np.ascontiguousarray(D, dtype=np.float64)
         similarities: FloatArray = D.mean(axis=1) - self.grand_mean / 2
         return similarities
-
-
-def double_centre_factor(factor: KreinFactor) -> Embedding:
-    r"""Return the factor of -J D~ J/2 from a centred factor of squared dissimilarities D.
-
-    .. math:: \tilde D = Z diag(s) Z' \;\Rightarrow\;
-              -J \tilde D J / 2 = (J Z / \sqrt 2) \, diag(-s) \, (J Z / \sqrt 2)'
-
-    The way of gisbrecht2015, eq. 6, for a factor fitted with ``centre=True`` and self-scores zero.
-    :class:`LandmarkCentring` is better conditioned and exact from one landmark fewer.
-    """
-    return Embedding(factor.matrix / np.sqrt(2), factor.offset / np.sqrt(2), -factor.signs)
