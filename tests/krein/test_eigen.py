@@ -111,8 +111,9 @@ def test_rows_of_any_condition_in_the_memory_of_a_tile(condition, monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < Z.nbytes / 4
-    C_e = Z @ pairs.map
+    C_e, Q = Z @ pairs.map, Z @ np.linalg.inv(pairs.triangle)
     np.testing.assert_allclose(C_e.T @ C_e, np.eye(len(pairs.values)), atol=1e-13 * condition)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(r), atol=1e-13 * condition)
     rebuilt = (pairs.map * pairs.values) @ pairs.map.T
     np.testing.assert_allclose(Z @ rebuilt @ Z.T[:, :50], Z * signs_of(r) @ Z[:50].T, atol=1e-11)
 
