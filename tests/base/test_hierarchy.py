@@ -35,16 +35,9 @@ def test_a_tree_is_that_of_all_beginnings_of_the_labels(seed, separator):
         assert tree.parent[number] == (tree.nodes.index(above) if parts else -1)
         starts = [(label + separator).startswith(node + separator) for label in labels]
         np.testing.assert_array_equal(tree.below[number], starts if node else True)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_nodes_below_a_node_follow_it_at_once(seed):
-    labels = random_labels(seed, ".")
-    tree = Tree.of(labels, ".")
-    for number, node in enumerate(tree.nodes[1:], 1):
-        inside = [(other + ".").startswith(node + ".") for other in tree.nodes]
-        places = np.flatnonzero(inside)
-        np.testing.assert_array_equal(places, number + np.arange(len(places)))
+        inside = [(other + separator).startswith(node + separator) for other in tree.nodes]
+        places = np.flatnonzero(inside)  # the nodes below a node follow it at once
+        assert not node or np.array_equal(places, number + np.arange(len(places)))
 
 
 def test_an_ec_number_that_is_not_known_to_its_end_stands_at_an_inner_node():
@@ -54,56 +47,27 @@ def test_an_ec_number_that_is_not_known_to_its_end_stands_at_an_inner_node():
     assert tree.below[tree.nodes.index("3.6.5")].tolist() == [True, True, False, False]
 
 
-@pytest.mark.parametrize("label", ["", ".", "1..2", ".1", "1.", "1. .2", "-", "-.-.-.-"])
-def test_a_label_without_a_level_is_refused(label):
-    with pytest.raises(InputError, match="The label .* has an empty part"):
-        path_of(label, ".")
-
-
-def test_two_labels_of_one_path_are_refused():
+def test_labels_without_a_level_and_two_of_one_path_are_refused():
+    for label in ("", ".", "1..2", ".1", "1.", "1. .2", "-", "-.-.-.-"):
+        with pytest.raises(InputError, match="The label .* has an empty part"):
+            path_of(label, ".")
     with pytest.raises(InputError, match=r"'3.6.-.-' and '3.6' are one place"):
         Tree.of(["1", "3.6.-.-", "3.6"], ".")
 
 
-def ways(tree):
-    """The nodes from below the root to each class."""
-    found = []
-    for node in tree.leaf.tolist():
-        way = []
-        while node > 0:
-            way.insert(0, node)
-            node = tree.parent[node]
-        found.append(way)
-    return found
-
-
-def taken(tree):
-    """At each node where classes part: what each of them does there, in the order of the paths."""
-    found = []
-    for node in range(len(tree.nodes)):
-        does = {}
-        for code, way in enumerate(ways(tree)):
-            if node in (0, *way):
-                below = way[way.index(node) + 1 :] if node else way
-                does[code] = below[0] if below else -1  # -1: it ends here
-        if len(set(does.values())) > 1:
-            found.append(does)
-    return found
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_forks_are_the_nodes_at_which_classes_part(seed):
+    """At each, classes are numbered by the node that they go on to; what ends there comes first."""
     tree = Tree.of(random_labels(seed, "."), ".")
-    forks, expected = tree.forks, taken(tree)
-    found = [
-        {code: number for code, number in enumerate(codes.tolist()) if number >= 0}
-        for codes in forks.codes
-    ]
-    ranks = []
-    for does in expected:
-        order = sorted(set(does.values()))
-        ranks.append({code: order.index(where) for code, where in does.items()})
-    assert sorted(map(str, found)) == sorted(str(dict(sorted(own.items()))) for own in ranks)
+    forks, expected = tree.forks, []
+    paths = [("", *path_of(tree.nodes[leaf], ".")) for leaf in tree.leaf]
+    for node in {path[:size] for path in paths for size in range(1, len(path) + 1)}:
+        inside = [path[: len(node)] == node for path in paths]
+        goes_on = [path[len(node) : len(node) + 1] for path in paths]
+        order = sorted({way for way, here in zip(goes_on, inside, strict=True) if here})
+        codes = [order.index(w) if here else -1 for w, here in zip(goes_on, inside, strict=True)]
+        expected += [codes] if len(order) > 1 else []
+    assert sorted(forks.codes.tolist()) == sorted(expected)
     sizes = [part.stop - part.start for part in forks.branches]
     assert sum(sizes) == len(forks.above) <= 2 * len(tree.leaf) - 2
     assert min(sizes) >= 2

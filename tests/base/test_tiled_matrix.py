@@ -1,5 +1,6 @@
 import errno
 import os
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -86,19 +87,10 @@ def test_what_was_written_to_a_copy_of_a_file_is_not_given_back(tmp_path):
 
 
 def test_a_full_disk_is_the_users_to_mend(monkeypatch, tiled):
-    class Full:
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            return False
-
-        def write(self, data):
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(
-        kreinflow.base.tiled_matrix.tempfile, "TemporaryFile", lambda prefix: Full()
-    )
+    full = MagicMock()
+    full.return_value.__enter__.return_value.write.side_effect = OSError(errno.ENOSPC, "full")
+    full.return_value.__exit__.return_value = False
+    monkeypatch.setattr(kreinflow.base.tiled_matrix.tempfile, "TemporaryFile", full)
     with limited(memory_mb=1e-6), pytest.raises(InputError, match="no room for a scratch file"):
         tiled.stored()
 
@@ -120,7 +112,7 @@ def problem_of(kind, n=9000, m=24, correction="none"):
 @pytest.mark.parametrize("method", sorted(m for m in LEARNERS if LEARNERS[m].by_tiles))
 def test_results_are_the_same_bits_whatever_memory_and_threads(method, kind):
     outcomes = []
-    for threads, memory_mb in ((1, 1000), (1, 0.01), (2, 1000), (3, 0.01)):
+    for threads, memory_mb in ((1, 1000), (2, 1000), (3, 0.01)):
         with limited(threads, memory_mb):
             problem = problem_of(kind)
             assert isinstance(problem.Z, TiledMatrix) == (memory_mb == 0.01)

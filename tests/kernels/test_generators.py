@@ -63,12 +63,17 @@ def test_negative_eigenfraction_of_balls(objects):
     assert 0 < np.sum(D[np.triu_indices(objects, 1)] == 0) < 0.0005 * objects**2 / 2
 
 
-def test_the_checkerboard_alternates():
+def test_the_checkerboard_alternates_and_a_gap_moves_points_towards_the_middle():
     data = generate({"name": "checkerboard"}, 1)
     square = np.floor(data.vectors + 1.5).astype(int)
     black = square.sum(axis=1) % 2 == 0
     assert data.labels == tuple(np.where(black, "black", "white").tolist())
     assert np.unique(square @ [3, 1], return_counts=True)[1].tolist() == [100] * 9
+    apart = generate({"name": "checkerboard", "gap": 0.1}, 1)
+    assert apart.labels == data.labels
+    middle = np.round(data.vectors)
+    np.testing.assert_allclose(apart.vectors - middle, 0.9 * (data.vectors - middle))
+    assert 0.44 < np.abs(apart.vectors - middle).max() <= 0.45
 
 
 def test_bananas_without_overlap_are_half_circles():
@@ -79,23 +84,18 @@ def test_bananas_without_overlap_are_half_circles():
         assert (side * radii[:, 1]).min() >= 0
 
 
-def test_three_gaussians():
-    parts = by_label(generate({"name": "three_gaussians"}, 1))
+def test_three_gaussians_of_which_the_large_one_may_be_moved():
+    data = generate({"name": "three_gaussians"}, 1)
+    parts = by_label(data)
     large, small = parts["large"], parts["small"]
     assert (large.shape, small.shape) == ((500, 10), (40, 10))
     np.testing.assert_allclose(large.std(axis=0), [5, 5, 0] + [0.1] * 7, rtol=0.1)
     assert not np.delete(small, 2, axis=1).any()
     assert np.sum(small[:, 2] > 5) == 20
     assert small[:, 2].min() > 2
-
-
-def test_a_gap_moves_the_points_of_a_square_towards_its_middle():
-    touching = generate({"name": "checkerboard"}, 1)
-    data = generate({"name": "checkerboard", "gap": 0.1}, 1)
-    assert data.labels == touching.labels
-    middle = np.round(touching.vectors)
-    np.testing.assert_allclose(data.vectors - middle, 0.9 * (touching.vectors - middle))
-    assert 0.44 < np.abs(data.vectors - middle).max() <= 0.45
+    moved = generate({"name": "three_gaussians", "centre": 1}, 1).vectors - data.vectors
+    np.testing.assert_allclose(moved[:500], np.tile([5, 5] + [0] * 8, (500, 1)))
+    assert not moved[500:].any()
 
 
 @pytest.mark.parametrize(
@@ -120,15 +120,6 @@ def test_the_bayes_rate_of_blurred_half_circles():
     )
     right = (up > down) == (np.array(data.labels) == "upper")
     assert abs(right.mean() - 0.900) < 0.009  # 3 standard errors
-
-
-def test_a_shift_moves_the_large_gaussian_alone():
-    centred = generate({"name": "three_gaussians"}, 1)
-    data = generate({"name": "three_gaussians", "centre": 1}, 1)
-    assert data.labels == centred.labels
-    moved = data.vectors - centred.vectors
-    np.testing.assert_allclose(moved[:500], np.tile([5, 5] + [0] * 8, (500, 1)))
-    assert not moved[500:].any()
 
 
 @pytest.mark.parametrize("name", ["twonorm", "ringnorm", "waveform"])
