@@ -66,9 +66,7 @@ def chimeras(seed=1, each=14, length=60):
     codes = np.repeat(np.arange(3), each)
     sequences = [residues for _, _, residues in records]
     memberships = np.eye(3, dtype=bool)[codes]
-    pairs = [(i, i + each) for i in range(0, each, 2)] + [
-        (i, i + each) for i in range(each, 2 * each, 2)
-    ]
+    pairs = [(i, i + each) for start in (0, each) for i in range(start, start + each, 2)]
     sequences += [sequences[i] + sequences[j] for i, j in pairs]
     memberships = np.concatenate([memberships, [memberships[i] | memberships[j] for i, j in pairs]])
     return sequences, memberships

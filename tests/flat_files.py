@@ -5,11 +5,7 @@ import textwrap
 
 import numpy as np
 
-LINES = """\
-DT   21-JUL-1986, integrated into UniProtKB/Swiss-Prot.
-DT   01-OCT-1996, sequence version 2.
-DT   22-JAN-2025, entry version 190.
-"""
+LINES = "DT   01-OCT-1996, sequence version 2.\n"
 
 
 def entry(

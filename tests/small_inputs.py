@@ -156,26 +156,15 @@ def configuration(
 ):
     """A config with one data set, ``mine``, and one recipe, with more keys if there are any."""
     one = {"name": "one", "transform": transform, "selector": "meb", "learner": learner}
+    mine = {"source": source, "scoring": scoring or {}, "folds": folds or {"k": 2}}
     return {
         "seed": 5,
         "alignment": {"blocks": 1, "threads": 1},
-        "datasets": {
-            "mine": {
-                "source": source,
-                "scoring": scoring or {},
-                "folds": folds or {"k": 2},
-                "vectors": vectors,
-                "levels": levels,
-            }
-        },
+        "datasets": {"mine": mine | {"vectors": vectors, "levels": levels}},
         "selectors": {"meb": {"method": "meb", "transform": transform, "epsilon": 0.1}},
         "learners": {
-            "ikfd": {
-                "method": "ny_ikfd",
-                "scatter": "pooled",
-                "bias": "least_squares",
-                "ridge": "inner",
-            },
+            "ikfd": {"method": "ny_ikfd", "scatter": "pooled", "bias": "least_squares"}
+            | {"ridge": "inner"},
             "pcvm": {"method": "ny_pcvm", "max_iter": 50},
             "nearest": {"method": "nearest_landmark"},
             "svc": {"method": "linear_svc"},
@@ -225,15 +214,14 @@ def trained_recipe(config, data, changed=lambda dataset: dataset):
         dataset = with_vectors(dataset, data / mine["vectors"])
     dataset = changed(dataset)
     scheme = read_scheme(dataset, mine["scoring"], data)
-    rows = np.arange(len(dataset.digests))
     if scheme is None:
-        scores = open_scores(dataset, None, data)
+        scores = open_scores(dataset)
     else:
+        rows = np.arange(len(dataset.digests))
         scores = MatrixScores(rectangle(dataset.sequences, rows, rows, scheme))
     selector = config["selectors"][recipe["selector"]]
-    transforms = transforms_of(
-        [recipe["transform"], selector.get("transform", "raw")], config["transforms"], scheme
-    )
+    names = recipe["transform"], selector.get("transform", "raw")
+    transforms = transforms_of(names, config["transforms"], scheme)
     stage = LandmarkStage(dataset, scores, transforms, config["seed"])
     given = given_landmarks(dataset, selector, data)
     table = stage.select(make_selector(selector), given=given)
@@ -246,25 +234,19 @@ def trained_recipe(config, data, changed=lambda dataset: dataset):
     training = replace(training, levels=levels, learn=learn)
     landmarks, part = training.landmarks, training.part
     (entry,) = make_factors(landmarks, part, transforms, [recipe | {"lift": None}])
-    trained = training.train(
-        recipe,
+    learner, corrected = (
         config["learners"][recipe["learner"]],
         entry.corrected[recipe["correction"]],
-        landmark_kernel(landmarks, part, transforms[recipe["transform"]]),
     )
+    kernel = landmark_kernel(landmarks, part, transforms[recipe["transform"]])
+    trained = training.train(recipe, learner, corrected, kernel)
     own = landmarks.self_scores, landmarks.lengths
     seen = [array[dataset.rows] for array in (landmarks.scores, *own)]
     query = Query(*seen, objects_of(dataset).take(dataset.rows))
     (factor,) = factor_table([entry]).to_dict("records")
-    model = final_model(
-        dataset,
-        trained.classifier,
-        scheme,
-        mine["source"],
-        {"recipe": recipe["name"]} | trained.figures,
-        factor,
-        landmark_rows.tolist(),
-    )
+    figures, rows = {"recipe": recipe["name"]} | trained.figures, landmark_rows.tolist()
+    model = final_model(dataset, trained.classifier, scheme, mine["source"], figures, factor, rows)
+    labels = mine["source"].get("labels") or {}
     return SimpleNamespace(
         dataset=dataset,
         rows=landmark_rows,
@@ -276,10 +258,7 @@ def trained_recipe(config, data, changed=lambda dataset: dataset):
             "inner_folds": config["inner_folds"],
             "min_class_size": mine["source"]["min_class_size"],
             "folds": mine["folds"],
-            "columns": [
-                (mine["source"].get("labels") or {}).get(f"{name}_column", name)
-                for name in ("id", "label")
-            ],
+            "columns": [labels.get(f"{name}_column", name) for name in ("id", "label")],
         },
         decisions=trained.classifier.decision_function(query),
         probabilities=trained.classifier.predict_proba(query),
@@ -322,10 +301,8 @@ def lifted_model(folder, vectors=True, kernel="gaussian", inducing=6, **more):
     """A lifted model that looks at scores, words and vectors, whatever its widths leave out."""
     ids, labels = zip(*[(id, label) for id, label, _ in families(0)], strict=True)
     write_vectors(folder / "v.tsv", ids, labels=labels)
-    recipe = {
-        "views": {"words": [1, 2], "vectors": vectors},
-        "lift": {"kernel": kernel, "inducing": inducing},
-    }
+    recipe = {"views": {"words": [1, 2], "vectors": vectors}}
+    recipe |= {"lift": {"kernel": kernel, "inducing": inducing}}
     table = "v.tsv" if vectors else None
     model, dataset, _ = model_of(folder, recipe=recipe, vectors=table, **more)
     lift, classifier = model.classifier.lift, model.classifier
@@ -335,22 +312,16 @@ def lifted_model(folder, vectors=True, kernel="gaussian", inducing=6, **more):
 
 
 def model_of(
-    folder,
-    objects="sequences",
-    transform=None,
-    learner="ikfd",
-    recipe=None,
-    vectors=None,
-    **more,
+    folder, objects="sequences", transform=None, learner="ikfd", recipe=None, vectors=None, **more
 ):
     """As :func:`trained_model`, of what :func:`write_input` writes."""
     transform = transform or ("log" if objects == "sequences" else "raw")
     changes = {}
     if objects == "asymmetric":
         changes["selectors"] = {"meb": {"method": "uniform", "budget": 15}}
+    changes |= {"recipe": recipe, "vectors": vectors}
     source = write_input(folder, objects, **more)
-    config = configuration(source, transform, learner, recipe=recipe, vectors=vectors, **changes)
-    return trained_model(config, folder)
+    return trained_model(configuration(source, transform, learner, **changes), folder)
 
 
 def without_times(path: Path) -> bytes:
