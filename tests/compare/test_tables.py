@@ -104,38 +104,6 @@ def test_the_difference_to_ours_is_tested_with_the_overlap_of_the_training_parts
         assert table.loc[method, list(AGAINST_OURS)].isna().all()
 
 
-def test_the_difference_to_ours_is_tested_on_the_records_of_all_folds():
-    """Where two folds tell nothing: McNemar's test of scipy, Holm's steps by hand."""
-    parts = [
-        *rows(OURS, [0.95, 0.9]),
-        *rows("blast", [0.85, 0.55]),
-        *rows("kmer_svm", [0.7, 0.95]),
-    ]
-    table = compared({"random": parts}).set_index("method")
-    p = {
-        "blast": stats.binomtest(9, 9).pvalue,
-        "kmer_svm": stats.binomtest(1, 6).pvalue,
-    }
-    assert table.loc["blast", "p_records_holm"] == pytest.approx(2 * p["blast"])
-    assert table.loc["kmer_svm", "p_records_holm"] == pytest.approx(p["kmer_svm"])
-    assert 2 * p["blast"] < 0.01 < 0.3 < table.loc["blast", "p_folds_holm"]
-    assert table.loc["blast", "difference_records"] == pytest.approx(-9 / 40)
-    assert table.loc["blast", "low"] < -9 / 40 < table.loc["blast", "high"] < 0
-    assert table.loc["kmer_svm", "low"] < 0 < table.loc["kmer_svm", "high"]
-
-
-def test_records_of_one_group_have_one_sign():
-    folds = fold_table({"random": [*rows(OURS, [0.95, 0.9]), *rows("blast", [0.85, 0.55])]})
-    ids = [f"{fold}.{i}" for fold in (0, 1) for i in range(20)]
-    columns = {"method": np.repeat([OURS, "blast"], 40), "repeat": 0, "id": ids * 2, "true": "a"}
-    right = ["a"] * 40 + ["b"] * 9 + ["a"] * 31
-    predictions = {"random": pd.DataFrame(columns).assign(predicted=right)}
-    for size, p in {1: 2.0**-8, 3: 2.0**-2, 9: 1.0}.items():
-        groups = {"random": pd.Series(np.arange(42) // size, index=[*ids, "new", "newer"])}
-        table = compare_table(folds, predictions, groups)
-        assert table["p_records_holm"].iloc[1] == pytest.approx(p)
-
-
 def made_up_choices():
     """Two selectors of two recipes; the inner folds prefer another one in each fold."""
     place = [(recipe, 0, fold) for recipe in ("a", "b", "c", "d") for fold in (0, 1)]

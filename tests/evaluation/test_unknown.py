@@ -157,15 +157,6 @@ def test_the_curve_is_the_mean_of_what_each_fold_rejects():
         np.testing.assert_allclose(part["unknown_rejected"], expected, atol=1e-12)
 
 
-def test_the_curve_of_folds_of_different_confidence_is_that_of_each_fold():
-    # Each fold tells known from unknown; what one thinks of the known, another of the unknown.
-    sure = {"recipe": "one", "repeat": 0, "fold": [0, 0, 1, 1], "sureness": [0.9, 0.95, 0.6, 0.7]}
-    known = pd.DataFrame(sure)
-    unknown = known.assign(probability=[0.75, 0.8, 0.3, 0.4], unknown_p="")
-    curve = u.rejection_curve(known, unknown)
-    assert curve[["known_rejected", "unknown_rejected"]].iloc[0].tolist() == [0, 1]
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_the_area_under_the_curve_is_that_of_scikit_learn(seed):
     rng = np.random.default_rng(seed)

@@ -59,21 +59,6 @@ def test_a_class_that_lost_all_functions_is_noted(method):
 
 
 @MACHINES
-def test_classes_along_a_negative_eigenvalue_are_told_apart_once_it_is_flipped(method):
-    rng = np.random.default_rng(2)
-    y = np.arange(120) % 2
-    Z = rng.normal(size=(120, 3)) + np.outer(2.0 * y - 1.0, [0.0, 0.0, 3.0])
-    learner, right = make_learner({"method": method}), {}
-    for name, sign in (("none", -1.0), ("flip", 1.0)):
-        problem = problem_of(Z, np.array([1.0, 1.0, sign]), y, basis=np.arange(40))
-        (fitted,) = learner.fit(problem, [{}])
-        right[name] = np.mean(fitted.decision.decide(Z).argmax(axis=1) == y)
-        assert fitted.notes["unlearned"].all() == (name == "none")
-    assert right["none"] < 0.6
-    assert right["flip"] > 0.95
-
-
-@MACHINES
 @pytest.mark.parametrize("factor", [0.0, np.nan])
 def test_a_kernel_of_zeros_or_that_is_not_finite_is_refused(method, factor):
     Z, signs, y = mixture_rows(90, 0.5, n_classes=3)

@@ -67,15 +67,6 @@ def test_equals_the_dense_recipe_up_to_m_equal_to_n_and_beyond(
         assert np.abs(decisions[:, c] - expected).max() < tolerance * np.ptp(expected)
 
 
-def test_signs_do_not_matter_when_regular_but_do_in_the_pseudo_inverse():
-    Z, signs, y = problem(40, 60, 3)
-    few = slice(0, 10)
-    regular = [fitted(Z[:, few], s[few], y, 3).coef for s in (signs, -(signs**2))]
-    np.testing.assert_array_equal(*regular)
-    wide = [fitted(Z, s, y, 3).decide(Z) for s in (signs, signs**2)]
-    assert np.abs(wide[0] - wide[1]).max() > 1e-3 * np.ptp(wide[0])
-
-
 def weighted_least_squares(Z, positive, weights, penalty):
     """Targets +-1, free intercept, penalty on w only, by the normal equations."""
     weights = weights / weights.sum()

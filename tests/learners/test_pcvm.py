@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from krein_problems import MIXTURES, mixture_rows, problem_of, sparse_functions
 from kreinflow.learners.one_against_rest import fitted_classes
-from kreinflow.learners.pcvm import PCVMLearner, _ProbitMachine, kernel_scale
+from kreinflow.learners.pcvm import PCVMLearner, _ProbitMachine
 
 THRESHOLD = PCVMLearner.threshold
 
@@ -58,14 +58,6 @@ def objective(dense, w, active, b):
     return likelihood - np.log(w).sum() / 2 - np.log(abs(b)) / 2
 
 
-def floored_objective(dense, w, active, b, e=1e-6):
-    """L_e, comparable across prunings: all weights count, the pruned ones as 0."""
-    everything = np.zeros(dense.F.shape[1])
-    everything[active] = w
-    likelihood = norm.logcdf(dense.y * (dense.F[:, active] @ w + b)).sum()
-    return likelihood - np.log(everything**2 + e).sum() / 4 - np.log(b**2 + e) / 4
-
-
 def solved(Z, signs, y, basis="all", rows=None, own=None, max_iter=500, **attributes):
     learner = PCVMLearner({"basis": basis, "max_iter": max_iter})
     vars(learner).update(attributes)
@@ -80,6 +72,8 @@ def after(steps, *arguments, **keywords):
 @pytest.mark.parametrize("basis", ["landmarks", "all"])  # all: n > r, the push-through form
 def test_every_step_equals_the_dense_em(case, basis):
     Z, signs, y = problem(**MIXTURES[case])
+    if case == "few columns":  # of which some are there twice
+        Z, signs = np.hstack([Z, Z[:, :2]]), np.append(signs, signs[:2])
     n_classes = MIXTURES[case]["n_classes"]
     rows = np.arange(0, len(y), 5) if basis == "landmarks" else np.arange(len(y))
     dense = [DenseEM(Z, signs, y == c, rows) for c in fitted_classes(n_classes)]
@@ -94,27 +88,21 @@ def test_every_step_equals_the_dense_em(case, basis):
             np.testing.assert_allclose(f[:, i], em.f(), rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("accelerate", [False, True])
 @pytest.mark.parametrize("case", ["unbalanced", "half of the signs negative"])
-def test_objective_rises_between_prunings_and_its_floored_form_across(case, accelerate):
+def test_the_objective_rises_between_prunings_with_acceleration_too(case):
     Z, signs, y = problem(**MIXTURES[case] | {"seed": 0})
-    n_classes = MIXTURES[case]["n_classes"]
-    rows = np.arange(len(y))
-    dense = [DenseEM(Z, signs, y == c, rows) for c in range(n_classes)]
+    dense = [DenseEM(Z, signs, y == c, np.arange(len(y))) for c in range(3)]
     last, compared = {}, 0
     for steps in range(1, 45):
-        found = after(steps, Z, signs, y, accelerate=accelerate)
-        for c in range(n_classes):
-            state = found.weights[c], found.active[c], found.intercept[c]
-            floored = floored_objective(dense[c], *state)
-            value = objective(dense[c], *state) if state[2] else -np.inf
-            if c in last:
-                size, old, old_floored = last[c]
-                assert floored > old_floored - 1e-9
-                if size == len(state[0]) and state[2]:
-                    assert value > old - 1e-9
-                    compared += 1
-            last[c] = len(state[0]), value, floored
+        found = after(steps, Z, signs, y)
+        for c, (w, active, b) in enumerate(
+            zip(found.weights, found.active, found.intercept, strict=True)
+        ):
+            value = objective(dense[c], w, active, b) if b else -np.inf
+            if c in last and last[c][0] == len(w) and b:
+                assert value > last[c][1] - 1e-9
+                compared += 1
+            last[c] = len(w), value
     assert compared > 25
 
 
@@ -144,13 +132,6 @@ def test_extrapolation_that_would_prune_is_not_tried(last, kept):
     assert (machine.fallback is not None) == (machine.w[1] < last) == kept
 
 
-def test_scale_of_a_kernel_whose_diagonal_is_zero():
-    Z, signs, y = problem(n_classes=2)
-    basis = np.array([0, 5, 11])
-    scale = kernel_scale(problem_of(Z, signs, y, own=np.zeros(len(y))), basis)
-    assert scale == pytest.approx(np.sqrt(np.mean(((Z * signs) @ Z[basis].T) ** 2)), rel=1e-12)
-
-
 def test_scale_is_the_mean_magnitude_of_the_true_self_similarities():
     Z, signs, y = problem(n_classes=2)
     own = np.random.default_rng(0).normal(size=len(y))
@@ -161,38 +142,15 @@ def test_scale_is_the_mean_magnitude_of_the_true_self_similarities():
     np.testing.assert_allclose((Z @ found.coef + found.intercept)[:, 0], expected, atol=1e-10)
 
 
-def test_accurate_and_the_same_over_more_rows_than_a_tile():
+def test_steps_over_more_rows_than_a_tile():
     rng = np.random.default_rng(5)
     y = rng.integers(0, 4, 5000)
     Z = rng.normal(size=(5000, 10)) * 0.4 + rng.normal(size=(4, 10))[y]
-    found, again = (solved(Z, np.ones(10), y, "landmarks", np.arange(40)) for _ in range(2))
-    assert ((Z @ found.coef + found.intercept).argmax(axis=1) == y).mean() > 0.95
-    assert found.coef.tobytes() == again.coef.tobytes()
     em = DenseEM(Z, np.ones(10), y == 2, np.arange(40))
     em.step()
     em.step()
     two = after(2, Z, np.ones(10), y, "landmarks", np.arange(40), accelerate=False)
     np.testing.assert_allclose(two.weights[2], em.w, rtol=1e-8, atol=1e-10)
-
-
-def test_dependent_columns_and_repeated_rows():
-    Z, signs, y = problem(n_classes=3)
-    Z, signs, y = np.hstack([Z, Z[:, :2]]), np.append(signs, signs[:2]), np.append(y, y)
-    Z = np.vstack([Z, Z])
-    found = after(8, Z, signs, y, accelerate=False)
-    em = DenseEM(Z, signs, y == 2, np.arange(len(y)))
-    for _ in range(8):
-        em.step()
-    f = Z @ found.coef + found.intercept
-    np.testing.assert_allclose(f[:, 2], em.f(), rtol=1e-7, atol=1e-7)
-
-
-def test_the_bias_of_classes_of_one_size_moves_from_zero():
-    rng = np.random.default_rng(0)
-    y = np.arange(60) % 2
-    Z = np.column_stack([rng.normal(size=60) + 3.0 * y, np.ones(60)])[:, :1]
-    found = solved(Z, np.ones(1), y)
-    assert abs(found.intercept[0]) > 0.5
 
 
 @pytest.mark.parametrize("labels", [[0, 1], [1, 0]])

@@ -155,23 +155,3 @@ def test_what_a_fit_says_is_that_of_all_its_forks():
     # The last branches: c; a.2; b.2; b.1.y.
     assert fitted.notes["singular"].tolist() == [False, True, False, True, True, True]
     assert not fitted.notes["unlearned"].any()
-
-
-def test_siblings_are_told_apart_by_what_all_others_do_not_have():
-    """Two siblings differ in a direction in which all other classes vary much more."""
-    rng = np.random.default_rng(3)
-    n = 900
-    y = np.arange(n) % 6
-    Z = rng.normal(size=(n, 6))
-    Z[np.arange(n), y] += 6.0
-    Z[:, 5] = np.where(y < 2, 0.3 * (2 * y - 1) + 0.2 * rng.normal(size=n), 8 * Z[:, 5])
-    Z[:, :2] = np.where((y < 2)[:, None], 3.0 + rng.normal(size=(n, 2)), Z[:, :2])
-    problem = problem_of(Z, np.ones(6), y)
-    train, test = problem.on(np.arange(600)), problem.on(np.arange(600, 900))
-    accuracy = {}
-    for way in ("leaves", "siblings"):
-        machine = learner_of(make_learner({"method": "sf_lsm", "ridge": 1e-6}), FORKS, way)
-        (fitted,) = machine.fit(train, machine.choices())
-        found = machine.decide(fitted, test).argmax(axis=1)
-        accuracy[way] = np.mean((found == test.labels)[test.labels < 2])
-    assert accuracy["siblings"] > accuracy["leaves"] + 0.1
