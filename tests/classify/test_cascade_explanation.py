@@ -8,13 +8,11 @@ import pytest
 from answering.cascades import cascade_model
 from kreinflow.answering.cascade import FEATURES
 from kreinflow.answering.query_and_answers import NOBODY, STAGES
-from kreinflow.classify.evidence import PREDICTED, RUNNER_UP
 from kreinflow.classify.explanation import INTERCEPT, explain
 from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.new_objects import score_new
 from sequence_pairs import rectangle
 
-OF = PREDICTED, RUNNER_UP
 PAIRS = [(0, 1), (0, 2), (1, 2)]
 
 
@@ -147,13 +145,9 @@ def test_a_text_tells_all_stages(asking):
     lines = explanation_text(found, 2).splitlines()
     cost = tables(found)["levels"]["alignments"].iloc[-1]
     assert lines[1] == f"answered by the stage pairs, with {cost} alignments in all"
-    of = [f"nearest members of {label} ({of})" for label, of in zip(found.labels, OF, strict=True)]
-    places = [lines.index(line) for line in of]
-    (decision, _) = (i for i, line in enumerate(lines) if line.startswith("first stage: decision "))
-    assert 2 < places[0] < places[1] < decision < lines.index("nearest records that were asked")
+    assert "nearest records that were asked" in lines
     for part in ("log odds at the stage nearest 3: ", "log odds at the stage pairs: "):
         assert sum(line.startswith(part) for line in lines) == 1
-    assert "nearest records that were asked" in lines
     assert "... and 5 more" in lines
     assert any(line.split()[:1] == [INTERCEPT] for line in lines)
 

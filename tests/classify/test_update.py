@@ -44,26 +44,16 @@ LEARNERS = {
 LIFTED = {"views": {"words": [1, 2]}, "lift": {"kernel": "gaussian", "inducing": 20}}
 
 
-def records(each=16, length=60):
-    return families(3, CLASSES, each=each, length=length, changed=0.68)
-
-
-def old_and_new(each=16, old=11):
+def old_and_new(seed=3, each=16, old=11, changed=0.68):
     """Of each class but the last some records are old; the last class is new."""
-    everyone = records(each)
-    number = [int(id[1:]) for id, _, _ in everyone]
-    is_old = [n < old and label != "c" for n, (_, label, _) in zip(number, everyone, strict=True)]
-    return (
-        [r for r, known in zip(everyone, is_old, strict=True) if known],
-        [r for r, known in zip(everyone, is_old, strict=True) if not known],
-    )
+    everyone = families(seed, CLASSES, each=each, changed=changed)
+    known = [r for r in everyone if r[1] != "c" and int(r[0][1:]) < old]
+    return known, [r for r in everyone if r not in known]
 
 
 def config_of(learner, recipe=None, **more):
     source = fasta_source(labels={"pattern": "family=([^;]+);"})
-    made = configuration(source, learner=learner, recipe=recipe, **more)
-    made["learners"] = LEARNERS
-    return made
+    return configuration(source, learner=learner, recipe=recipe, **more) | {"learners": LEARNERS}
 
 
 def trained_on(folder, records, config):
@@ -96,11 +86,15 @@ def assert_alike(done, whole):
         np.testing.assert_allclose(ours[id], expected, atol=1e-8, rtol=0)
 
 
+def given(folder, ids):
+    """What a config says of landmarks that are given."""
+    (folder / "given.tsv").write_text("id\n" + "".join(f"{id}\n" for id in ids))
+    return {"selectors": {"meb": {"method": "given", "table": "given.tsv"}}, "data": str(folder)}
+
+
 def with_given(folder, records, config, ids):
     """The recipe trained on all records with these landmarks."""
-    (folder / "given.tsv").write_text("id\n" + "".join(f"{id}\n" for id in ids))
-    selectors = {"meb": {"method": "given", "table": "given.tsv"}}
-    return trained_on(folder, records, config | {"selectors": selectors, "data": str(folder)})
+    return trained_on(folder, records, config | given(folder, ids))
 
 
 @pytest.mark.parametrize(
@@ -195,10 +189,8 @@ def test_a_model_that_knows_strangers_learns_a_new_class(tmp_path, cascade):
         assert after.null == before.null
         cascade = it.model.classifier.cascade
         assert after.sure_threshold == (None if cascade is None else before.sure_threshold)
-        (header, arrays), (again, kept) = (of.strangeness.to_parts() for of in (before, after))
-        assert again == header
-        for name, values in arrays.items():
-            np.testing.assert_array_equal(kept[name], values)
+        for name, values in vars(before.strangeness).items():
+            np.testing.assert_array_equal(getattr(after.strangeness, name), values)
         told = it.model.classifier.about["unknown"] | {"before_update": 1}
         assert model.classifier.about["unknown"] == told
         assert "before update: 1" in description_text(describe_model(model))
@@ -216,12 +208,12 @@ def test_a_model_that_knows_strangers_learns_a_new_class(tmp_path, cascade):
 
 def test_levels_of_a_cascade_stay_those_of_whole_answers(tmp_path):
     """The new class is deeper than all others, so nothing is promised at its last level."""
-    of = {**PATHS, "c": "two.c.p.q"}
-    named = [(id, of[label], s) for id, label, s in families(11, CLASSES, each=30, changed=0.75)]
-    old = [r for r in named if r[1] != of["c"] and int(r[0][1:]) < 22]
+    old, new = old_and_new(11, 30, 22, 0.75)
+    new = [(id, f"{label}.p.q" if label == "two.c" else label, s) for id, label, s in as_paths(new)]
     levels = {"separator": ".", "back_off": 0.6}
-    it = trained_on(tmp_path, old, config_of("sf_lsm", {"cascade": {"loss": 0.1}}, levels=levels))
-    done = updated_of(tmp_path, it, [r for r in named if r not in old])
+    config = config_of("sf_lsm", {"cascade": {"loss": 0.1}}, levels=levels)
+    it = trained_on(tmp_path, as_paths(old), config)
+    done = updated_of(tmp_path, it, new)
     done.model.save(tmp_path / "two.safetensors")
     models = it.model, Model.load(tmp_path / "two.safetensors")
     before, after = (model.classifier.levels for model in models)
@@ -249,11 +241,9 @@ def test_few_pairs_are_aligned(small, tmp_path, monkeypatch):
     assert len(added) == done.landmarks > 0
     learned = {text[id] for id, _, _ in old}
     of_class = {text[id] for id, label, _ in new if label == "c"}
-    for pair in counting.pairs:
-        one, other = pair
-        if one in learned and other in learned:
-            raise AssertionError("old records were aligned with each other")
+    for one, other in counting.pairs:
         ends = {one, other}
+        assert not ends <= learned, "old records were aligned with each other"
         assert one == other or ends & (landmarks | added) or ends <= of_class
     n, m, k = len(new), len(it.rows), len(added)
     everyone = len(old) + n
@@ -304,22 +294,20 @@ def test_identical_sequences_join_their_row(small, tmp_path):
     assert done.alignments == counting.pairs.total() == 0
 
 
-def test_near_identical_records_share_an_inner_fold(tmp_path):
+def test_near_identical_records_share_an_inner_fold(tmp_path, monkeypatch):
     """With grouped folds the groups are made again, of old and new records together."""
     old, _ = old_and_new()
     config = config_of("ikfd", folds={"k": 2, "method": "grouped", "identity": 0.8})
     it = trained_on(tmp_path, old, config)
     new = [(f"near{id}", label, "MK" + residues[:-2]) for id, label, residues in old]
-    groups = []
-    inner = pipeline.inner_partition
+    groups, inner = [], pipeline.inner_partition
 
     def recording(part, *more):
         groups.append(part.groups)
         return inner(part, *more)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "inner_partition", recording)
-        updated_of(tmp_path, it, new)
+    monkeypatch.setattr(pipeline, "inner_partition", recording)
+    updated_of(tmp_path, it, new)
     assert groups[0][: len(old)].tolist() == groups[0][len(old) :].tolist()
     assert len(set(groups[0])) > len(old) / 2
 
@@ -399,48 +387,37 @@ def test_a_model_that_looks_at_vectors(tmp_path):
     "kernel", [{"name": "gaussian"}, {"name": "multiquadric"}, {"name": "edit_distance"}]
 )
 def test_models_of_vectors_and_strings(tmp_path, kernel):
-    rng = np.random.default_rng(0)
     old, new = old_and_new()
-    strings = kernel["name"] == "edit_distance"
-    X, names = points(4, classes=("a", "b", "c"), each=16)
-    order = rng.permutation(len(X))
-    X, names = X[order], [names[i] for i in order]
-    if strings:
-        objects, names = [r[2] for r in [*old, *new]], [r[1] for r in [*old, *new]]
-    n = len(old) if strings else 30
+    objects, names = [r[2] for r in [*old, *new]], [r[1] for r in [*old, *new]]
+    n, ending = len(old), "txt"
+    if kernel["name"] != "edit_distance":
+        X, names = points(4, each=16)
+        order = np.random.default_rng(0).permutation(len(X))
+        objects, names, n, ending = X[order], [names[i] for i in order], 30, "npy"
 
-    def write(name, some):
-        if strings:
-            (tmp_path / f"{name}.txt").write_text("\n".join(objects[i] for i in some) + "\n")
-            return f"{name}.txt"
-        np.save(tmp_path / f"{name}.npy", X[some])
-        return f"{name}.npy"
-
-    def labels(name, some):
-        lines = [f"o{i}\t{names[i]}\n" for i in some]
-        (tmp_path / f"{name}.tsv").write_text("id\tlabel\n" + "".join(lines))
-        return f"{name}.tsv"
+    def written(name, some):
+        labels = write_labels(tmp_path / f"{name}.tsv", [(f"o{i}", names[i], "") for i in some])
+        path = tmp_path / f"{name}.{ending}"
+        if ending == "txt":
+            path.write_text("".join(f"{objects[i]}\n" for i in some))
+        else:
+            np.save(path, objects[some])
+        return path, labels
 
     def config_for(name, some):
-        source = vectors_source(write(name, some), kernel)
-        source["labels"] = {"table": labels(name, some)}
-        made = configuration(source, "raw", "sf_lsm")
-        made["learners"] = LEARNERS
-        return made
+        path, labels = written(name, some)
+        source = {**vectors_source(path.name, kernel), "labels": {"table": labels.name}}
+        return configuration(source, "raw", "sf_lsm") | {"learners": LEARNERS}
 
     it = trained_recipe(config_for("x", np.arange(n)), tmp_path)
-    fresh = np.arange(n, len(names))
-    paths = [tmp_path / write("new", fresh), tmp_path / labels("new", fresh)]
-    learned = learned_of(it)
     it.model.save(tmp_path / "m.safetensors")
-    learned.save(tmp_path / "l.safetensors", tmp_path / "m.safetensors")
+    learned_of(it).save(tmp_path / "l.safetensors", tmp_path / "m.safetensors")
     learned = Learned.load(tmp_path / "l.safetensors", it.model, tmp_path / "m.safetensors")
-    done = update(it.model, learned, read_new(it.model, learned, *paths))
+    new = read_new(it.model, learned, *written("new", np.arange(n, len(names))))
+    done = update(it.model, learned, new)
     config = config_for("all", np.arange(len(names)))
-    (tmp_path / "given.tsv").write_text("id\n" + "".join(f"{i}\n" for i in done.model.landmark_ids))
-    config |= {"selectors": {"meb": {"method": "given", "table": "given.tsv"}}}
-    whole = trained_recipe(config | {"data": str(tmp_path)}, tmp_path)
-    assert_alike(done, whole)
+    config |= given(tmp_path, done.model.landmark_ids)
+    assert_alike(done, trained_recipe(config, tmp_path))
     assert done.alignments == 0
 
 
@@ -454,9 +431,7 @@ def test_models_of_vectors_and_strings(tmp_path, kernel):
     ids=["scores", "lifted", "apart"],
 )
 def test_new_records_join_a_cascade_and_its_levels_stay(tmp_path, recipe):
-    everyone = families(11, CLASSES, each=30, changed=0.75)
-    old = [r for r in everyone if r[1] != "c" and int(r[0][1:]) < 22]
-    new = [r for r in everyone if r not in old]
+    old, new = old_and_new(11, 30, 22, 0.75)
     config = config_of("sf_lsm", recipe)
     it = trained_on(tmp_path, old, config)
     before = it.model.classifier.cascade
@@ -471,7 +446,7 @@ def test_new_records_join_a_cascade_and_its_levels_stay(tmp_path, recipe):
     added = {s for s in done.model.landmarks if s not in it.model.landmarks}
     of_landmarks = set(it.model.landmarks) | added
     for one, other in counting.pairs:
-        assert not (one in known and other in known), "old records were aligned with each other"
+        assert not {one, other} <= known, "old records were aligned with each other"
         assert {one, other} & of_landmarks or not {one, other} & known
     ids = tuple(id for id, _, _ in [*old, *new])
     assert done.model.record_ids == ids

@@ -1,4 +1,4 @@
-"""The lift against dense formulas written out, and through the arrays of a model file."""
+"""The lift against dense formulas written out."""
 
 import tracemalloc
 from dataclasses import replace
@@ -93,11 +93,3 @@ def test_columns_hold_a_part_of_the_views_at_a_time():
     tracemalloc.stop()
     assert columns.shape == (4096, 480)
     assert held < 1.6 * columns.nbytes  # two views of 4,096 rows would be twice as much
-
-
-@pytest.mark.parametrize("views", VIEWS, ids=" ".join)
-def test_a_lift_comes_back_from_its_parts(views):
-    lift, U, objects = lift_and_objects(views=views)
-    header, arrays = lift.to_parts()
-    again = Lift.from_parts(header, arrays, {"m": M})
-    np.testing.assert_array_equal(again.columns(U, objects), lift.columns(U, objects))

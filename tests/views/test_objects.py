@@ -7,13 +7,7 @@ from scipy.spatial.distance import cdist
 
 from kreinflow.base.numerics import PRODUCT_ROWS, limited
 from kreinflow.views import objects as module
-from kreinflow.views.objects import (
-    Points,
-    Words,
-    residue_arrays,
-    split_residues,
-    square_norms,
-)
+from kreinflow.views.objects import Points, Words, residue_arrays, split_residues, square_norms
 from small_inputs import PROTEIN
 from views.test_words import drawn
 
@@ -30,14 +24,10 @@ def sparse(n, seed=0):
     return Words((1, 2), "ACGT").features(drawn(n, "ACGT", seed=seed))
 
 
-def as_array(X):
-    return X.toarray() if scipy.sparse.issparse(X) else X
-
-
 @pytest.mark.parametrize("make", [dense, sparse])
 def test_distances_and_products_are_those_of_scipy_and_of_dense_algebra(make):
     X, Y = make(600), make(50, seed=1)
-    x, y = as_array(X), as_array(Y)
+    x, y = (Z.toarray() if scipy.sparse.issparse(Z) else Z for Z in (X, Y))
     distances = squared_distances(X, Y)
     np.testing.assert_allclose(distances, cdist(x, y, "sqeuclidean"), rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(Points(Y).inner_products(X), x @ y.T, rtol=1e-12, atol=1e-13)
@@ -50,16 +40,6 @@ def test_distances_far_from_the_origin_are_those_near_it(offset):
     """Vectors of a user may have a mean much larger than what tells them apart."""
     X, Y = dense(60, offset=offset), dense(20, offset=offset, seed=1)
     np.testing.assert_allclose(squared_distances(X, Y), cdist(X, Y, "sqeuclidean"), rtol=1e-8)
-
-
-@pytest.mark.parametrize("make", [dense, sparse])
-def test_a_row_has_the_same_bits_among_others_alone_and_with_threads(make):
-    X, Y = make(5000), make(30, seed=1)
-    together = squared_distances(X, Y)
-    for places in (np.array([0]), np.array([511, 512, 4095, 4096]), np.arange(4999, 4000, -17)):
-        np.testing.assert_array_equal(squared_distances(X[places], Y), together[places])
-    with limited(threads=2, memory_mb=1):
-        np.testing.assert_array_equal(squared_distances(X, Y), together)
 
 
 @pytest.mark.parametrize("p", [3, 60, 400])  # too few for common words, some, most of the shorter
