@@ -42,12 +42,12 @@ RECIPES = [
 SIGNS = np.array([1, 1, 1, -1, -1])
 
 
-def vectors(seed, each):
+def vectors():
     """Three classes that overlap, in a space with three positive and two negative directions."""
-    rng = np.random.default_rng(seed)
-    centres = np.repeat(1.5 * rng.normal(size=(3, 5)), each, axis=0)
+    rng = np.random.default_rng(3)
+    centres = np.repeat(1.5 * rng.normal(size=(3, 5)), 20, axis=0)
     X = (centres + rng.normal(size=centres.shape)) * [2, 2, 2, 0.05, 0.05]
-    return X, np.repeat(["a", "b", "c"], each)
+    return X, np.repeat(["a", "b", "c"], 20)
 
 
 def scores_of(kind, X):
@@ -58,27 +58,15 @@ def scores_of(kind, X):
     return D
 
 
-def write(folder, kind, each=20, seed=3):
-    X, labels = vectors(seed, each)
-    np.save(folder / "scores.npy", scores_of(kind, X))
+def opened(folder, kind, change=lambda scores: scores):
+    """The data set of these scores, its folds, and the whole config."""
+    X, labels = vectors()
+    np.save(folder / "scores.npy", change(scores_of(kind, X)))
     (folder / "labels.txt").write_text("\n".join(labels) + "\n")
-    return folder
-
-
-def config(kind, recipes=RECIPES):
     source = matrix_source(kind, "scores.npy", "labels.txt")
-    return {
-        "datasets": {"mine": {"source": source, "folds": {"k": 4, "repeats": 2}}},
-        "selectors": SELECTORS,
-        "learners": LEARNERS,
-        "recipes": recipes,
-        "seed": 2,
-    }
-
-
-def opened(folder, kind):
-    """The data set of what was written, its folds, and the whole config."""
-    whole = complete_configuration(config(kind))
+    config = {"datasets": {"mine": {"source": source, "folds": {"k": 4, "repeats": 2}}}, "seed": 2}
+    config |= {"selectors": SELECTORS, "learners": LEARNERS, "recipes": RECIPES}
+    whole = complete_configuration(config)
     settings = whole["datasets"]["mine"]
     dataset = make_source(settings["source"], folder).load(None, 2)
     folds = assign_folds(settings["folds"], dataset, 2, folder)
@@ -86,13 +74,8 @@ def opened(folder, kind):
 
 
 @pytest.fixture
-def similar(tmp_path):
-    return opened(write(tmp_path, "similarity"), "similarity")
-
-
-@pytest.fixture
 def dissimilar(tmp_path):
-    return opened(write(tmp_path, "squared_dissimilarity"), "squared_dissimilarity")
+    return opened(tmp_path, "squared_dissimilarity")
 
 
 def measured(dataset, partition, whole, recipes=None, **more):
@@ -129,7 +112,7 @@ def centred(D, training):
     ],
 )
 def test_accuracies_are_those_of_a_dense_loop(tmp_path, kind, centring):
-    dataset, partition, whole = opened(write(tmp_path, kind), kind)
+    dataset, partition, whole = opened(tmp_path, kind)
     table = measured(dataset, partition, whole, centring=centring)
     assert table["recipe"].unique().tolist() == [r["name"] for r in RECIPES]
     assert (table.groupby("recipe").size() == 8).all()
@@ -154,12 +137,10 @@ def test_centring_the_factor_is_the_same_for_a_kernel_of_full_rank(dissimilar):
         assert table["accuracy"].tolist() == ways[0]["accuracy"].tolist()
 
 
-def test_similarities_around_a_mean_are_inner_products_there(tmp_path):
-    kind = "squared_dissimilarity"
-    dataset, _, _ = opened(write(tmp_path, kind, each=5, seed=4), kind)
-    X, _ = vectors(4, each=5)
+def test_similarities_around_a_mean_are_inner_products_there(dissimilar):
+    X, _ = vectors()
     X = X - X[3:12].mean(axis=0)
-    found = around(np.arange(3, 12), dataset)
+    found = around(np.arange(3, 12), dissimilar[0])
     assert found.kind == "similarity"
     np.testing.assert_allclose(found.matrix, (X * SIGNS) @ X.T, atol=1e-12)
 
@@ -185,8 +166,8 @@ def test_training_does_not_see_the_test_part(dissimilar, centring):
     assert (before["accuracy"] > after["accuracy"]).all()
 
 
-def test_what_is_told_of_a_fold(similar):
-    table = measured(*similar).set_index("recipe")
+def test_what_is_told_of_a_fold(tmp_path):
+    table = measured(*opened(tmp_path, "similarity")).set_index("recipe")
     assert (table.loc["all", "landmarks"] == 45).all()
     assert (table.loc["all", "basis_used"] == 1).all()
     np.testing.assert_array_equal(
@@ -200,10 +181,9 @@ def test_what_is_told_of_a_fold(similar):
 
 
 def test_a_recipe_that_fails_leaves_the_others_alone(tmp_path):
-    folder = write(tmp_path, "similarity")
-    np.save(folder / "scores.npy", -np.abs(np.load(folder / "scores.npy")) - np.eye(60))
+    negative = opened(tmp_path, "similarity", lambda scores: -np.abs(scores) - np.eye(60))
     recipes = [recipe("clip", correction="clip", rank=1), recipe("flip", rank=1)]
-    table = measured(*opened(folder, "similarity"), recipes).set_index("recipe")
+    table = measured(*negative, recipes).set_index("recipe")
     assert table.loc["clip", "failure"].str.contains("leaves nothing").all()
     assert table.loc["clip", "accuracy"].isna().all()
     assert (table.loc["flip", "failure"] == "").all()

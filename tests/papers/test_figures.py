@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 from matplotlib.text import Text
 
-from papers import accuracies, approximations, costs, data_sets, style
+from papers import accuracies, approximations, costs, data_sets
 from papers.data_sets import balls
 from papers.experiments import FIGURES
 from papers.figures import PLOTS
@@ -194,14 +194,6 @@ def test_nothing_is_better_than_the_best_of_a_rank(tables):
     truncated = (U[:, :rank] * s[:rank]) @ Vt[:rank]
     expected = np.linalg.norm(A + A.T - truncated) / np.linalg.norm(A + A.T)
     assert costs.best_errors(A + A.T)[rank] == pytest.approx(expected)
-
-
-def test_the_same_table_gives_the_same_bytes(tables, tmp_path):
-    for name in ("first", "second"):
-        style.save_png(PLOTS["runtime"].draw(tables["runtime"]), tmp_path / name)
-    first = (tmp_path / "first").read_bytes()
-    assert first.startswith(b"\x89PNG")
-    assert first == (tmp_path / "second").read_bytes()
 
 
 def test_two_landmarks_give_the_plane_the_decisions_of_all_points(tables):
