@@ -47,19 +47,14 @@ LEARNERS = {
 
 def many_recipes(n):
     """Return the recipes, again under other names if there are more."""
-    return [
-        (RECIPES[i % 9][0] + (f"-{i // 9 + 1}" if i >= 9 else ""), *RECIPES[i % 9][1:])
-        for i in range(n)
-    ]
+    again = [(f"{name}-{i}", *parts) for i in (2, 3) for name, *parts in RECIPES]
+    return [*RECIPES, *again][:n]
 
 
 def class_labels(n_classes):
-    names = [
-        f"PF{7 * i:05d}" if i % 3 else f"family {i} of some length, subfamily {i}"
-        for i in range(n_classes)
-    ]
-    names[0], names[-1] = "<b>&\"'$x", "NA"
-    return sorted(names)
+    long = "family {0} of some length, subfamily {0}"
+    names = [f"PF{7 * i:05d}" if i % 3 else long.format(i) for i in range(1, n_classes - 1)]
+    return sorted([*names, "<b>&\"'$x", "NA"])
 
 
 def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, several=False):
@@ -190,12 +185,11 @@ def made_up_curves(predictions, models):
     for (recipe, repeat, fold), part in predictions.groupby(["recipe", "repeat", "fold"]):
         n, right = len(part), int((part["true"] == part["predicted"]).sum())
         for place, threshold in enumerate(THRESHOLDS):
-            asked = min(n, max(0, right + (place - 3) * (2 + fold)))
+            found = min(n, max(0, right + (place - 3) * (2 + fold)))
             alignments = cost[recipe] * (1 + (place + fold / 4) * place**2 / 20)
             chosen = "yes" if threshold == 0.93 else "no"
-            rows.append((recipe, repeat, fold, threshold, alignments, n, asked, chosen))
-    columns = [*CURVE_COLUMNS]
-    return pd.DataFrame(rows, columns=columns).assign(selector="meb")
+            rows.append((recipe, repeat, fold, threshold, alignments, n, found, chosen))
+    return pd.DataFrame(rows, columns=[*CURVE_COLUMNS]).assign(selector="meb")
 
 
 def made_up_landmarks(places, models, classes, rng):
@@ -294,11 +288,11 @@ def config(n_recipes=9, cascades=0):
     }
 
 
-def settings(repeats=1):
+def settings():
     return {
         "source": {"type": "fasta", "fasta": "proteins.fasta.gz", "molecule": "protein"},
         "scoring": {"matrix": "BLOSUM62", "gap_open": 11, "gap_extend": 1, "mode": "local"},
-        "folds": {"method": "stratified", "k": 10, "repeats": repeats},
+        "folds": {"method": "stratified", "k": 10, "repeats": 1},
         "recipes": [r[0] for r in RECIPES],
         "final": None,
     }

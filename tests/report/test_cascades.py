@@ -6,7 +6,7 @@ import pytest
 
 from kreinflow.report.cascades import broken_loss, costs_of, loss_p_value, mean_curve, pairs_asked
 from kreinflow.report.recipes import cascades
-from report.made_up import config, dataset_report, report_page, run_tables
+from report.made_up import config, dataset_report, report_page
 
 
 def curve_of(rows, recipe="r", fold=0):
@@ -45,8 +45,7 @@ def test_a_mean_curve_is_that_of_its_folds_at_the_same_share_of_the_way():
         np.testing.assert_allclose(found["accuracy"], expected)
 
 
-def test_costs_and_pairs_of_cascades_are_those_of_the_outer_folds():
-    asked = run_tables(n_classes=4, n_folds=3, n=160, cascades=2)
+def test_costs_and_pairs_of_cascades_are_those_of_the_outer_folds(asked):
     models = pd.DataFrame({"recipe": ["r", "r", "s"], "repeat": 0, "alignments_per_query": 20.0})
     assert costs_of(models, TWO_FOLDS) == {"r": 35.0, "s": 20.0}
     models = pd.DataFrame({"cascade_pairs": [500, 700, 0]})

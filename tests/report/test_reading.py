@@ -52,7 +52,7 @@ def write_curves(folder, tables):
 
 
 def write_results(folder, tables):
-    """Write what the page reads of a data set."""
+    """Write what the page reads of a data set, and what it reads of others."""
     for name in EVALUATION:
         write_table(folder / "evaluation" / f"{name}.tsv", tables[name])
     for name in ("landmarks", "factors"):
@@ -65,6 +65,9 @@ def write_results(folder, tables):
     # The last is of an earlier config.
     for name, agreed in (("class_scores.0", 3_500), ("columns.0", 500), ("columns.1", 9)):
         write_json(folder / "alignment" / f"{name}.json", {"agreed": agreed})
+    for stage, made in (("evaluation", levels_of(tables)), ("unknown", unknown_tables(tables))):
+        for name, table in made.items():
+            write_table(folder / stage / f"{name}.tsv", table)
     for name in CAPTIONS:
         write_text(folder / "figures" / f"{name}.svg", f"<svg>{name}</svg>")
     model, *_ = model_of(folder)
@@ -77,23 +80,15 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(request, tmp_path,
     tables = request.getfixturevalue("tables_of_several" if several else "tables")
     expected, folder = dataset_report(tables), tmp_path / "demo"
     write_results(folder, tables)
-    own, by_level, unknown = {}, {}, {}
+    own = {}
     if asked:
-        by_level = levels_of(tables)
-        unknown = unknown_tables(tables)
         own = {"unknown": ["new"], "levels": made_up.LEVELS_ASKED}
         own |= {"source": settings()["source"] | {"unmatched": "classify"}}
         line = {"label": "01", "reject": "no", "landmark_score": 0.5, "problem": ""}
         write_table(folder / "classified" / "unlabelled.tsv", pd.DataFrame([line]))
-    for name, table in by_level.items():
-        write_table(folder / "evaluation" / f"{name}.tsv", table)
-    for name, table in unknown.items():
-        write_table(folder / "unknown" / f"{name}.tsv", table)
     found = results(tmp_path, **own)
-    stages = {"class_scores": [0], "columns": [0]}
-    vars(found)["plan"] = SimpleNamespace(
-        blocks=lambda stage: [folder / "alignment" / f"{stage}.{n}.json" for n in stages[stage]]
-    )
+    plan = SimpleNamespace(blocks=lambda stage: [folder / "alignment" / f"{stage}.0.json"])
+    vars(found)["plan"] = plan
     for name in ("statistics", "alignments", "agreed", "landmark_map", "final_recipe", "several"):
         assert getattr(found, name) == getattr(expected, name)
     pairs = [(found[name], expected[name]) for name in EVALUATION]
@@ -109,11 +104,11 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(request, tmp_path,
     assert set(found.figures) == set(CAPTIONS if asked else FIGURES)
     assert found.figures["alignments"] == "<svg>alignments</svg>"
     assert (found.unknown is not None) == (found.unlabelled is not None) == asked
-    for name, table in by_level.items():
-        assert found[name].astype(str).equals(table.astype(str).mask(table.isna(), ""))
-    for name, table in unknown.items():
-        assert found.unknown[name]["recipe"].tolist() == table["recipe"].tolist()
     if asked:
+        for name, table in levels_of(tables).items():
+            assert found[name].astype(str).equals(table.astype(str).mask(table.isna(), ""))
+        for name, table in unknown_tables(tables).items():
+            assert found.unknown[name]["recipe"].tolist() == table["recipe"].tolist()
         assert found.unlabelled["class"].tolist() == ["01"]
 
 
@@ -158,11 +153,6 @@ def test_the_spectrum_is_that_of_the_final_models_kernel(tables, tmp_path):
         assert spectrum(**other)["correction"].tolist() == ["none", "none"]
 
 
-@pytest.fixture(scope="module")
-def asked():
-    return made_up.run_tables(n_classes=3, n_folds=2, n=80, cascades=2)
-
-
 def test_the_cascade_is_read_from_the_model(tmp_path):
     for machines, likeliest in ((None, None), ("some", 3)):
         data = results(tmp_path)
@@ -179,10 +169,6 @@ def readers(tables, asked, tmp_path):
     write_results(folder, tables | {"curves": asked["curves"]})
     points = [("a0", "NA", False, 0.5, -1.5), ("a1", "NA", True, 1e-17, 2.0)]
     write_table(folder / "map.tsv", pd.DataFrame(points, columns=reading.POINT_COLUMNS))
-    for name, table in levels_of(tables).items():
-        write_table(folder / "evaluation" / f"{name}.tsv", table)
-    for name, table in unknown_tables(tables).items():
-        write_table(folder / "unknown" / f"{name}.tsv", table)
 
     def property_of(name):
         return lambda path: getattr(results(tmp_path, unknown=["new"]), name)
@@ -251,7 +237,7 @@ def test_curves_of_all_folds_are_read_as_they_were_and_damaged_ones_are_refused(
     found = read_curves(sorted(tmp_path.glob("*/*.tsv")))
     keys = ["recipe", "repeat", "fold", "threshold"]
     one, other = (t.sort_values(keys, ignore_index=True) for t in (found, asked["curves"]))
-    assert len(one) == 2 * 2 * 6
+    assert len(one) == 2 * 3 * 6
     pd.testing.assert_frame_equal(one[[*other]], other, check_dtype=False)
     nothing = read_curves([tmp_path / "meb" / "all.tsv"])
     assert nothing.empty

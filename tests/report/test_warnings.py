@@ -8,7 +8,7 @@ import pytest
 
 from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.report.words import broken_promises, warnings_of
-from report.made_up import config, dataset_report, report_page, run_tables, settings
+from report.made_up import config, dataset_report, report_page, settings
 
 PLACE = {"repeat": [0, 0, -1], "fold": [0, 1, -1], "recipe": "svc-meb"}
 NO_SETS = pd.DataFrame(columns=["recipe", "class", "errors"])
@@ -82,9 +82,7 @@ def test_a_coverage_promises_nothing_so_none_is_missed(tables):
     assert warnings_of(sound(tables, whole, own_models=nothing)) == []
 
 
-def test_a_loss_that_is_broken_says_what_was_stated_and_what_to_do():
-    asked = run_tables(n_classes=4, n_folds=3, n=160, cascades=2)
-
+def test_a_loss_that_is_broken_says_what_was_stated_and_what_to_do(asked):
     def told(curves, own):
         return report_page(asked, config(cascades=2), curves=curves, settings=own)[1].all_text
 
