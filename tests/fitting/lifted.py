@@ -19,13 +19,7 @@ BOTH = {"words": [1, 2], "vectors": True}
 class Records:
     """Labelled objects: their scores with all others, their sequences and their vectors.
 
-    Parameters
-    ----------
-    n, n_classes, seed
-    signal : float
-        How far the classes are from each other; with 0 nothing tells of them.
-    m : int
-        Landmarks, the first records.
+    The first m are landmarks; the classes are ``signal`` apart, with 0 nothing tells of them.
     """
 
     def __init__(self, n=60, n_classes=3, seed=0, signal=2.0, m=12):

@@ -82,23 +82,6 @@ def test_of_all_records_it_is_the_best_of_a_dense_matrix(alike):
     assert unlike > 0, "the order of equal ones decides"
 
 
-def test_the_order_of_the_records_changes_no_hit(alike):
-    dataset, scores = alike
-    order = np.random.default_rng(1).permutation(len(dataset.digests))
-    place = np.argsort(order)
-    turned = replace(
-        dataset,
-        rows=place[dataset.rows],
-        digests=tuple(dataset.digests[row] for row in order),
-        payload=replace(dataset.payload, residues=tuple(dataset.sequences[row] for row in order)),
-    )
-    run, other = folded(dataset, scores), folded(turned, scores[np.ix_(order, order)])
-    other = replace(other, partition=run.partition)
-    for fold in run.partition.names:
-        table = run.hits(fold).table()
-        pd.testing.assert_frame_equal(table, other.hits(fold).table())
-
-
 @pytest.mark.parametrize("kind", ["similarity", "asymmetric", "squared_dissimilarity"])
 def test_of_a_matrix_it_is_the_nearest(kind):
     rng = np.random.default_rng(2)
@@ -146,23 +129,6 @@ def test_of_some_columns_alone_there_is_none(alike):
         assert (table["hit"] == "").all()
         assert table[["hit_among", "hit_of"]].isna().all(axis=None)
         assert run.hits("all").table().empty
-
-
-def test_no_record_that_is_tested_is_a_hit(alike):
-    """All rows are columns, landmarks of other folds: those that are tested would be the best."""
-    dataset, scores = alike
-    run = folded(dataset, scores)
-    tested, training = (run.partition.testing(FOLD), run.partition.training(FOLD))
-    rows, own = dataset.rows[tested], np.diag(scores)
-    high = scores.copy()
-    high[np.ix_(rows, rows)] += 1000
-    run = replace(folded(dataset, high), self_scores=run.self_scores)
-    others = np.unique(dataset.rows[training])
-    digests, labels = dataset.digests, dataset.row_labels
-    found = run.hits(FOLD).table()["hit"].tolist()
-    assert found == [best(scores, own, row, others, digests, labels) for row in rows]
-    leaked = [best(high, own, row, np.unique(dataset.rows), digests, labels) for row in rows]
-    assert found != leaked
 
 
 @pytest.fixture(scope="module")

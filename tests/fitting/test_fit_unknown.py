@@ -171,15 +171,6 @@ def test_a_group_says_nothing_of_its_own_members(tmp_path):
     assert [part["off"] for part in told] == [False, True]
 
 
-def test_it_is_the_same_each_time(tmp_path, monkeypatch):
-    records, _ = drawn(12, each=15)
-    first, second = (trained_on(tmp_path, records, recipe=LIFTED) for _ in range(2))
-    first.model.save(tmp_path / "one")
-    monkeypatch.setattr("kreinflow.answering.classifier.MOST_PAIRS", 500)
-    second.model.save(tmp_path / "two")
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-
-
 def test_nucleotides_of_both_strands(tmp_path):
     """Members are known on either strand, and what has no relative on none."""
     records, new = drawn(14, each=25, letters=DNA, length=150, changed=0.25)

@@ -131,35 +131,7 @@ def test_a_fork_without_records_has_the_temperature_of_the_fork_above_it():
     assert found.of_forks[2] == found.of_forks[0] != found.of_forks[1]
 
 
-def test_rows_that_are_all_right_give_probabilities_below_one():
-    y = np.arange(60) % 6
-    decisions = np.eye(6)[y] * 50.0
-    found = fork_temperatures(FORKS, decisions, y)
-    p = np.exp(found.log_probabilities(decisions))
-    assert (p.argmax(axis=1) == y).all()
-    assert 0.9 < p[np.arange(60), y].min() < 1.0
-
-
 @pytest.mark.parametrize("decisions", [np.zeros((0, 6)), np.full((2, 6), np.nan)])
 def test_decisions_that_are_none_are_refused(decisions):
     with pytest.raises(InputError, match="finite decisions only"):
         fork_temperatures(FORKS, decisions, np.zeros(len(decisions), dtype=int))
-
-
-def test_the_decisions_of_a_row_do_not_depend_on_other_rows():
-    decisions, y, _ = drawn(np.random.default_rng(8), 5000, (0.5, 2.0, 1.2))
-    found = fork_temperatures(FORKS, decisions, y)
-    every = found.log_probabilities(decisions)
-    for rows in (slice(0, 1), slice(70, 77), slice(4090, 4100)):
-        np.testing.assert_array_equal(found.log_probabilities(decisions[rows]), every[rows])
-
-
-def test_the_order_of_the_classes_does_not_matter():
-    decisions, y, _ = drawn(np.random.default_rng(9), 500, (0.5, 2.0, 1.2))
-    order = np.random.default_rng(9).permutation(6)
-    other = Tree.of([PATHS[code] for code in order], ".").forks
-    one = fork_temperatures(FORKS, decisions, y).log_probabilities(decisions)
-    moved = fork_temperatures(other, decisions[:, order], np.argsort(order)[y])
-    np.testing.assert_allclose(
-        moved.log_probabilities(decisions[:, order]), one[:, order], rtol=1e-9
-    )

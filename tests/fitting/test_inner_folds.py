@@ -289,27 +289,6 @@ def test_a_budget_that_an_inner_fold_has_no_records_for_leaves_the_landmarks_tha
     assert 2 <= kept.sum() < M
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("learner", ["krein_lsm", "ny_pcvm"])
-def test_the_order_of_the_rows_changes_nothing_that_inner_folds_choose(learner):
-    X, y = noise(2, n=90, classes=2)
-    X[:, 0] += 1.5 * y
-    K = np.tanh(X @ X.T / 4 - 1)
-    order = np.random.default_rng(3).permutation(len(y))
-    one, other = (
-        KreinClassifier(selector="uniform", n_landmarks=30, learner=learner).fit(
-            K[np.ix_(rows, rows)], y[rows]
-        )
-        for rows in (np.arange(len(y)), order)
-    )
-    np.testing.assert_array_equal(
-        np.sort(order[other.landmark_indices_]), np.sort(one.landmark_indices_)
-    )
-    for name in ("hyper_parameters", "inner_accuracy"):
-        assert one.training_[name] == other.training_[name]
-    assert one.training_["temperature"] == pytest.approx(other.training_["temperature"], rel=1e-6)
-
-
 def test_the_best_of_many_hyper_parameters_is_not_measured_by_what_chose_it(monkeypatch):
     """Of 25 choices that are noise one is lucky: measured by what chose it, it is above chance."""
     embedding, kernel = embedded(*problem("similarity")[:2], "none")

@@ -30,9 +30,7 @@ from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
 from kreinflow.base.errors import InputError
-from kreinflow.files.state import refusing_damage
 from kreinflow.fitting.reject_threshold import RejectRule
-from kreinflow.krein.factor import Embedding
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.learners import registry
 from kreinflow.learners.fisher import RIDGE_GRID, fisher_path
@@ -49,6 +47,10 @@ def test_probabilities_sum_to_one_and_new_rows_are_learned(kind, learner):
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-14)
     truth = np.arange(N)[new] // 30
     assert np.mean(probabilities.argmax(axis=1) == truth) >= 0.8
+    together = decisions(trained.classifier, landmarks, part.rows)
+    for place in (0, 31, len(part.rows) - 1):
+        alone = decisions(trained.classifier, landmarks, part.rows[place : place + 1])
+        np.testing.assert_array_equal(alone[0], together[place])
     figures = trained.figures
     assert figures["landmarks"] == M
     assert figures["alignments_per_query"] == M + (kind == "sequences")
@@ -79,43 +81,6 @@ def test_a_fit_that_has_not_converged_is_told_once():
     with pytest.warns(UserWarning, match="recipe 'it': training stopped .* Raise max_iter") as told:
         fitted("sequences", "pcvm-all")
     assert len(told) == 1
-
-
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_a_new_object_at_a_training_point_gets_its_decision(learner):
-    """Out of sample equals in sample: the same scores, asked in one row, one at a time."""
-    trained, landmarks, part, *_ = fitted("squared_dissimilarity", learner)
-    together = decisions(trained.classifier, landmarks, part.rows)
-    for place in (0, 31, len(part.rows) - 1):
-        row = part.rows[place : place + 1]
-        np.testing.assert_array_equal(
-            decisions(trained.classifier, landmarks, row), together[place : place + 1]
-        )
-
-
-def test_dissimilarities_by_a_dense_computation():
-    """Ny-iKFD on the double-centred dense matrix of all points: exact in the plane.
-
-    The points span two dimensions, so 12 landmarks reproduce S = -JDJ/2; the faithful decision
-    z' Cw^-1 (m+ - m-) - bias is then that of the points' own coordinates.
-    """
-    trained, landmarks, part, _, embedding, _, full = fitted("squared_dissimilarity", "ikfd")
-    assert embedding.rank == 2
-    n = len(part.rows)
-    J = np.eye(n) - 1 / n
-    S = -J @ full[np.ix_(part.rows, part.rows)] @ J / 2
-    values, vectors = np.linalg.eigh(S)
-    X = vectors[:, -2:] * np.sqrt(values[-2:])
-    expected = np.empty((n, 3))
-    for code in range(3):
-        plus, minus = X[part.labels == code], X[part.labels != code]
-        within = np.cov(plus.T, bias=True) + np.cov(minus.T, bias=True)
-        expected[:, code] = (X - (plus.mean(0) + minus.mean(0)) / 2) @ np.linalg.solve(
-            within, plus.mean(0) - minus.mean(0)
-        )
-    ours = decisions(trained.classifier, landmarks, part.rows)
-    ratio = (ours * expected).sum() / (expected**2).sum()  # the scatter may be a mean or a sum
-    np.testing.assert_allclose(ours, ratio * expected, atol=1e-8 * np.abs(ours).max())
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -241,47 +206,10 @@ def test_what_a_fit_says_of_a_class_is_warned_of_and_counted():
     assert trained.figures["converged"]
 
 
-@pytest.mark.parametrize("correction", ["none", "flip", "clip", "square", "shift"])
-@pytest.mark.parametrize("learner", ["pcvm", "epcvm", "krein-svc", "cvm", "pooled"])
-def test_the_unit_of_the_scores_does_not_matter(learner, correction):
-    if learner in PSD_ONLY and correction == "none":
-        return
-    landmarks, part, _ = problem("similarity")
-    plain, *_ = fitted("similarity", learner, correction)
-    unit = 2.0**-10
-    scores, own = unit * landmarks.scores, unit * landmarks.self_scores
-    other, *_ = fitted("similarity", learner, correction, scores=scores, self_scores=own)
-    for name in ("inner_accuracy", "basis_used"):
-        assert plain.figures[name] == other.figures[name]
-    np.testing.assert_allclose(
-        decisions(other.classifier, replace(landmarks, scores=scores, self_scores=own), part.rows),
-        decisions(plain.classifier, landmarks, part.rows),
-        rtol=1e-6,
-        atol=1e-6,
-    )
-
-
-def test_the_rows_of_the_factor_are_computed_once(monkeypatch):
-    heights = []
-    real = Embedding.transform
-    monkeypatch.setattr(
-        Embedding, "transform", lambda self, C: heights.append(len(C)) or real(self, C)
-    )
-    _, _, part, _, _, inner, _ = fitted("similarity", "pooled")
-    everyone, fewer = len(part.rows), [int(np.sum(inner != fold)) for fold in range(3)]
-    # Those that eigenpairs are made of, then those that are learned from and measured.
-    of_inner_folds = [height for seen in fewer for height in (seen, everyone)]
-    assert heights == [everyone, *of_inner_folds, everyone]
-
-
 @pytest.mark.parametrize("learner", ["lsm", "sf-lsm", "ikqd", "dissimilarities"])
 def test_a_recipe_that_cannot_learn_says_its_name(learner):
     with pytest.raises(InputError, match=r"^recipe 'it': .*choose other landmarks, or check"):
         fitted("similarity", learner, scores=np.ones((N, M)), self_scores=np.ones(N))
-
-
-def test_every_learner_of_the_registry_is_tried_here():
-    assert {settings["method"] for settings in LEARNERS.values()} == set(registry.LEARNERS)
 
 
 LEVELS = Levels.of(["x.a", "x.b", "y"], ".", 0.95)
@@ -395,17 +323,3 @@ class Crossed:
         training = training_of(landmarks, part, levels=levels, learn=learn)
         recipe = recipe_for("similarity", "none", "sf-lsm")
         return training.train(recipe, LEARNERS["sf-lsm"], embedding, kernel)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"forks": {}},
-        {"forks": "x"},
-        {"forks": {"above": [-1, -1], "leaf": [0, 1], "temperature": 1.0, "temperatures": [1.0]}},
-    ],
-)
-def test_forks_that_do_not_fit_a_model_are_refused(other):
-    header, arrays = trained_tree("sequences", "ikfd", "leaves")[0].classifier.to_parts()
-    with pytest.raises(InputError, match="^it: a part is "), refusing_damage("it", ""):
-        LandmarkClassifier.from_parts(header | other, arrays)

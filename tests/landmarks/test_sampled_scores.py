@@ -85,19 +85,6 @@ def test_one_indefinite_class_makes_all_classes_use_the_square(count):
     np.testing.assert_allclose(gram(alone), psd if count == 30 else psd @ psd, atol=1e-8)
 
 
-def test_sampled_features_are_those_of_the_factor_not_of_the_columns():
-    K = indefinite_kernel(200, 60, 30)
-    F = class_features(scores_of(K, range(40)))
-
-    def cosine(A):
-        return (A * (K @ K)).sum() / np.linalg.norm(A) / np.linalg.norm(K @ K)
-
-    assert cosine(gram(F)) > 0.6
-    at_rank = class_features(scores_of(K, range(90)))
-    assert cosine(gram(at_rank)) > 0.999
-    assert cosine(gram(K[:, :90])) < 0.98
-
-
 @pytest.mark.parametrize("count", [150, 300])
 def test_same_bytes_whatever_the_number_of_threads(count):
     scores = scores_of(KERNEL_300, range(count))
