@@ -11,7 +11,6 @@ import pytest
 
 from answering.cascades import cascade_model
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
-from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.errors import KreinflowError
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.new_objects import Options
@@ -24,7 +23,7 @@ from kreinflow.compare.competitor import (
     quality,
     run_competitor,
 )
-from kreinflow.compare.competitors import COMPETITORS, LENGTHS, Blast, WordsAlone, best_hits
+from kreinflow.compare.competitors import COMPETITORS, Blast, WordsAlone
 from kreinflow.compare.methods import COMPETITORS as NAMES
 from kreinflow.compare.methods import (
     OURS,
@@ -38,7 +37,6 @@ from kreinflow.compare.ours import Ours, TrainedFold, run_ours, training_alignme
 from kreinflow.sequences.partition import partition_of
 from kreinflow.sequences.simulation import simulate_families
 from kreinflow.sequences.sources.registry import make_source
-from kreinflow.views.objects import Viewed, Words
 from sequence_pairs import too_large
 from small_inputs import families, lifted_model, write_fasta
 
@@ -152,11 +150,8 @@ def fake_blast(tmp_path, monkeypatch):
     """Programs in place of BLAST's; the second writes the table of hits that it is told."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    put_program(
-        folder,
-        "makeblastdb",
-        "import sys\nif '-out' in sys.argv: open('db.psq', 'w').write('12345')\n",
-    )
+    text = "import sys\nif '-out' in sys.argv: open('db.psq', 'w').write('12345')\n"
+    put_program(folder, "makeblastdb", text)
     put_program(
         folder,
         "blastp",
@@ -170,15 +165,8 @@ def fake_blast(tmp_path, monkeypatch):
 
 
 def test_the_highest_bit_score_is_the_best_hit(fake_blast, tmp_path, monkeypatch):
-    hits = [
-        ("s0", "s2", "1e-5", "40.5"),
-        ("s0", "s1", "1e-9", "61.2"),
-        ("s2", "s2", "0.1", "20"),
-        ("s2", "s0", "0.01", "20"),
-        ("s3", "s2", "1", "18"),
-        ("s3", "s1", "1", "18"),
-    ]
-    monkeypatch.setenv("FAKE_HITS", "".join("\t".join(hit) + "\n" for hit in hits))
+    hits = "s0 s2 1e-5 40.5,s0 s1 1e-9 61.2,s2 s2 0.1 20,s2 s0 0.01 20,s3 s2 1 18,s3 s1 1 18"
+    monkeypatch.setenv("FAKE_HITS", hits.replace(" ", "\t").replace(",", "\n"))
     blast = Blast(SCHEME, "protein")
     assert version_or_reason("blast") == "BLAST+ 9.9.9+"
     database = tmp_path / "database"
@@ -187,13 +175,6 @@ def test_the_highest_bit_score_is_the_best_hit(fake_blast, tmp_path, monkeypatch
     assert (database / "train.fasta").read_text() == ">s0\nAAA\n>s1\nCCC\n>s2\nDDD\n"
     assert blast.predict([b"A", b"C", b"D", b"E"]) == ["c", None, "a", "c"]
     assert blast.model_bytes == 5
-
-
-@pytest.mark.parametrize("line", ["s0\ts1\tnone\t3\n", "s0 s1 1 3\n"])
-def test_a_table_that_is_none_is_told(tmp_path, line):
-    (tmp_path / "hits.tsv").write_text(line)
-    with pytest.raises(UnavailableError, match="its table of hits cannot be read"):
-        best_hits(tmp_path / "hits.tsv")
 
 
 def test_a_missing_or_failing_program_is_told(tmp_path, monkeypatch):
@@ -348,63 +329,17 @@ def test_the_alignments_are_those_of_the_queries(tmp_path):
     assert ours.model_bytes == (tmp_path / "model.safetensors").stat().st_size
 
 
-SCHEME = ScoringScheme(load_substitution_matrix("BLOSUM62"))
-
-
-@pytest.fixture(scope="module")
-def drawn():
-    simulated = simulate_families(5, 120, seed=2)
-    sequences, labels = [s.residues for s in simulated], [s.label for s in simulated]
-    return LabelledSequences(sequences[::2], labels[::2]), sequences[1::2], labels[1::2]
-
-
-@pytest.fixture(scope="module")
-def learned(drawn, tmp_path_factory):
-    competitor = WordsAlone(SCHEME, "protein")
-    competitor.load()
-    competitor.fit(drawn[0], tmp_path_factory.mktemp("words"), 1)
-    return competitor
-
-
-def test_it_is_ridge_regression_on_a_gaussian_of_the_words(drawn, learned):
-    train, queries, _ = drawn
-    words = Words(tuple(LENGTHS["protein"]), SCHEME.matrix.alphabet)
-    X, Q = (words.features(list(s)).toarray() for s in (train.sequences, queries))
-    about = learned._classifier
-    rate = about.lift.rates["words"]
-    # Not one more view counts: the scores of no landmark are all alike.
-    between = ((X[:, None] - X) ** 2).sum(axis=2)
-    median = np.median(between[np.triu_indices(len(X), 1)])
-    assert any(np.isclose(rate * median, 1 / width) for width in (1, 3, 10))
-    points = words.features(list(about.lift.objects.sequences)).toarray()
-    assert sorted(about.lift.objects.sequences) == sorted(train.sequences)  # they are few
-    K = np.exp(-rate * ((X[:, None] - points) ** 2).sum(axis=2))
-    L = np.exp(-rate * ((Q[:, None] - points) ** 2).sum(axis=2))
-    classes, y = np.unique(train.labels, return_inverse=True)
-    weights = (len(y) / len(classes) / np.bincount(y))[y]
-    mean = weights @ K / weights.sum()
-    covariance = (K - mean).T @ ((K - mean) * weights[:, None]) / len(y)
-    fits = []
-    for ridge in 10.0 ** np.arange(0, -9, -1):
-        A = covariance + ridge * np.trace(covariance) / len(points) * np.eye(len(points))
-        targets = np.where(y[:, None] == np.arange(len(classes)), 1.0, -1.0)
-        own = weights @ targets / weights.sum()
-        B = (K - mean).T @ ((targets - own) * weights[:, None]) / len(y)
-        fits.append((L - mean) @ np.linalg.solve(A, B) + own)
-    ones = np.ones(len(queries))
-    found = about.decision_function(Query(np.empty((len(queries), 0)), ones, ones, Viewed(queries)))
-    assert min(np.abs(fit - found).max() for fit in fits) < 1e-6
-
-
-def test_labels_that_say_nothing_are_not_learned(drawn, tmp_path):
+def test_labels_that_say_nothing_are_not_learned(tmp_path):
     """The inner folds choose; noise must not come out of them as more than chance."""
-    train, queries, labels = drawn
+    drawn = simulate_families(5, 120, seed=2)
+    sequences, labels = [s.residues for s in drawn], [s.label for s in drawn]
+    queries, labels, known = sequences[1::2], labels[1::2], labels[::2]
     random = np.random.default_rng(3)
     right = []
     for _ in range(3):
-        shuffled = random.permutation(train.labels).tolist()
+        shuffled = random.permutation(known).tolist()
         competitor = WordsAlone(SCHEME, "protein")
-        competitor.fit(LabelledSequences(train.sequences, shuffled), tmp_path, 1)
+        competitor.fit(LabelledSequences(sequences[::2], shuffled), tmp_path, 1)
         found = competitor.predict(queries)
         right += [a == b for a, b in zip(found, labels, strict=True)]
     assert np.mean(right) < 0.2 + 4 * np.sqrt(0.2 * 0.8 / len(queries))

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaluation.made_up import made_up_predictions, made_up_several, several_by_hand
+from evaluation.made_up import made_up_predictions, made_up_several
 from kreinflow.answering.label_sets import SET_COLUMNS, Calibration
 from kreinflow.answering.query_and_answers import REASONS
 from kreinflow.evaluation.accepted import (
@@ -21,11 +21,11 @@ from kreinflow.evaluation.accepted import (
 )
 
 
-def made_up(seed=0, folds=3, repeats=2):
+def made_up():
     """Predictions of two recipes, rejected at random for each reason; one fold of one wholly."""
     recipes = {"two": 1.0, "one": 3.0}
-    table = made_up_predictions(["a", "b", "NA"], recipes, n=60, folds=folds, repeats=repeats)
-    rng = np.random.default_rng(seed)
+    table = made_up_predictions(["a", "b", "NA"], recipes, n=60, folds=3, repeats=2)
+    rng = np.random.default_rng(0)
     table["reason"] = rng.choice(REASONS, len(table), p=[0.6, 0.2, 0.1, 0.1])
     table["alignments"] = rng.integers(20, 90, len(table))
     all_of_it = (table["recipe"] == "one") & (table["fold"] == 1) & (table["repeat"] == 0)
@@ -63,24 +63,6 @@ def test_it_is_what_a_loop_finds():
         assert row["accepted_mean"] + rejected == pytest.approx(1)
 
 
-def test_a_fold_that_accepts_one_record_weighs_as_one():
-    """Of 100 accepted records one is wrong: the only one that the second fold accepts."""
-    table = pd.DataFrame({"id": range(200), "true": "a", "predicted": "a", "reason": ""})
-    table = table.assign(recipe="r", repeat=0, fold=[0] * 99 + [1] * 101)
-    table.loc[100:, "reason"] = "unsure"
-    table.loc[99, "predicted"] = "b"
-    (row,) = accepted_table(table).to_dict("records")
-    assert (row["wrong_mean"], row["wrong_of_accepted"]) == (0.5, 0.01)
-    assert np.isnan([row["alignments_mean"], row["alignments_sd"]]).all(), "nobody counted them"
-
-
-def test_of_several_labels_all_have_to_be_right():
-    true, given = [[1, 1], [1, 0], [0, 1]], [[1, 1], [1, 1], [0, 0]]
-    table = several_by_hand(true, given, np.full((3, 2), 0.5), ["a", "b"])
-    (row,) = accepted_table(table.assign(reason=["", "", "unsure"])).to_dict("records")
-    assert (row["accepted_mean"], row["wrong_mean"]) == (pytest.approx(2 / 3), 0.5)
-
-
 @pytest.mark.parametrize("several", [False, True])
 def test_rejected_of_a_class_is_what_a_loop_finds(several):
     make = made_up_several if several else made_up_predictions
@@ -108,27 +90,11 @@ def test_a_label_of_one_may_hold_a_semicolon():
     assert rejected_by_class(table)["class"].tolist() == ["a;b"]
 
 
-def test_without_reasons_there_are_no_rows():
-    predictions = made_up().drop(columns="reason")
-    for make, columns in (
-        (accepted_table, ACCEPTED_COLUMNS),
-        (rejected_by_class, REJECTED_COLUMNS),
-    ):
-        table = make(predictions)
-        assert table.empty
-        assert tuple(table) == columns
-
-
 CLASSES = ["a", "b", "c", "NA"]
 
 
-def with_sets(n=150, repeats=2, folds=3):
-    recipes = {"two": 1.0, "one": 3.0}
-    return made_up_predictions(CLASSES, recipes, n=n, folds=folds, repeats=repeats)
-
-
-def probabilities(table):
-    return table[[f"p_{label}" for label in CLASSES]].to_numpy()
+def with_sets(n=150):
+    return made_up_predictions(CLASSES, {"two": 1.0, "one": 3.0}, n=n, folds=3, repeats=2)
 
 
 def test_coverage_is_that_of_a_naive_count():
@@ -142,7 +108,7 @@ def test_coverage_is_that_of_a_naive_count():
         held, sizes = [], []
         for _, part in own.groupby("repeat"):
             y = np.array([CLASSES.index(label) for label in part["true"]])
-            p = probabilities(part)
+            p = part[[f"p_{label}" for label in CLASSES]].to_numpy()
             sets = Calibration.of(p, y).sets(p, row.confidence)
             for label, inside in zip(y, sets, strict=True):
                 if row[3] in ("", CLASSES[label]):
@@ -180,7 +146,5 @@ def test_errors_are_those_of_a_naive_benjamini_and_hochberg():
 def test_what_was_not_promised_has_no_row():
     few = with_sets(n=40)  # records: too few for 99 %
     assert set(coverage(few)["confidence"]) == {0.9, 0.95}
-    for predictions in (few.drop(columns=list(SET_COLUMNS)), few[:0]):
-        assert coverage(predictions).empty
-        assert errors(predictions).empty
-        assert tuple(coverage(predictions).columns) == COVERAGE_COLUMNS
+    none = few.drop(columns=list(SET_COLUMNS))  # nor reasons
+    assert all(make(none).empty for make in (coverage, errors, accepted_table, rejected_by_class))

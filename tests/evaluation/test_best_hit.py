@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaluation.made_up import several_by_hand
 from kreinflow.evaluation.best_hit import BEST_HIT_COLUMNS, best_hit_table
 from kreinflow.evaluation.metrics import INNER_CHOICE, PREDICTION_COLUMNS
 from kreinflow.evaluation.paired import paired_difference
@@ -70,14 +69,6 @@ def test_it_is_what_a_loop_finds(seed, each):
         assert row.difference == pytest.approx(row.accuracy - row.hit_accuracy)
         expected = paired_difference(right, hits, own_groups, 2)
         assert (row.difference, row.low, row.high, row.p) == expected
-
-
-def test_a_prediction_of_several_labels_is_right_if_all_are():
-    true, given = [[1, 1], [1, 0]], [[1, 1], [1, 1]]
-    table = several_by_hand(true, given, np.full((2, 2), 0.5), ["a", "b"])
-    table = table.assign(hit=["a", "a"], hit_among=3, hit_of=3)
-    (row,) = best_hit_table(table, pd.Series([0, 1], index=table["id"])).to_dict("records")
-    assert (row["accuracy"], row["hit_accuracy"]) == (0.5, 0.5)
 
 
 def test_a_record_without_a_hit_leaves_no_rows():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from evaluation.made_up import PATHS as CLASSES
-from evaluation.made_up import made_up_paths, made_up_predictions
+from evaluation.made_up import made_up_paths
 from kreinflow.evaluation.levels import level_tables
 
 SETTINGS = {"separator": ".", "back_off": 0.6}
@@ -127,14 +127,3 @@ def test_nothing_answered_has_no_accuracy():
     node = found["hierarchy"].set_index("given").loc["node"]
     assert np.isnan(node["precision"])
     assert (node["recall"], node["f1"]) == (0, 0)
-
-
-def test_labels_without_levels_have_the_accuracy_of_the_classes():
-    table = made_up_predictions(("a", "b", "c"), {"one": 2.0}, 100, folds=2)
-    table.insert(6, "node", table["predicted"])
-    found, right = (
-        level_tables(table, SETTINGS),
-        float((table["true"] == table["predicted"]).mean()),
-    )
-    assert found["levels"]["accuracy"].tolist() == [pytest.approx(right)]
-    assert found["hierarchy"]["f1"].tolist() == [pytest.approx(right)] * 2

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import scipy.cluster.hierarchy
 
 from fitting.trainings import kernel_problem
 from kreinflow.alignment.transforms import make_transform
@@ -111,15 +110,3 @@ def test_similar_classes_stand_side_by_side():
     found = similar_classes(C, both, (*names, "both"))
     turns = [[*turn.tolist(), 0.5][(*names, "both").index(name)] for name in found]
     assert turns in (sorted(turns), sorted(turns, reverse=True))
-
-
-def test_the_best_order_is_looked_for_up_to_a_number_of_classes(monkeypatch):
-    angle = np.random.default_rng(3).uniform(0, 1.5, 12)
-    C, names = np.column_stack([np.cos(angle), np.sin(angle)]), [f"{i:02d}" for i in range(12)]
-    best = similar_classes(C, np.arange(12), names)
-    monkeypatch.setattr(landmark_map, "ORDERED_CLASSES", 12)
-    assert similar_classes(C, np.arange(12), names) == best
-    monkeypatch.setattr(landmark_map, "ORDERED_CLASSES", 11)
-    tree = scipy.cluster.hierarchy.linkage(C, "average")
-    plain = [names[leaf] for leaf in scipy.cluster.hierarchy.leaves_list(tree)]
-    assert similar_classes(C, np.arange(12), names) == min(plain, plain[::-1]) != best

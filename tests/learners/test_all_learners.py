@@ -7,6 +7,7 @@ from krein_problems import labelled_rows, learned, learner_problem, mixture_rows
 from kreinflow.base.errors import InputError
 from kreinflow.learners import krein_svm
 from kreinflow.learners.cvm import LinearRows
+from kreinflow.learners.decisions import LinearDecision
 from kreinflow.learners.learner import NOTES
 from kreinflow.learners.registry import LEARNERS, make_learner
 from threads import same_with_threads
@@ -72,6 +73,7 @@ def test_decisions_of_two_classes_are_mirror_images(settings):
 def test_decisions_come_back_from_arrays_and_do_not_depend_on_other_rows(settings):
     Z, signs, y = rows_for(settings, 3)
     decision = learned(settings, Z, signs, y).decision
+    assert isinstance(decision, LinearDecision) == make_learner(settings).linear
     new = np.random.default_rng(9).normal(size=(4500, Z.shape[1]))
     together = decision.decide(new)
     again = type(decision).from_parts({}, decision.to_parts()[1], {"m": Z.shape[1], "c": 3})

@@ -1,6 +1,5 @@
 """Records with several labels: a learner of two classes for each."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +10,8 @@ from fitting.trainings import LEARNERS as SETTINGS
 from fitting.trainings import PSD_ONLY, embedded
 from kreinflow.base.errors import InputError
 from kreinflow.learners.binary_relevance import BinaryRelevance
-from kreinflow.learners.decisions import LinearDecision
 from kreinflow.learners.learner import Problem
-from kreinflow.learners.registry import LEARNERS, linear_fault, make_learner
+from kreinflow.learners.registry import make_learner
 
 NOT_LINEAR = {"ikqd", "nearest", "dissimilarities-elm"}
 LINEAR = sorted(SETTINGS.keys() - NOT_LINEAR)
@@ -45,18 +43,6 @@ def test_it_is_the_learner_on_each_label_alone(name, shape):
             assert own.converged or not one.converged
             for note, labels in own.notes.items():
                 assert one.notes[note][code] == labels[1]
-
-
-def test_what_is_said_to_be_linear_is():
-    landmarks, part, _ = several_problem()
-    problem = whole(landmarks, replace(part, memberships=None), "flip")
-    for settings in SETTINGS.values():
-        learner = make_learner(settings)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            (fitted,) = learner.fit(problem, learner.choices()[:1])
-        assert isinstance(fitted.decision, LinearDecision) == (linear_fault(learner, "it") is None)
-    assert {settings["method"] for settings in SETTINGS.values()} == {*LEARNERS}
 
 
 @pytest.mark.parametrize("every", [False, True])

@@ -1,12 +1,11 @@
 """The competitors, one small class each, in the order of their tables."""
 
 import shlex
-from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
@@ -20,14 +19,7 @@ from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.numerics import FloatArray
 from kreinflow.compare.competitor import Competitor, LabelledSequences, write_fasta
-from kreinflow.compare.methods import (
-    INNER_FOLDS,
-    LEARNER,
-    LIFT,
-    WORDS,
-    UnavailableError,
-    run_program,
-)
+from kreinflow.compare.methods import INNER_FOLDS, LEARNER, LIFT, WORDS, run_program
 from kreinflow.fitting.pipeline import LiftSource, Settings, training
 from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
@@ -42,41 +34,46 @@ class BestHit(Competitor):
 
     The hit of the highest bit score counts; of equals that of the lowest E-value, then the
     sequence that stands first in the data.
+
+    ``database`` is the command that makes ``db*`` of ``train.fasta``, ``search`` that which makes
+    ``hits.tsv`` of ``query.fasta``. In them {0} is the number of threads, and what follows is of
+    the molecule.
     """
+
+    database: ClassVar[str]
+    search: ClassVar[str]
+    of_molecule: ClassVar[Mapping[str, tuple[str, ...]]] = {"protein": ()}
 
     def fit(self, train: LabelledSequences, folder: Path, threads: int) -> None:
         self._labels, self._folder, self._threads = list(train.labels), folder, threads
         write_fasta(folder / "train.fasta", train.sequences)
-        run_program(folder, *shlex.split(self.commands()[0]))
+        self._run(self.database)
         made = (path for path in folder.glob("db*") if path.is_file())
         self.model_bytes = sum(path.stat().st_size for path in made)
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
         write_fasta(self._folder / "query.fasta", queries)
-        run_program(self._folder, *shlex.split(self.commands()[1]))
+        self._run(self.search)
         hits = best_hits(self._folder / "hits.tsv")
         return [self._labels[hits[i]] if i in hits else None for i in range(len(queries))]
 
-    @abstractmethod
-    def commands(self) -> tuple[str, str]:
-        """Return what makes ``db*`` of ``train.fasta``, and ``hits.tsv`` of ``query.fasta``."""
+    def _run(self, command: str) -> None:
+        of_kind = self.of_molecule[self.molecule]
+        run_program(self._folder, *shlex.split(command.format(self._threads, *of_kind)))
 
 
 def best_hits(path: Path) -> dict[int, int]:
-    """Return the target of the best hit of each query that has one; else UnavailableError.
+    """Return the target of the best hit of each query that has one.
 
     The table has no head: query, target, E-value, bit score, named as by
     :func:`~kreinflow.compare.competitor.write_fasta`.
     """
     best: dict[int, tuple[float, float, int]] = {}
-    try:
-        for line in path.read_text().splitlines():
-            query, target, e_value, bits = line.split("\t")
-            q = int(query.removeprefix("s"))
-            hit = (-float(bits), float(e_value), int(target.removeprefix("s")))
-            best[q] = min(best.get(q, hit), hit)
-    except (OSError, ValueError) as error:
-        raise UnavailableError(f"its table of hits cannot be read ({error})") from error
+    for line in path.read_text().splitlines():
+        query, target, e_value, bits = line.split("\t")
+        q = int(query.removeprefix("s"))
+        hit = (-float(bits), float(e_value), int(target.removeprefix("s")))
+        best[q] = min(best.get(q, hit), hit)
     return {q: target for q, (_, _, target) in best.items()}
 
 
@@ -84,14 +81,15 @@ class Blast(BestHit):
     """NCBI BLAST+: blastp, or blastn for nucleotides."""
 
     name = "blast"
-
-    def commands(self) -> tuple[str, str]:
-        proteins = self.molecule == "protein"
-        kind, program = ("prot", "blastp") if proteins else ("nucl", "blastn -task blastn")
-        return f"makeblastdb -in train.fasta -dbtype {kind} -out db", (
-            f"{program} -query query.fasta -db db -out hits.tsv -evalue {LARGEST_E_VALUE} "
-            f"-num_threads {self._threads} -outfmt '6 qseqid sseqid evalue bitscore'"
-        )
+    of_molecule: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "protein": ("prot", "blastp"),
+        "nucleotide": ("nucl", "blastn -task blastn"),
+    }
+    database = "makeblastdb -in train.fasta -dbtype {1} -out db"
+    search = (
+        f"{{2}} -query query.fasta -db db -out hits.tsv -evalue {LARGEST_E_VALUE} "
+        "-num_threads {0} -outfmt '6 qseqid sseqid evalue bitscore'"
+    )
 
 
 class Diamond(BestHit):
@@ -99,13 +97,11 @@ class Diamond(BestHit):
 
     name = "diamond"
     proteins_only = True
-
-    def commands(self) -> tuple[str, str]:
-        threads = f"--quiet --threads {self._threads}"
-        return f"diamond makedb --in train.fasta --db db.dmnd {threads}", (
-            f"diamond blastp --ultra-sensitive --query query.fasta --db db.dmnd --out hits.tsv "
-            f"--outfmt 6 qseqid sseqid evalue bitscore --evalue {LARGEST_E_VALUE} {threads}"
-        )
+    database = "diamond makedb --in train.fasta --db db.dmnd --quiet --threads {0}"
+    search = (
+        "diamond blastp --ultra-sensitive --query query.fasta --db db.dmnd --out hits.tsv --outfmt "
+        f"6 qseqid sseqid evalue bitscore --evalue {LARGEST_E_VALUE} --quiet --threads {{0}}"
+    )
 
 
 class MMseqs2(BestHit):
@@ -113,12 +109,11 @@ class MMseqs2(BestHit):
 
     name = "mmseqs2"
     proteins_only = True
-
-    def commands(self) -> tuple[str, str]:
-        return "mmseqs createdb train.fasta db -v 1", (
-            f"mmseqs easy-search query.fasta db hits.tsv tmp -v 1 -s 7.5 -e {LARGEST_E_VALUE} "
-            f"--threads {self._threads} --format-output query,target,evalue,bits"
-        )
+    database = "mmseqs createdb train.fasta db -v 1"
+    search = (
+        f"mmseqs easy-search query.fasta db hits.tsv tmp -v 1 -s 7.5 -e {LARGEST_E_VALUE} "
+        "--threads {0} --format-output query,target,evalue,bits"
+    )
 
 
 class ProfileHmm(Competitor):
