@@ -135,17 +135,16 @@ def _first_stage(
     if model.scheme is not None:
         columns["normalised"] = normalised_scores(model, batch.scores, batch.self_scores)[0]
     table, what, seen = pd.DataFrame({**columns, "transformed": rows[0]}), "landmark", "transformed"
-    sections, near = {}, {}
+    sections = {}
     if lift is not None:
         by_score = table.sort_values(seen, ascending=False, kind="stable")
         sections["landmarks"] = Section([], by_score)
         what, seen = "training record", "kernel"
-        near = {
-            view: combined(lift.form, {view: rate}, lambda v: lift.part(v, rows, batch.objects))[0]
-            for view, rate in lift.rates.items()
-        }
-        columns = {"record": model.inducing_ids, "class": model.inducing_labels, seen: values[0]}
-        table = pd.DataFrame({**columns, **{f"near_{view}": own for view, own in near.items()}})
+        labels = np.array(it.classes, dtype=object)[classifier.inducing_classes]
+        table = pd.DataFrame({"record": model.inducing_ids, "class": labels, seen: values[0]})
+        for view, rate in lift.rates.items():
+            near = combined(lift.form, {view: rate}, lambda v: lift.part(v, rows, batch.objects))
+            table[f"near_{view}"] = near[0]
     if not isinstance(decision, LinearDecision):
         one, other = it.query.decisions[0, pair].tolist()
         table = table.sort_values(seen, ascending=False, kind="stable").reset_index(drop=True)
@@ -167,11 +166,6 @@ def _first_stage(
             f"{stage}decision for {it.classes[pair[place]]}: {f:.6g} = {table[name].sum():.6g} "
             f"from {plural(len(table), what)} + {last[name]:.6g} (intercept)"
         )
-    if lift is not None and lift.form == "linear":
-        a, b = (it.classes[code] for code in pair)
-        for view, own in near.items():
-            added = own @ weights
-            lines.append(f"the view {view} adds {added[0]:.6g} for {a}, {added[1]:.6g} for {b}")
     difference = (table["contribution"] - table["runner_up_contribution"]).abs()
     table = table.loc[difference.sort_values(ascending=False, kind="stable").index]
     table = pd.concat([table, pd.DataFrame([last])], ignore_index=True)

@@ -121,8 +121,7 @@ def description_text(description: Mapping[str, Any]) -> str:
             for inner, entry in value.items():
                 if entry is not None:
                     told = inner.replace("_", " ") if key in _SPACED else inner
-                    none = " (the first stage alone)" if inner == "levels" and not entry else ""
-                    lines.append(f"  {told}: {_shown(entry)}{none}")
+                    lines.append(f"  {told}: {_shown(entry)}")
         else:
             lines.append(f"{name}: {_shown(value)}")
     return "\n".join(lines) + "\n"

@@ -72,12 +72,6 @@ class Model(State):
         """The class of each landmark, by name."""
         return np.array(self.classifier.classes, dtype=object)[self.classifier.landmark_classes]
 
-    @property
-    def inducing_labels(self) -> NDArray[Any]:
-        """The class of each inducing point, by name."""
-        codes = self.classifier.inducing_classes
-        return np.array(self.classifier.classes, dtype=object)[[] if codes is None else codes]
-
     state: ClassVar = {
         "classifier": Part(LandmarkClassifier),
         "landmark_ids": IDS,

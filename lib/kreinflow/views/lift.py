@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from kreinflow.views.nearest import Search
 from kreinflow.views.objects import Features, Points, Viewed, Words, residue_arrays, split_residues
 
 Form = Literal["gaussian", "linear"]
-FORMS: tuple[Form, ...] = get_args(Form)
 SCORES = "scores"
 """The view that is there by itself: the transformed scores with the landmarks."""
 VIEWS = (SCORES, "words", "vectors")
@@ -65,10 +64,6 @@ def _words(given: Mapping[str, Any] | None) -> Words | None:
     if given is None:
         return None
     return Words(tuple(map(int, given["lengths"])), str(given["letters"]))
-
-
-def _written(words: Words | None) -> dict[str, Any] | None:
-    return None if words is None else {"lengths": list(words.lengths), "letters": words.letters}
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +137,7 @@ class Lift(State):
     state: ClassVar = {
         "kernel": Value(str),
         "rates": Value(_rates, dict),
-        "words": Value(_words, _written),
+        "words": Value(_words, lambda words: words and vars(words)),
         "scores": Array("f4", "inducing m"),
         "residues": Array("u1", "residues", optional=True),
         "ends": Array("i8", "inducing", optional=True),
