@@ -18,10 +18,9 @@ def server():
         yield server
 
 
-def settings(server, sha256=None, md5=None):
-    if not sha256 and not md5:
-        sha256 = hashlib.sha256(CONTENT).hexdigest()
-    return {"url": server.url, "release": None, "sha256": sha256, "md5": md5}
+def settings(server, **changes):
+    checksums = {"sha256": hashlib.sha256(CONTENT).hexdigest(), "md5": None}
+    return {"url": server.url, "release": None} | checksums | changes
 
 
 def test_a_file_is_downloaded_and_checked(server, tmp_path):
@@ -33,7 +32,7 @@ def test_a_file_is_downloaded_and_checked(server, tmp_path):
     assert said == [f"{target}: {len(CONTENT)} bytes, sha256 {settings(server)['sha256']}"]
     assert list(target.parent.iterdir()) == [target]
     target.unlink()
-    fetch(target, settings(server, md5=hashlib.md5(CONTENT).hexdigest()))
+    fetch(target, settings(server, sha256=None, md5=hashlib.md5(CONTENT).hexdigest()))
     assert target.read_bytes() == CONTENT
 
 

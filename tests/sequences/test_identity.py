@@ -29,7 +29,6 @@ def test_identity_is_a_share_of_the_shorter_sequence():
     assert identity(whole[60:120], whole, nucleotides=False) == 1
     assert identity_clusters([whole[60:120], whole], 1.0).tolist() == [0, 0]
     assert identity_clusters([b"MKV", b"MK", b"W"], 0.5).tolist() == [0, 1, 2]
-    assert identity_clusters([], 0.5).tolist() == []
 
 
 @pytest.mark.parametrize("letters", [PROTEIN, NUCLEOTIDE], ids=["protein", "nucleotide"])
@@ -90,22 +89,6 @@ def test_words_are_extended_to_the_ends_of_both_sequences(match):
     expected = [extended(letters[a], letters[b], i, j, *given) for a, b, i, j in wanted]
     assert found.tolist() == expected
     assert 0 < np.count_nonzero(expected) < len(expected)
-
-
-def test_words_that_two_sequences_share_are_enough_or_not():
-    """To the word: as many as the formula asks for, and one less."""
-    word, threshold, n = 5, 0.875, 100
-    wanted = n - word + 1 - word * (1 - threshold) * n - (word - 1) * (n / 25 + 2)
-    least = int(np.ceil(wanted))
-    assert 0 < least < 30
-    one = np.arange(n - word + 1)
-    others = [np.where(one < count, one, one + 1000) for count in (least, least - 1)]
-    codes = np.concatenate([one, *others]).astype(np.uint16)
-    starts = np.arange(4) * len(one)
-    pairs = np.array([[0, 1], [0, 2]])
-    lengths = np.array([n, n + 30, n])
-    found = module._enough_words(codes, starts, lengths, pairs, word, threshold)
-    assert found.tolist() == [True, False]
 
 
 @pytest.mark.parametrize(("threshold", "share"), [(0.9, 1.0), (0.7, 0.99), (0.5, 0.95)])

@@ -15,13 +15,8 @@ from kreinflow.sequences.scores import open_scores, transforms_of, write_columns
 RAW = transforms_of(["raw"], {}, None)
 
 
-@pytest.fixture
-def dataset():
-    return six_objects()
-
-
-def test_columns_come_back(tmp_path, dataset):
-    path = tmp_path / "columns.npy"
+def test_columns_come_back(tmp_path):
+    path, dataset = tmp_path / "columns.npy", six_objects()
     write_columns(path, open_scores(dataset), np.arange(6), np.array([4, 1]))
     np.testing.assert_array_equal(np.load(path), dataset.payload.values[:, [4, 1]])
     write_columns(path, open_scores(dataset), np.array([2, 5]), np.array([4, 1]))
@@ -33,11 +28,9 @@ def test_columns_come_back(tmp_path, dataset):
 def test_columns_of_a_kernel_are_those_of_the_whole_matrix(tmp_path, name):
     kernel = {"name": name}
     random = np.random.default_rng(0)
+    objects = random.random((5000, 3))
     if name == "edit_distance":
-        words = ["".join(random.choice(list("ab"), 8)) for _ in range(5000)]
-        objects = np.array(words, dtype=object)
-    else:
-        objects = random.random((5000, 3))
+        objects = np.array(["".join(word) for word in random.choice(list("ab"), (5000, 8))], object)
     dataset = compared(objects, kernel)
     scores = open_scores(dataset, None, tmp_path)
     union = np.array([4999, 7, 4096])
@@ -67,7 +60,7 @@ def test_a_kernel_that_overflows_names_the_records(tmp_path):
         large.self_scores()
 
 
-def test_a_full_disk_is_told_before_anything_is_written(tmp_path, dataset, monkeypatch):
+def test_a_full_disk_is_told_before_anything_is_written(tmp_path, monkeypatch):
     def full(descriptor, start, size):
         assert size == os.fstat(descriptor).st_size > 6 * 2 * 8
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -75,5 +68,5 @@ def test_a_full_disk_is_told_before_anything_is_written(tmp_path, dataset, monke
     monkeypatch.setattr(os, "posix_fallocate", full)
     path = tmp_path / "columns.npy"
     with pytest.raises(KreinflowError, match="columns.npy: could not be written .No space left"):
-        write_columns(path, open_scores(dataset), np.arange(6), np.array([4, 1]))
+        write_columns(path, open_scores(six_objects()), np.arange(6), np.array([4, 1]))
     assert os.listdir(tmp_path) == []

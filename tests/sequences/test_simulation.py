@@ -4,12 +4,7 @@ import pytest
 import scipy.linalg
 
 from kreinflow.sequences import simulation
-from kreinflow.sequences.simulation import (
-    LETTERS,
-    lg_model,
-    simulate_families,
-    transition_probabilities,
-)
+from kreinflow.sequences.simulation import LETTERS, lg_model, simulate_families
 
 
 def test_the_lg_model_is_reversible_with_unit_rate():
@@ -36,7 +31,7 @@ def test_the_lg_model_has_the_published_figures():
 
 @pytest.mark.parametrize("time", [0.0, 0.1, 1.0, 5.0])
 def test_transition_probabilities_are_the_matrix_exponential(time):
-    P = transition_probabilities(time)
+    P = simulation.transition_probabilities(time)
     np.testing.assert_allclose(P, scipy.linalg.expm(lg_model()[0] * time), atol=1e-13)
 
 
@@ -46,7 +41,7 @@ def test_residues_change_as_often_as_the_model_says():
     start = simulation._random_residues(200_000, random)
     np.testing.assert_allclose(np.bincount(start, minlength=20) / 200_000, frequencies, atol=0.003)
     end = simulation._inverse(simulation._cumulative(0.5)[start], random.random(len(start)))
-    same = float(frequencies @ np.diag(transition_probabilities(0.5)))
+    same = float(frequencies @ np.diag(simulation.transition_probabilities(0.5)))
     assert (start == end).mean() == pytest.approx(same, abs=0.005)
     np.testing.assert_allclose(np.bincount(end, minlength=20) / 200_000, frequencies, atol=0.003)
 

@@ -21,7 +21,6 @@ from kreinflow.sequences.dataset import ORGANISM, Dataset
 from kreinflow.sequences.headers import known_by
 from kreinflow.sequences.labels import check_matched, differ_in_case, read_pairs
 from kreinflow.sequences.mmseqs import find_mmseqs, mmseqs_clusters, mmseqs_version
-from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.stratification import iterative_stratification, spread
 from kreinflow.sequences.user_tables import check_columns, read_columns
 
@@ -108,11 +107,6 @@ def own_groups(settings: Mapping[str, Any], dataset: Dataset) -> NDArray[np.int6
     """Return the group of each record by its object: identical, or near-identical ones."""
     if settings["method"] != "grouped":
         return dataset.first_identical[dataset.rows]
-    if not isinstance(dataset.payload, Sequences):
-        raise InputError(
-            "folds: a matrix has no sequences to group by identity. "
-            "Use the method stratified, or a table."
-        )
     if settings["clustering"] == "mmseqs":
         clusters = mmseqs_clusters(dataset.sequences, settings["identity"])
     else:
@@ -153,7 +147,7 @@ def inner_folds(
     :func:`kreinflow.base.random_streams.stream`.
     """
     units, unit_of = np.unique(groups, return_inverse=True)
-    keys = hash_keys(seed, _name("inner fold", *name), map(str, units))
+    keys = hash_keys(seed, "\x1f".join(map(str, ("inner fold", *name))), map(str, units))
     has = _unit_labels(unit_of, labels, memberships)
     k = max(2, min(k, int(has.sum(axis=0).max(initial=0))))
     # From its least key, not its name: other labels for the same records change no fold.
@@ -166,10 +160,6 @@ def groups_of_classes(dataset: Dataset, groups: NDArray[np.int64]) -> NDArray[np
     unit_of = np.unique(groups, return_inverse=True)[1]
     has = _unit_labels(unit_of, dataset.labels, dataset.memberships)
     return np.asarray(has.sum(axis=0), dtype=np.intp)
-
-
-def _name(*parts: object) -> str:
-    return "\x1f".join(str(part) for part in parts)
 
 
 def _unit_labels(
@@ -273,9 +263,9 @@ def _hashed_folds(
     unit_of = np.unique(groups, return_inverse=True)[1]
     # The smallest digest of a group stands for it: few added members change that.
     digests = pd.Series(np.array(dataset.digests, dtype=object)[dataset.rows])
-    keys = hash_keys(seed, _name("fold", repeat), digests.groupby(unit_of).min())
+    keys = hash_keys(seed, f"fold\x1f{repeat}", digests.groupby(unit_of).min())
     has = _unit_labels(unit_of, dataset.labels, dataset.memberships)
-    offsets = hash_keys(seed, _name("fold offset", repeat), dataset.classes) % np.uint64(k)
+    offsets = hash_keys(seed, f"fold offset\x1f{repeat}", dataset.classes) % np.uint64(k)
     several = dataset.memberships is not None
     return _spread(keys, has, k, offsets.astype(int).tolist(), several)[unit_of]
 
@@ -297,7 +287,7 @@ def _balanced_folds(
         np.add.at(counts, unit_of, dataset.memberships)
     shares = counts / counts.sum(axis=0)
     digests = [dataset.digests[dataset.rows[record]] for record in first]
-    keys = hash_keys(seed, _name("fold", repeat), digests)
+    keys = hash_keys(seed, f"fold\x1f{repeat}", digests)
     of_fold, size = np.zeros((k, len(dataset.classes))), np.zeros(k)
     folds = np.empty(len(units), dtype=np.intp)
     for unit in np.lexsort((keys, -counts.sum(axis=1))):

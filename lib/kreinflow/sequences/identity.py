@@ -42,7 +42,6 @@ class _Kind(NamedTuple):
 
 # Beyond so many cells the trace of an alignment, of 4 bytes a cell, would fill the memory.
 _TRACED_CELLS = 25_000_000
-# Of an alignment in parts: a residue of the first against a gap, of the second, equal ones.
 _NUCLEOTIDES = b"ACGTURYSWKMBDHVN"
 _PROTEIN = _Kind(5, 3, 12, b"ARNDCQEGHILKMFPSTWYVBZX*", 11, 1, parasail.blosum62)
 _NUCLEOTIDE = _Kind(10, 6, 8, b"ACGT", 5, 2, parasail.matrix_create("ACGT", 2, -3))

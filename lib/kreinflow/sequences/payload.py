@@ -96,9 +96,8 @@ class Payload(ABC):
         lengths = self.lengths.tolist()
         if not any(lengths):
             return {}
-        values = np.quantile(lengths, (0, 0.25, 0.5, 0.75, 1))
-        quantiles = {name: float(value) for name, value in zip(names, values, strict=True)}
-        return quantiles | {"mean": float(np.mean(lengths))}
+        values = np.quantile(lengths, (0, 0.25, 0.5, 0.75, 1)).tolist()
+        return dict(zip(names, values, strict=True)) | {"mean": float(np.mean(lengths))}
 
     @property
     def kernel_settings(self) -> dict[str, Any] | None:

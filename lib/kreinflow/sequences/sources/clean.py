@@ -7,23 +7,22 @@ from typing import Any
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.base.errors import InputError
-from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.settings import SettingsSchema, one_of, whole_number
 from kreinflow.sequences.collapse import Drops, SourceRecords
 from kreinflow.sequences.fasta import LONGEST
 from kreinflow.sequences.payload import Sequences
-from kreinflow.sequences.sources.source import choice, number
 from kreinflow.sequences.text_files import refuse_control
 
 ILLEGAL_RESIDUES: SettingsSchema = {
-    "illegal_residues": choice(
-        "what to do with a record that has a residue unknown to the substitution matrix",
+    "illegal_residues": one_of(
         "refuse",
         "drop",
+        about="what to do with a record that has a residue unknown to the substitution matrix",
     )
 }
 LENGTH_LIMIT: SettingsSchema = {
-    "max_length": number("residues of the longest sequence allowed", 1, LONGEST, 40000),
-    "too_long": choice("what to do with longer ones", "refuse", "drop"),
+    "max_length": whole_number("residues of the longest sequence allowed", LONGEST, 40000),
+    "too_long": one_of("refuse", "drop", about="what to do with longer ones"),
 }
 
 

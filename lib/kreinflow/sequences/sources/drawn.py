@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.settings import SettingsSchema, whole_number
 from kreinflow.kernels.generators import GENERATORS, generate
 from kreinflow.sequences.collapse import SourceRecords
 from kreinflow.sequences.matrix_files import refuse_unfit
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.simulation import simulate_families
 from kreinflow.sequences.sources.measured import ComparedSource
-from kreinflow.sequences.sources.source import MIN_CLASS_SIZE, Source, number
+from kreinflow.sequences.sources.source import MIN_CLASS_SIZE, Source
 
 
 class GeneratedSource(ComparedSource):
@@ -46,8 +46,8 @@ class SimulatedSource(Source):
     type = "simulated"
     aligned = True
     settings_schema: ClassVar[SettingsSchema] = {
-        "families": number("protein families, the classes", 2, 1000, 8),
-        "sequences": number("sequences of all families together", 20, 1000000, 900),
+        "families": whole_number("protein families, the classes", 1000, 8, 2),
+        "sequences": whole_number("sequences of all families together", 1000000, 900, 20),
         **MIN_CLASS_SIZE,
     }
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.settings import SettingsSchema, one_of
 from kreinflow.base.wording import abridged
 from kreinflow.sequences.collapse import SourceRecords, examples
 from kreinflow.sequences.dataset import Dataset
@@ -20,7 +20,6 @@ from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, Cl
 from kreinflow.sequences.sources.source import (
     MIN_CLASS_SIZE,
     Source,
-    choice,
     conflicting_labels,
     labels_schema,
     optional_text,
@@ -65,14 +64,14 @@ class FastaSource(Source):
                 },
             },
         ),
-        "molecule": choice("protein or nucleotide", "protein", "nucleotide"),
+        "molecule": one_of("protein", "nucleotide", about="protein or nucleotide"),
         **ILLEGAL_RESIDUES,
-        "unmatched": choice(
-            "ids without a label and labels without a sequence; classify: the former by the final "
-            "model, the latter are dropped",
+        "unmatched": one_of(
             "refuse",
             "drop",
             "classify",
+            about="ids without a label and labels without a sequence; classify: the former by the "
+            "final model, the latter are dropped",
         ),
         **conflicting_labels("sequences"),
         **LENGTH_LIMIT,

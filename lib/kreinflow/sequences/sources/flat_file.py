@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.settings import SettingsSchema, one_of, whole_number
 from kreinflow.base.wording import plural, shortened
 from kreinflow.sequences.collapse import SourceRecords
 from kreinflow.sequences.download import check_checksum
@@ -17,9 +17,7 @@ from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, Cl
 from kreinflow.sequences.sources.source import (
     MIN_CLASS_SIZE,
     Source,
-    choice,
     conflicting_labels,
-    number,
     optional_text,
     text,
 )
@@ -51,19 +49,18 @@ class FlatFileSource(Source):
                     "description": "what the labels are",
                     "enum": ["prosite", "pfam", "interpro", "ec", "keyword"],
                 },
-                "levels": number(
+                "levels": whole_number(
                     "ec: levels of the EC number that make the label; less known numbers are none, "
                     "unless the data set has levels",
-                    1,
                     4,
                     4,
                 ),
-                "multiple": choice(
-                    "entries with several labels: dropped and counted, in the class of the first, "
-                    "or each label is learned against the rest",
+                "multiple": one_of(
                     "drop",
                     "first",
                     "all",
+                    about="entries with several labels: dropped and counted, in the class of the "
+                    "first, or each label is learned against the rest",
                 ),
                 "classes": {
                     "description": "the labels that count; null is all",
@@ -76,7 +73,7 @@ class FlatFileSource(Source):
             },
             "required": ["from"],
         },
-        "fragments": choice("entries flagged as fragments", "drop", "keep"),
+        "fragments": one_of("drop", "keep", about="entries flagged as fragments"),
         "download": {
             "description": "where the file comes from if it is not there; null: nothing is "
             "downloaded",
@@ -222,14 +219,15 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
     count, place, kept = 0, "", list[str]()
     with open_text(path) as file:
         for number, line in enumerate(file, start=1):
-            if not place and not line.strip():
-                continue
-            if not place and not line.startswith("ID"):
-                raise InputError(
-                    f"{path}, line {number}: not a UniProtKB flat file, an entry starts with 'ID' "
-                    f"but this line with {line.strip()[:30]!r}. Give a .dat file of UniProtKB."
-                )
             if not place:
+                if not line.strip():
+                    continue
+                if not line.startswith("ID"):
+                    raise InputError(
+                        f"{path}, line {number}: not a UniProtKB flat file, an entry starts with "
+                        f"'ID' but this line with {line.strip()[:30]!r}. Give a .dat file of "
+                        "UniProtKB."
+                    )
                 count, kept = count + 1, []
                 place = f"{path}, entry {count} (line {number})"
             if line[:2] in _NEEDED:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.settings import SettingsSchema, number, one_of
 from kreinflow.base.wording import plural
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
@@ -23,7 +23,6 @@ from kreinflow.sequences.payload import MATRIX_FILE, VECTORS_FILE, Compared, Mat
 from kreinflow.sequences.sources.source import (
     MIN_CLASS_SIZE,
     Source,
-    choice,
     conflicting_labels,
     labels_schema,
     optional_text,
@@ -87,20 +86,19 @@ class MatrixSource(MeasuredSource):
     array = MATRIX_FILE
     settings_schema: ClassVar[SettingsSchema] = {
         "matrix": text("square matrix: .npy, .csv[.gz], .tsv[.gz] or .mat"),
-        "kind": choice(
-            "what its entries are; a dissimilarity d is squared on reading; asymmetric: "
-            "similarities with a direction, of the row's object with the column's",
+        "kind": one_of(
             *MATRIX_KINDS,
+            about="what its entries are; a dissimilarity d is squared on reading; asymmetric: "
+            "similarities with a direction, of the row's object with the column's",
         ),
         **_row_labels_schema("matrix"),
-        "symmetry_tolerance": {
-            "description": "largest |k_ij - k_ji| allowed, as a share of the largest |k|; "
-            "no limit if the kind is asymmetric",
-            "type": "number",
-            "minimum": 0,
-            "maximum": 0.1,
-            "default": 1e-06,
-        },
+        "symmetry_tolerance": number(
+            "largest |k_ij - k_ji| allowed, as a share of the largest |k|; no limit if the kind is "
+            "asymmetric",
+            1e-06,
+            minimum=0,
+            maximum=0.1,
+        ),
         **MIN_CLASS_SIZE,
     }
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from kreinflow.alignment.scoring import load_substitution_matrix
 from kreinflow.base.errors import InputError
 from kreinflow.base.hierarchy import paths_of
-from kreinflow.base.settings import Configured, SettingsSchema
+from kreinflow.base.settings import Configured, SettingsSchema, number, one_of
 from kreinflow.sequences.collapse import SourceRecords, collapse, collapse_several
 from kreinflow.sequences.dataset import ORGANISM, Dataset
 from kreinflow.sequences.labels import label_columns, read_pairs
@@ -27,17 +27,6 @@ def optional_text(description: str) -> dict[str, Any]:
     return {"description": description, "type": ["string", "null"], "default": None}
 
 
-def choice(description: str, *values: str) -> dict[str, Any]:
-    """Return the schema of a choice, with the first value as its default."""
-    return {"description": description, "enum": list(values), "default": values[0]}
-
-
-def number(description: str, minimum: int, maximum: int | None, default: int) -> dict[str, Any]:
-    """Return the schema of a whole number."""
-    limits = {"minimum": minimum} | ({} if maximum is None else {"maximum": maximum})
-    return {"description": description, "type": "integer", **limits, "default": default}
-
-
 def labels_schema(
     ways: Mapping[str, Any], described: str, after: Mapping[str, Any] | None = None
 ) -> Mapping[str, Any]:
@@ -52,10 +41,10 @@ def labels_schema(
             "uniqueItems": True,
             "default": "label",
         },
-        "multiple": choice(
-            "records with several labels: refused, or each label is learned against the rest",
+        "multiple": one_of(
             "refuse",
             "all",
+            about="records with several labels: refused, or each label is learned against the rest",
         ),
         "separator": text(
             "multiple: all: between the labels of a record; a table may have several lines of an "
@@ -74,12 +63,16 @@ def labels_schema(
 def conflicting_labels(what: str) -> SettingsSchema:
     """Return the schema of what to do with identical objects of two classes."""
     return {
-        "conflicting_labels": choice(f"identical {what} with different labels", "drop", "refuse")
+        "conflicting_labels": one_of(
+            "drop", "refuse", about=f"identical {what} with different labels"
+        )
     }
 
 
 MIN_CLASS_SIZE: SettingsSchema = {
-    "min_class_size": number("smaller classes are dropped and counted", 2, None, 2)
+    "min_class_size": number(
+        "smaller classes are dropped and counted", 2, type="integer", minimum=2
+    )
 }
 
 
