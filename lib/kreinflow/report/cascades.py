@@ -61,9 +61,8 @@ def mean_curve(curve: pd.DataFrame) -> pd.DataFrame:
 def costs_of(models: pd.DataFrame, curves: pd.DataFrame) -> dict[str, float]:
     """Return the mean alignments of a query by recipe: of outer folds, where they were measured."""
     costs = mean_by(measured(models), "recipe", "alignments_per_query")
-    return costs | {
-        str(name): float(n) for name, n in fold_means(chosen(curves))["alignments"].items()
-    }
+    asked = fold_means(chosen(curves))["alignments"]
+    return costs | {str(name): float(n) for name, n in asked.items()}
 
 
 def pairs_asked(models: pd.DataFrame, curves: pd.DataFrame) -> dict[str, int]:

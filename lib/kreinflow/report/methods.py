@@ -123,9 +123,9 @@ def in_words(data: DatasetResults) -> list[str]:
     return [*found, RELATIVES] if data.asks_relatives else found
 
 
-def joined(parts: Sequence[str], last: str = "and") -> str:
-    """Return parts of a sentence with commas, and a word before the last one."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+def joined(parts: Sequence[str]) -> str:
+    """Return parts of a sentence with commas, and "and" before the last one."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def chosen_by(data: DatasetResults) -> str:

@@ -96,7 +96,6 @@ def _view(number: int, data: DatasetResults) -> dict[str, Any]:
         "asks": methods.asks(landmarks, data.cascade) if data.cascade else "",
         "balls": bool(np.isfinite(numbers(data.own_landmarks["radius"])).any()),
         "learns": data.final_recipe in set(data.own_factors["recipe"]),
-        "cascade": recipes.own_cascade(data),
         "unknown": sections.unknown(data),
         "levels": sections.levels(data),
         "sets": sections.sets(data),

@@ -168,16 +168,6 @@ def cascades(data: DatasetResults) -> PageTable | None:
     return laid_out(own.assign(**told).reset_index(), "cascades")
 
 
-def own_cascade(data: DatasetResults) -> PageTable | None:
-    """Return what :func:`cascades` tells of the final recipe alone, in a column."""
-    table = cascades(data)
-    own = [row for row in table.rows if row[0] == data.final_recipe] if table else []
-    if table is None or not own:
-        return None
-    rows = list(zip(table.head, own[0], strict=True))[1:-1]
-    return PageTable(["of the cascade", "mean over the outer folds"], rows, {0, 1}, wrapped=1)
-
-
 def _thresholds(rows: pd.DataFrame) -> str:
     thresholds = numbers(rows["threshold"])
     ends = map(threshold_digits, (thresholds.min(), thresholds.max()))

@@ -128,15 +128,14 @@ def rejecting(data: DatasetResults) -> PageTable:
 
 
 def per_class(data: DatasetResults) -> PageTable:
-    """Return the figures of each class, and what is rejected of it if that is known."""
+    """Return the figures of each class, and what is rejected of it."""
     own, rejected = data.own("per_class"), data.own("rejected")
     names = own["class"].astype(str)
     if data.several:
         chance = numbers(own["support"]) / data.statistics["records_kept"]
         own = own.assign(by_chance=chance, threshold=names.map(data.thresholds))
-    if len(rejected):
-        of_class = rejected.set_axis(rejected["class"].astype(str)).reindex(names)
-        own = own.assign(rejected=of_class["rejected"].to_numpy())
+    of_class = rejected.set_axis(rejected["class"].astype(str)).reindex(names)
+    own = own.assign(rejected=of_class["rejected"].to_numpy())
     return laid_out(own, "per_class", what="label" if data.several else "class")
 
 
