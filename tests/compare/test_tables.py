@@ -100,6 +100,10 @@ def test_the_difference_to_ours_is_tested_with_the_overlap_of_the_training_parts
     holm = table["p_folds_holm"]
     assert holm["blast"] == pytest.approx(min(1, 2 * p["blast"]))
     assert holm["kmer_svm"] == pytest.approx(max(2 * p["blast"], p["kmer_svm"]))
+    # Of 60 records 9 are right with ours alone; with k-mers one alone either way.
+    expected = pytest.approx([2 * stats.binomtest(9, 9).pvalue, 1.0])
+    assert table.loc[["blast", "kmer_svm"], "p_records_holm"].tolist() == expected
+    assert table.loc["blast", "difference_records"] == pytest.approx(-9 / 60)
     for method in (OURS, "diamond"):  # of some folds alone there is no difference
         assert table.loc[method, list(AGAINST_OURS)].isna().all()
 

@@ -6,31 +6,28 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from kreinflow.evaluation import unknown as u
-from kreinflow.evaluation.inner_choice import with_inner_choice
-from kreinflow.evaluation.metrics import INNER_CHOICE, PREDICTION_COLUMNS, REASON_COLUMNS
+from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, REASON_COLUMNS
 
 RECIPES = ["one", "two"]
 FOLDS = [(0, 0), (0, 1), (1, 0)]
 
 
-def made_up(seed=3):
-    """Known and unknown predictions of two recipes, and the tables of their models.
+def made_up():
+    """Known and unknown predictions of two recipes, and what their models expected to find.
 
     The second one has p-values.
     """
-    rng = np.random.default_rng(seed)
-    known, unknown, models = [], [], []
+    rng = np.random.default_rng(3)
+    known, unknown, expected = [], [], []
 
     def told(p):
         reason = rng.choice(["", "", *u.AS])
         return str(reason), np.round(rng.uniform(), 1) if recipe == "two" else ""
 
     for number, recipe in enumerate(RECIPES):
-        for repeat, fold in [*FOLDS, (-1, -1)]:
+        for repeat, fold in FOLDS:
             found = rng.uniform() if recipe == "two" else np.nan
-            models.append((recipe, repeat, fold, rng.uniform(), rng.uniform(), found))
-            if repeat < 0:
-                continue
+            expected.append((recipe, repeat, fold, found))
             for i in range(20):
                 p = np.round(rng.uniform(0.4 if number else 0.3, 1), 2)  # some are equal
                 true, predicted = rng.choice(["a", "b"], 2)
@@ -45,17 +42,8 @@ def made_up(seed=3):
     head = [*PREDICTION_COLUMNS, *REASON_COLUMNS]
     known = pd.DataFrame(known, columns=[*head, "p_a", "p_b"])
     unknown = pd.DataFrame(unknown, columns=list(u.UNKNOWN_COLUMNS))
-    more = ["inner_accuracy", "inner_log_loss", "would_be_found"]
-    return known, unknown, pd.DataFrame(models, columns=["recipe", "repeat", "fold", *more])
-
-
-def measured(seed=3):
-    known, unknown, models = made_up(seed)
-    told = models.loc[models["repeat"] >= 0, ["recipe", "repeat", "fold", "would_be_found"]]
-    known, unknown, told = (
-        with_inner_choice(table, models, RECIPES) for table in (known, unknown, told)
-    )
-    return known, u.known_confidences(known), unknown, models, told
+    told = pd.DataFrame(expected, columns=["recipe", "repeat", "fold", "would_be_found"])
+    return known, u.known_confidences(known), unknown, told
 
 
 def of(table, recipe, repeat, fold):
@@ -69,18 +57,12 @@ def sureness_of(row, ps):
     return max(row[p] for p in ps) if row["unknown_p"] == "" else row["unknown_p"]
 
 
-def best_of(models, place):
-    """The row of the recipe that the inner folds preferred."""
-    rows = models[(models["repeat"] == place[1]) & (models["fold"] == place[2])]
-    return rows[rows["inner_accuracy"] == rows["inner_accuracy"].max()]
-
-
 def test_shares_and_pairs_are_counted():
-    table, known, unknown, models, told = measured()
+    table, known, unknown, told = made_up()
     found = u.rejection(known, unknown, told)
     assert tuple(found.columns) == u.REJECTION_COLUMNS
-    assert list(dict.fromkeys(found["recipe"])) == [*RECIPES, INNER_CHOICE]
-    assert len(found) == 9
+    assert list(dict.fromkeys(found["recipe"])) == RECIPES
+    assert len(found) == 6
     for row in found.to_dict("records"):
         place = (row["recipe"], row["repeat"], row["fold"])
         ours, theirs = (of(t, *place) for t in (table, unknown))
@@ -98,12 +80,12 @@ def test_shares_and_pairs_are_counted():
         pairs = np.mean((difference > 0) + 0.5 * (difference == 0))
         assert row["auroc"] == pytest.approx(pairs)
         assert (row["known"], row["unknown"]) == (20, 9)
-        chosen = of(models, *place) if row["recipe"] != INNER_CHOICE else best_of(models, place)
-        assert row["would_be_found"] == pytest.approx(chosen["would_be_found"].item(), nan_ok=True)
+        expected = of(told, *place)["would_be_found"].item()
+        assert row["would_be_found"] == pytest.approx(expected, nan_ok=True)
 
 
 def test_summary_is_mean_and_deviation_over_folds():
-    _, known, unknown, _, told = measured()
+    _, known, unknown, told = made_up()
     folds = u.rejection(known, unknown, told)
     summary = u.rejection_summary(folds).set_index("recipe")
     for recipe, part in folds.groupby("recipe"):
@@ -119,7 +101,7 @@ def test_summary_is_mean_and_deviation_over_folds():
 
 
 def test_families_and_what_they_are_taken_for():
-    _, _, unknown, _, _ = measured()
+    _, _, unknown, _ = made_up()
     families = u.rejected_families(unknown)
     assert tuple(families.columns) == u.FAMILIES_COLUMNS
     for row in families.to_dict("records"):
@@ -136,7 +118,7 @@ def test_families_and_what_they_are_taken_for():
 
 
 def test_the_curve_is_the_mean_of_what_each_fold_rejects():
-    _, known, unknown, _, _ = measured()
+    _, known, unknown, _ = made_up()
     curve = u.rejection_curve(known, unknown)
     assert tuple(curve.columns) == u.UNKNOWN_CURVE_COLUMNS
     for recipe, part in curve.groupby("recipe"):

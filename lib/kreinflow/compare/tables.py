@@ -38,10 +38,9 @@ def fold_table(parts: Mapping[str, Sequence[pd.DataFrame]]) -> pd.DataFrame:
     tables = []
     for kind, some in parts.items():
         table = pd.concat(some, ignore_index=True)[list(FOLD_COLUMNS)]
-        order = table["method"].map({name: rank for rank, name in enumerate(METHODS)})
-        table = table.assign(order=order).sort_values(["order", "repeat", "fold"], kind="stable")
+        order = table["method"].map(list(METHODS).index)
         table.insert(0, "folds", kind)
-        tables.append(table.drop(columns="order"))
+        tables.append(table.iloc[np.lexsort([table["fold"], table["repeat"], order])])
     whole = pd.concat(tables, ignore_index=True)
     for figure in FIGURES:  # a column with empty cells is text when it is read
         whole[figure] = pd.to_numeric(whole[figure], errors="coerce")

@@ -21,6 +21,7 @@ _SMALLEST_GAIN = 1e-3  # what an action must promise
 _HELD = 4  # functions are held as columns if they are at most so many times the rank
 _DECREMENT = 1e-12  # squared distance to the mode, in standard deviations, at the last step
 _NEWTON_STEPS = 200
+_UNSOLVED = "Ny-EPCVM: a mode was not found; the factor is not finite."
 
 
 class EPCVMLearner(BasisFunctionLearner):
@@ -178,7 +179,7 @@ class _Point:
         hessian.flat[:: len(w) + 1] += alpha + bend
         triangle, failed = scipy.linalg.lapack.dpotrf(hessian, lower=1)
         if failed:
-            raise _unsolved()
+            raise KreinflowError(_UNSOLVED)
         evidence = scipy.special.log_expit(y * f).sum() - 0.5 * (alpha @ w**2 - np.log(alpha).sum())
         evidence -= np.log(np.diagonal(triangle)).sum()
         gradient = psi.T @ residual - alpha * w + slope
@@ -202,17 +203,13 @@ class _Point:
                     break
                 length /= 2.0
             point, height = cls.at(psi, y, alpha, w), reached
-        raise _unsolved()
+        raise KreinflowError(_UNSOLVED)
 
 
 def _objective(psi: FloatArray, y: FloatArray, alpha: FloatArray, w: FloatArray) -> float:
     """Return the log posterior, up to a constant."""
     prior = 0.5 * (alpha @ w**2) - scipy.special.log_expit(_BETA * w[1:]).sum()
     return float(scipy.special.log_expit(y * (psi @ w)).sum() - prior)
-
-
-def _unsolved() -> KreinflowError:
-    return KreinflowError("Ny-EPCVM: a mode was not found; the factor is not finite.")
 
 
 @dataclass(frozen=True, eq=False)

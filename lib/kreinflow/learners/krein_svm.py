@@ -99,10 +99,6 @@ class _Rows:
     def times(self, u: FloatArray) -> FloatArray:
         return np.asarray(self.Z @ u[:-1] + (u[-1] - self.mean @ u[:-1]))
 
-    def transposed_times(self, values: FloatArray) -> FloatArray:
-        total = values.sum()
-        return np.append(self.Z.T @ values - self.mean * total, total)
-
     def gram(self, mask: NDArray[np.bool_]) -> FloatArray:
         rows = np.flatnonzero(mask)
         size = self.Z.shape[1] + 1
@@ -179,7 +175,9 @@ class _NewtonPath:
         """Return the direction d and its squared decrement d'H d."""
         N = len(self.rows)
         residuals = np.where(self.active, self.targets - f, 0.0)
-        descent = self.rows.transposed_times(residuals) / N - penalties * self.u
+        total = residuals.sum()
+        product = np.append(self.rows.Z.T @ residuals - self.rows.mean * total, total)  # with X'
+        descent = product / N - penalties * self.u
         matrix = self.gram / N
         if not self.active.any():
             matrix[-1, -1] = 1.0  # no row is active, so nothing moves b
