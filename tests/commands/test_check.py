@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 import yaml
 
@@ -12,14 +11,9 @@ from small_inputs import (
     configuration,
     families,
     fasta_source,
-    matrix_of,
-    matrix_source,
-    points,
     turned,
-    vectors_source,
     write_fasta,
     write_labels,
-    write_matrix,
 )
 
 GOOD = families(1)
@@ -79,17 +73,6 @@ def test_a_comparison_of_several_recipes_has_a_range(run, checked, tmp_path):
         r"where it is unsure or may be unknown\n$",
         out,
     )
-
-
-def test_a_matrix_and_vectors_align_nothing(run, checked, tmp_path):
-    X, labels = points(4)
-    write_matrix(tmp_path / "k.csv", matrix_of("similarity", X, X), [f"o{i}" for i in range(30)])
-    np.save(tmp_path / "x.npy", X)
-    (tmp_path / "y.txt").write_text("\n".join(labels))
-    for source in (matrix_source(), vectors_source()):
-        _, out, _ = checked(run, configuration(source, "raw"))
-        _, of_run = out.splitlines()
-        assert of_run.startswith("mine: about 1 minute on ")
 
 
 def test_unknown_objects_are_told_by_local_alignments_alone(run, checked, tmp_path):

@@ -77,12 +77,6 @@ def test_a_bad_record_is_told_and_loses_no_other(run, refused, trained, tmp_path
     (bad,) = [row for row in rows[1:] if row[-1]]
     assert bad[1:-1] == [""] * (len(COLUMNS) - 2)
     assert bad[-1] in message + said
-    # The others are what they are without it.
-    good = "".join(f">{row[0]}\nMKV\n" for row in rows[1:] if not row[-1])
-    if good:
-        new.write_text(good)
-        alone = run("classify", trained.path, new)[1].splitlines()
-        assert alone == ["\t".join(row) for row in rows if not row[-1] or row is rows[0]]
 
 
 def test_of_many_bad_records_the_first_are_told(run, trained, tmp_path):
@@ -225,14 +219,6 @@ def test_what_cannot_be_promised(refused, trained, tmp_path, option, value, mess
     assert not out.exists()
 
 
-def test_sets_of_a_cascade_take_its_records(run, classified, apart):
-    model, records, new = apart
-    code, out, err = run("classify", model, new, "--confidence", 0.8)
-    assert (code, out) == (2, "")
-    assert "rest on the answers of the cascade" in err
-    assert "set" in table_of(classified(model, new, "--confidence", 0.8, "--records", records))
-
-
 @pytest.fixture
 def apart(tmp_path):
     """A model file whose records are apart, the FASTA that has them, and new sequences."""
@@ -254,6 +240,9 @@ def test_records_that_are_apart_are_given_beside_the_model(run, apart):
     assert "first stage alone" not in err
     stages = [set(pd.read_csv(io.StringIO(text), sep="\t")["stage"]) for text in (first, table)]
     assert stages == [{"first"}, {"nearest", "pairs"}]
+    code, out, err = run("classify", model, new, "--confidence", 0.8)
+    assert (code, out) == (2, "")
+    assert "rest on the answers of the cascade" in err
     code, _, err = run("explain", model, new, "--id", "b3", "--records", records)
     assert code == 0
     assert "first stage alone" not in err

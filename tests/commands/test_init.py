@@ -138,11 +138,6 @@ def test_tables(proposed, tmp_path):
     assert "Others could be: species (5 classes)." in out
     assert "The labels are a guess: the column 'no' of more.tsv, such as " in err
 
-    labels = dict(zip(CLASS, [*["NA"] * 8, *["007"] * 8, *["1e5"] * 8], strict=True))
-    config, out, err = proposed("x.fasta", "--labels", table("odd.tsv", labels=labels), "--force")
-    assert "3 classes of 8 records" in out
-    assert "guess" not in err
-
 
 @pytest.mark.parametrize(
     ("header", "pattern"),
@@ -251,7 +246,7 @@ def test_records_without_a_label_and_labels_without_a_record(proposed, tmp_path)
     assert source_of(config)["unmatched"] == "drop"
 
 
-def test_several_labels_and_levels(run, proposed, tmp_path):
+def test_several_labels_and_levels(proposed, tmp_path):
     fasta(tmp_path)
     joined = {
         id: f"{label}; membrane" if i % 3 else label for i, (id, label) in enumerate(CLASS.items())
@@ -264,11 +259,6 @@ def test_several_labels_and_levels(run, proposed, tmp_path):
     write("lines.tsv", [("id", "label"), *lines])
     config, *_ = proposed("x.fasta", "--labels", "lines.tsv", "--force")
     assert source_of(config)["labels"]["multiple"] == "all"
-    # One line too many makes no labels of their own of 24 records that have one each.
-    write("twice.tsv", [("id", "label"), *CLASS.items(), ("kinase0", "lipase")])
-    code, _, err = run("init", "x.fasta", "--labels", "twice.tsv", "--force")
-    assert code == 2
-    assert "twice.tsv, line 26: id 'kinase0' stands twice, first in line 2." in err
     numbers = {"kinase": "2.7.1.1", "lipase": "3.1.1.3", "globin": "3.1.1.-"}
     labels = {id: numbers[label] for id, label in CLASS.items()}
     config, *_ = proposed("x.fasta", "--labels", table("ec.tsv", labels=labels), "--force")

@@ -45,8 +45,6 @@ def test_a_lender_of_a_number_is_used_but_not_trained():
     ]
     assert "out/mine/landmarks/lender/all.tsv" in found.of_folds("landmarks", "tsv", lenders=True)
 
-
-def test_recipes_are_those_of_the_data_set_in_its_order():
     one, two, three = recipe("one", "balls"), recipe("two", "drawn"), recipe("three", "balls")
     found = plan(one, two, three, recipes=["three", "one"])
     assert [r["name"] for r in found.recipes()] == ["three", "one"]

@@ -14,10 +14,6 @@ look into the file to ask for resources, Snakemake plans the run first. What is 
     silent    a result is another one, and nothing was said
     fault     a traceback, in the log or on the terminal, or no end
 
-A store of scores is kept: afterwards the healthy file is put back (a file of the store that was
-found damaged is deleted, as the message says), pairs are aligned again, and if the columns are not
-those of the healthy run, then the flip is a silent one however it was found.
-
 Files with a checksum must have neither silent flips nor faults nor unnamed ones: the exit code is
 then 1. Flips in text tables are told.
 """
@@ -245,31 +241,16 @@ class Worker:
         else:
             found = "silent" if other != {flip.path} else "harmless"
         self.restore([flip.path, *made])
-        if found == "found" and flip.kind == "score segments":
-            path.unlink()  # as the message says
-        return "silent" if self._poisoned(flip) else found, " ".join(said.split())
-
-    def _poisoned(self, flip: Flip) -> bool:
-        """Whether the kept store gives other scores, now that all else is healthy again."""
         home = "/".join(flip.path.split("/")[:2])
-        store, healthy = (base / home / "scores" for base in (self.folder, self.run.folder))
-        if _contents(store) == _contents(healthy):
-            return False
-        jobs = [job for job in self.run.jobs_run if job.name in READ_THE_STORE]
-        jobs = [job for job in jobs if job.outputs[0].startswith(f"{home}/")]
-        poisoned = any(self.start(job) or self.changed(job.outputs) for job in jobs)
-        self.restore(path for job in jobs for path in job.outputs)
-        shutil.rmtree(store)
-        shutil.copytree(healthy, store)
-        return poisoned
+        # What was aligned again is in other files.
+        shutil.rmtree(self.folder / home / "scores", ignore_errors=True)
+        if (scores := self.run.folder / home / "scores").exists():
+            shutil.copytree(scores, self.folder / home / "scores")
+        return found, " ".join(said.split())
 
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(without_times(path)).hexdigest() if path.is_file() else ""
-
-
-def _contents(store: Path) -> dict[str, str]:
-    return {str(p.relative_to(store)): _digest(p) for p in store.rglob("*.safetensors")}
 
 
 def _import_all() -> None:

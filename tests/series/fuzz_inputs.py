@@ -17,7 +17,6 @@ from answering.cascades import cascade_model
 from flat_files import entry
 from kreinflow.alignment.scoring import load_substitution_matrix
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import score_new
 from kreinflow.config.configuration import load_configuration
 from kreinflow.sequences.collapse import SourceRecords, collapse
 from kreinflow.sequences.folds import assign_folds
@@ -25,7 +24,7 @@ from kreinflow.sequences.labels import read_pairs
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.user_tables import check_columns
-from small_inputs import configuration, families, model_of, write_fasta
+from small_inputs import configuration, model_of
 
 LETTERS = "ARNDCQEGHILKMFPSTWYVBZX"
 LONGEST = 60
@@ -281,7 +280,7 @@ def config(random: Random) -> Case:
 
 @cache
 def _models():
-    """Models of sequences, of a matrix, of vectors, with cascades; and sequences of the first."""
+    """Models of sequences, of a matrix, of vectors, with cascades, and what must be read."""
     made = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -297,17 +296,12 @@ def _models():
             built.save(folder / what / "m")
             expected = built.landmark_ids, built.classifier.classes
             made[what] = (folder / what / "m").read_bytes(), expected
-        records = families(9, each=4, length=40)
-        write_fasta(folder / "q.fasta", records)
-        model = Model.load(folder / "sequences" / "m")
-        (batch,) = score_new(model, folder / "q.fasta")
-        rows = [(*r, s.tolist()) for r, s in zip(records, batch.scores, strict=True)]
-    return made, model, rows
+    return made
 
 
 def model(random: Random) -> Case:
     """A model file."""
-    data, expected = random.choice(list(_models()[0].values()))
+    data, expected = random.choice(list(_models().values()))
 
     def read(path):
         found = Model.load(path)
@@ -319,45 +313,6 @@ def model(random: Random) -> Case:
     return Case("m.safetensors", data, read, expected, fault, packed=0)
 
 
-_BAD_QUERIES = {
-    "no id": lambda r, id, s: f">\n{s}\n",
-    "no residues": lambda r, id, s: f">{id}\n",
-    "illegal": lambda r, id, s: f">{id}\n{s}1\n",
-    "of another script": lambda r, id, s: f">{id}\nM\u0391{s}\n",
-    "unseen": lambda r, id, s: f">x{r.choice(UNSEEN[:-2])}{id}\n{s}\n",
-    "a long header": lambda r, id, s: f">{id} {'name ' * 300_000}\n{s}\n",
-    "too long": lambda r, id, s: f">{id}\n{s * 30_000}\n",
-}
-
-
-def query(random: Random) -> Case:
-    """New sequences, some of which cannot be classified: the others must be scored as ever."""
-    _, model, known = _models()
-    texts, expected = [], []
-    for id, label, residues, scores in random.sample(known, random.randint(1, 6)):
-        bad = random.random() < 0.3
-        if bad:
-            what = random.choices(list(_BAD_QUERIES), [5, 5, 5, 5, 5, 1, 1])[0]
-            texts.append(_BAD_QUERIES[what](random, id, residues))
-        else:
-            texts.append(written(random, id, label, residues))
-        expected.append(None if bad else (id, scores))
-
-    def read(path):
-        found = []
-        for batch in score_new(model, path):
-            of = dict(zip(batch.scored.tolist(), batch.scores.tolist(), strict=True))
-            assert of.keys() | batch.faults.keys() == set(range(len(batch.ids)))
-            assert not of.keys() & batch.faults.keys()
-            found += [(id, of[i]) if i in of else None for i, id in enumerate(batch.ids)]
-        return found
-
-    def fault(found):
-        return unseen(record[0] for record in found if record is not None)
-
-    return Case("q.fasta", "".join(texts).encode(), read, expected, fault)
-
-
 KINDS = {
     "FASTA": (fasta, 20),
     "table of labels": (table, 15),
@@ -366,8 +321,7 @@ KINDS = {
     "substitution matrix": (substitution, 10),
     "matrix": (matrix, 15),
     "vectors and strings": (vectors, 10),
-    "config": (config, 3),
+    "config": (config, 5),
     "model file": (model, 5),
-    "FASTA to classify": (query, 2),
 }
 """What makes an input, and of 100 inputs how many are such."""

@@ -62,7 +62,6 @@ def slow(path):
         ("wrongly accepted", False, lambda path: 3, {"fault": lambda found: "odd"}),
         ("wrongly refused", True, refuse("x.json: is wrong."), {}),
         ("other content", True, lambda path: 4, {}),
-        ("unclear message", False, refuse("something is wrong."), {}),
         ("unclear message", False, refuse("x.json: is\nwrong."), {}),
         ("traceback", False, lambda path: json.loads("["), {}),
         ("too slow", False, slow, {}),
