@@ -26,12 +26,10 @@ def collapsed(more=(), conflicting="drop", min_class_size=2, records=RECORDS):
 def test_identical_sequences_share_a_row():
     data = collapsed()
     assert data.ids == ("a1", "b1", "a2", "b2", "a3")
-    assert data.classes == ("A", "B")
-    assert data.labels.tolist() == [0, 1, 0, 1, 0]
+    assert data.joined_labels == ["A", "B", "A", "B", "A"]
     assert data.rows.tolist() == [0, 1, 2, 3, 0]
     assert data.sequences == (b"MKVL", b"ACDE", b"MKVLL", b"ACDEE")
     assert data.digests[0] == hashlib.sha256(b"MKVL").hexdigest()[:32]
-    assert data.lengths.tolist() == [4, 4, 5, 5]
     lengths = data.statistics["lengths"]
     assert list(lengths.values()) == [4.0, 4.0, 4.5, 5.0, 5.0, 4.5]
     assert list(lengths)[::2] == ["minimum", "median", "maximum"]

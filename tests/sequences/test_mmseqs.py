@@ -43,10 +43,7 @@ def test_clusters_of_the_program_are_named_after_their_first_members(program):
     assert "--min-seq-id 0.4 --seq-id-mode 1 " in said
     assert "--cluster-mode 1 --kmer-per-seq 80 --threads 1 " in said
     assert mmseqs_clusters([], 0.4).tolist() == []
-
-
-def test_its_version_is_recorded(program):
-    program()
+    # Its version is recorded.
     settings = {"method": "grouped", "column": None, "clustering": "mmseqs", "identity": 0.4}
     folds = pd.DataFrame({"id": ["a", "b", "c"], "group": [0, 0, 2], "repeat": 0, "fold": 0})
     summary = fold_summary(settings, folds)

@@ -74,14 +74,17 @@ def test_labels_from_prosite_and_what_is_counted(folder):
     assert dropped(data) == {"no label": 2}
 
 
-def test_all_labels_of_each_entry(folder):
+def test_all_labels_and_the_organism_of_each_entry(folder):
     more = [entry("P00009", residues(1), ["PS00107"]), entry("P00010", residues(9), ["PS00301"])]
+    more += [entry("P00011", residues(11), ["PS00107"], organism=("10090", "Mus musculus (Mouse)"))]
     write_flat_file(folder / "x.dat", [*ENTRIES, *more])
     data = load(flat_file(labels_from(multiple="all")), folder)
+    assert data.organisms["taxonomy"] == ("9606",) * 7 + ("10090",)
+    assert data.organisms["organism"][-1] == "Mus musculus (Mouse)"
     both, one, two = "PS00107;PS00301", "PS00301", "PS00107"
-    assert [int(id[1:]) for id in data.ids] == [1, 2, 3, 4, 5, 9, 10]
+    assert [int(id[1:]) for id in data.ids] == [1, 2, 3, 4, 5, 9, 10, 11]
     # P00009 has the residues of P00001.
-    assert data.joined_labels == [both, one, both, two, two, both, one]
+    assert data.joined_labels == [both, one, both, two, two, both, one, two]
     ec = load(flat_file(labels_from("ec", multiple="all", levels=3)), folder)
     assert ec.joined_labels[ec.ids.index("P00008")] == "2.7.11;3.6.5"
 
@@ -129,14 +132,6 @@ def test_keywords_that_count(tmp_path):
     assert dropped(data) == {"no label": 3}
     with pytest.raises(InputError, match=r"1 class left \(Membrane; dropped 6 several labels\)"):
         load(flat_file(labels_from("keyword")), tmp_path)
-
-
-def test_organisms(folder):
-    mouse = entry("P00009", residues(9), ["PS00107"], organism=("10090", "Mus musculus (Mouse)"))
-    write_flat_file(folder / "x.dat", [*ENTRIES, mouse])
-    organisms = load(flat_file(), folder).organisms
-    assert organisms["taxonomy"] == ("9606",) * 4 + ("10090",)
-    assert organisms["organism"][-1] == "Mus musculus (Mouse)"
 
 
 WHOLE = "".join(ENTRIES)

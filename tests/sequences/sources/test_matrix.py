@@ -115,7 +115,7 @@ def test_faults(folder):
         ("1\n2\n1\n", {}, r"l.txt: has 3 labels, but m.csv has 4 rows"),
         ("1\n2\na\x04\n1\n", {}, r"l.txt, line 3: the label 'a\\x04' has a control char"),
         ("1\n2\n1\n2\n", {"matrix": "odd.csv"}, r"odd.csv, row 1: the id 'o\\x05' has a control"),
-        ("1\n2\n1\n2\n", {"labels": {"lines": "none.txt"}}, r"none.txt: no such file"),
+        ("1\n", {"labels": {"lines": "none.txt"}}, r"none.txt: no such file"),
     ):
         (folder / "l.txt").write_text(lines)
         with pytest.raises(InputError, match=message):
