@@ -35,7 +35,6 @@ def landmark_table(it):
     return pd.DataFrame({"row": it.rows, "class": [it.dataset.row_labels[row] for row in it.rows]})
 
 
-def climbed_by(it, run, backend="auto", threads=1):
-    """What all levels say of the second fold."""
-    asked = run.pair_scores(it.model.scheme, backend, threads)
-    return FoldRecords(run, run.landmarks(landmark_table(it)), "r0f1", it.classifier, asked).curve()
+def fold_records(it, run, classifier, asked=None, fold="r0f1"):
+    """The records of a fold, for a classifier."""
+    return FoldRecords(run, run.landmarks(landmark_table(it)), fold, classifier, asked)

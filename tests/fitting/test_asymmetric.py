@@ -171,14 +171,6 @@ def test_new_rows_get_the_decision_of_their_scores_with_the_landmarks(method, n_
         np.testing.assert_allclose(g, f, rtol=1e-5, atol=1e-6 * np.abs(f).max())
 
 
-@pytest.mark.parametrize("method", TAKEN)
-def test_a_symmetric_matrix_is_learned_as_by_the_symmetric_way(method):
-    X, y = directed(6, n_classes=3)
-    K = X + X.T
-    f, g = (decisions(method, problem(K, y, kind=kind)) for kind in ("asymmetric", "similarity"))
-    np.testing.assert_allclose(f, g, rtol=1e-4, atol=1e-5 * np.abs(g).max())
-
-
 @pytest.mark.parametrize("method", ["ny_pcvm", "ny_epcvm", "ny_ikfd", "sf_lsm"])
 def test_noise_labels_give_chance(method):
     """Three standard errors around one half, over sixty draws of matrix and labels."""

@@ -149,17 +149,6 @@ def test_of_two_classes_it_is_logistic_regression_of_differences():
     np.testing.assert_allclose(fit_logit(X, y), other.coef_[0], atol=2e-3)
 
 
-def test_a_cascade_says_more_than_a_first_stage_that_says_little(families):
-    classifier = families.trained({"loss": 0.01}, learner={"method": "nearest_landmark"}).classifier
-    levels = families.level_answers(classifier)
-    first, _ = families.right(levels, 0.0)
-    everything, _ = families.right(levels, 2.0)
-    own, alignments = families.right(levels, classifier.cascade.threshold)
-    assert everything.mean() > first.mean() + 0.03
-    assert own.mean() > first.mean() + 0.02
-    assert 0 < alignments.mean() < 200
-
-
 def test_figures_are_those_of_the_combined_answers(families, trained):
     cascade, figures = trained.classifier.cascade, trained.figures
     assert figures["temperature"] == cascade.temperature

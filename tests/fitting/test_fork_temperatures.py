@@ -67,27 +67,6 @@ def test_one_temperature_is_never_better_on_the_decisions_that_it_was_found_by(s
     assert loss(found.log_probabilities(decisions), y) <= one.losses(decisions, y).mean() + 1e-12
 
 
-def test_siblings_that_are_hard_to_tell_do_not_make_their_parent_unsure():
-    """The parent is always right by far, its children are at even odds."""
-    rng = np.random.default_rng(5)
-    y = rng.integers(0, 6, 1000)
-    top = np.array([0, 0, 0, 1, 1, 2])
-    decisions = 4.0 * (top == top[y][:, None]) + 2.0 * rng.normal(size=(1000, 6))
-    part = slice(0, 500), slice(500, None)
-    found = fork_temperatures(FORKS, decisions[part[0]], y[part[0]])
-    one = TemperatureCalibrator().fit(decisions[part[0]], y[part[0]])
-    sure = {}
-    for name, p in (
-        ("forks", np.exp(found.log_probabilities(decisions[part[1]]))),
-        ("one", one.probabilities(decisions[part[1]])),
-    ):
-        sums = np.stack([p[:, top == code].sum(axis=1) for code in range(3)], axis=1)
-        answered = sums.max(axis=1) >= 0.9
-        assert (sums.argmax(axis=1) == top[y[part[1]]])[answered].mean() >= 0.88
-        sure[name] = answered.mean()
-    assert sure["forks"] > sure["one"] + 0.1
-
-
 def far_off(seed, n=600):
     """Right by little for most rows, far off for one in five; one parent has many children."""
     rng = np.random.default_rng(seed)

@@ -8,24 +8,17 @@ import pytest
 
 from answering.cascades import made_up_relatives
 from chimeras import model_of_several
-from fitting.runs import climbed_by, landmark_table, run_of
+from fitting.runs import fold_records, landmark_table, run_of
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.label_sets import SET_COLUMNS
 from kreinflow.answering.query_and_answers import Query
 from kreinflow.evaluation.metrics import COST_COLUMNS, PREDICTION_COLUMNS, REASON_COLUMNS
 from kreinflow.fitting import predictions as module
 from kreinflow.fitting.best_hits import HIT_COLUMNS
-from kreinflow.fitting.predictions import FoldRecords, UnknownRecords
+from kreinflow.fitting.predictions import UnknownRecords
 from kreinflow.fitting.record_index import row_query
 from kreinflow.fitting.run import open_run, pair_scores
 from small_inputs import configuration, trained_recipe, write_input
-
-
-@pytest.fixture
-def kept(tmp_path):
-    """A trained recipe, the files of its run, and all scores with the union of the landmarks."""
-    it = trained_recipe(configuration(write_input(tmp_path)), tmp_path)
-    return it, *run_of(it, tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +32,12 @@ def asks(tmp_path_factory):
     it.classifier = it.model.classifier
     files, *more = run_of(it, folder)
     run = open_run(files)
-    climbed = climbed_by(it, run)
+    asked = run.pair_scores(it.model.scheme, "auto", 1)
+    climbed = fold_records(it, run, it.classifier, asked).curve()
     it.threshold = float(np.median(climbed.levels[0].probabilities.max(axis=1)))
     cascade = replace(it.classifier.cascade, threshold=it.threshold, reject_threshold=0.9)
     it.classifier = it.classifier.with_parts(cascade=cascade)
-    return it, run, *more
+    return it, run, asked, *more
 
 
 def answers(it, scores, rows, threshold=None):
@@ -62,11 +56,10 @@ def answers(it, scores, rows, threshold=None):
     return classifier.answer(Query(scores[rows][:, landmarks], own, lengths, ask=ask))
 
 
-def test_a_fold_predicts_what_it_tests(kept):
-    it, files, *_ = kept
-    run = open_run(files)
-    landmarks = run.landmarks(landmark_table(it))
-    table = FoldRecords(run, landmarks, "r0f1", it.model.classifier).predictions("one")
+def test_a_fold_predicts_what_it_tests(tmp_path):
+    it = trained_recipe(configuration(write_input(tmp_path)), tmp_path)
+    run = open_run(run_of(it, tmp_path)[0])
+    table = fold_records(it, run, it.model.classifier).predictions("one")
     assert table["id"].tolist() == list(it.dataset.ids[1::3])
     assert set(zip(table["recipe"], table["repeat"], table["fold"], strict=True)) == {("one", 0, 1)}
     labels = np.array(it.dataset.classes)
@@ -82,17 +75,15 @@ def test_a_fold_predicts_what_it_tests(kept):
     assert table["error_p"].tolist() == p_values.tolist()
     assert table["size_99"].isna().all(), "30 records are too few"
     assert tuple(table.columns[-len(SET_COLUMNS) :]) == SET_COLUMNS
-    nothing = FoldRecords(run, landmarks, "all", it.model.classifier).predictions("one")
+    nothing = fold_records(it, run, it.model.classifier, fold="all").predictions("one")
     assert nothing.empty
     assert list(nothing.columns) == list(table.columns)
 
 
 def test_a_fold_answers_through_the_cascade(asks, monkeypatch):
-    it, run, scores, _ = asks
-    landmarks, fold = run.landmarks(landmark_table(it)), "r0f1"
-    climbed = climbed_by(it, run)
-    asked = run.pair_scores(it.model.scheme, "auto", 1)
-    table = FoldRecords(run, landmarks, fold, it.classifier, asked).predictions("one")
+    it, run, asked, scores, _ = asks
+    climbed = fold_records(it, run, it.classifier, asked).curve()
+    table = fold_records(it, run, it.classifier, asked).predictions("one")
     rows = it.dataset.rows[1::3]
     expected = answers(it, scores, rows)
     assert 0 < (expected.stage > 0).sum() < len(rows), "some ask, and others do not"
@@ -100,50 +91,43 @@ def test_a_fold_answers_through_the_cascade(asks, monkeypatch):
     np.testing.assert_array_equal(probabilities, expected.probabilities)
     base = len(it.rows) + 1  # with itself
     np.testing.assert_array_equal(table["alignments"], base + expected.alignments)
-    first = FoldRecords(run, landmarks, fold, it.classifier).predictions("one")
+    first = fold_records(it, run, it.classifier).predictions("one")
     assert not table.equals(first)
     assert set(first["alignments"]) == {base}
     raw = replace(it.classifier, transform=make_transform("raw"))
-    assert set(FoldRecords(run, landmarks, fold, raw).predictions("one")["alignments"]) == {
-        base - 1
-    }
+    assert set(fold_records(it, run, raw).predictions("one")["alignments"]) == {base - 1}
     monkeypatch.setattr(module, "_ROWS", 3)
-    in_parts = climbed_by(it, run, "parasail", 2)
+    by_parasail = run.pair_scores(it.model.scheme, "parasail", 2)
+    in_parts = fold_records(it, run, it.classifier, by_parasail).curve()
     for one, other in zip(climbed.levels, in_parts.levels, strict=True):
         for a, b in zip(one, other, strict=True):
             np.testing.assert_array_equal(a, b)
 
 
 def test_a_fold_tells_reasons(asks, monkeypatch):
-    it, run, *_ = asks
-    classifier = it.classifier.with_parts(
-        relatives=made_up_relatives(it.classifier, it.model.scheme)
-    )
-    rows = it.dataset.rows[1::3]
+    it, run, asked, *_ = asks
+    relatives = made_up_relatives(it.classifier, it.model.scheme)
+    classifier, rows = it.classifier.with_parts(relatives=relatives), it.dataset.rows[1::3]
     landmarks = run.landmarks(landmark_table(it))
-    asked = run.pair_scores(it.model.scheme, "auto", 1)
     ask = asked.of_rows(rows, classifier.records.rows)
     expected = classifier.answer(row_query(landmarks, rows, run.objects, ask))
     assert len(set(expected.reason)) > 1
-    tested = FoldRecords(run, landmarks, "r0f1", classifier, asked)
     for size in (1000, 3):
         monkeypatch.setattr(module, "_ROWS", size)
-        table = tested.predictions("one")
+        table = fold_records(it, run, classifier, asked).predictions("one")
         assert table["reason"].tolist() == expected.reason.tolist()
         np.testing.assert_array_equal(table["unknown_p"], expected.p_value)
         base = len(it.rows) + 1
         np.testing.assert_array_equal(table["alignments"], base + expected.alignments)
         assert table["alignments"].nunique() > 1
-    first = FoldRecords(run, landmarks, "r0f1", it.classifier).predictions("one")
+    first = fold_records(it, run, it.classifier).predictions("one")
     assert set(first["reason"]) <= {"", "unsure"}
     assert first["unknown_p"].isna().all()
 
 
 def test_the_curve_of_a_fold_is_what_each_threshold_gives(asks):
-    it, run, scores, _ = asks
-    asked = run.pair_scores(it.model.scheme, "auto", 1)
-    landmarks = run.landmarks(landmark_table(it))
-    climbed = FoldRecords(run, landmarks, "r0f1", it.classifier, asked).curve()
+    it, run, asked, scores, _ = asks
+    climbed = fold_records(it, run, it.classifier, asked).curve()
     rows = it.dataset.rows[1::3]
     truth = run.testing_part("r0f1").labels
     before = asked.aligned
@@ -170,18 +154,12 @@ def test_the_curve_of_a_fold_is_what_each_threshold_gives(asks):
 
 def test_unknown_records_are_answered_through_the_cascade(asks, monkeypatch):
     """Here they are some of the data set, and the records of the cascade all of it."""
-    it, _, scores, union = asks
+    it, *_, scores, union = asks
     held = np.array([2, 11, 25])
     rows = np.array([1, 0, 1, 2])
-    records = pd.DataFrame(
-        {
-            "id": list("pqrs"),
-            "label": "new",
-            "row": rows,
-            "length": it.dataset.lengths[held][rows],
-            "self_score": np.diag(scores)[held][rows],
-        }
-    )
+    own = {"length": it.dataset.lengths, "self_score": np.diag(scores)}
+    records = pd.DataFrame({"id": list("pqrs"), "label": "new", "row": rows})
+    records = records.assign(**{name: of[held][rows] for name, of in own.items()})
     sequences = [it.dataset.sequences[row] for row in [*held, *range(len(scores))]]
     expected = answers(it, scores, held[rows])
     assert (expected.stage > 0).any()
@@ -204,11 +182,9 @@ def test_unknown_records_are_answered_through_the_cascade(asks, monkeypatch):
 @pytest.mark.filterwarnings("ignore:the factor misses")
 def test_of_several_labels_a_fold_predicts_them_all(tmp_path):
     it = model_of_several(tmp_path)
-    files, *_ = run_of(it, tmp_path)
-    run = replace(open_run(files), dataset=it.dataset)
-    landmarks = run.landmarks(landmark_table(it))
+    run = replace(open_run(run_of(it, tmp_path)[0]), dataset=it.dataset)
     classifier = it.model.classifier
-    table = FoldRecords(run, landmarks, "r0f1", classifier).predictions("one")
+    table = fold_records(it, run, classifier).predictions("one")
     head = (*PREDICTION_COLUMNS, *REASON_COLUMNS, *COST_COLUMNS, *HIT_COLUMNS)
     assert tuple(table) == (*head, "p_a", "p_b", "p_c")
     probabilities = it.probabilities[1::3]
@@ -223,8 +199,7 @@ def test_of_several_labels_a_fold_predicts_them_all(tmp_path):
     assert (table["hit"] == "").all()
     assert table[["hit_among", "hit_of"]].isna().all(axis=None)
     several = replace(classifier.several, thresholds=np.full(3, 1 - 1e-12))
-    other = replace(classifier, several=several)
-    none = FoldRecords(run, landmarks, "r0f1", other).predictions("one")
+    none = fold_records(it, run, replace(classifier, several=several)).predictions("one")
     assert (none["predicted"] == "").all()
     assert (none["reason"] == "unsure").all()
     assert ((table["reason"] == "unsure") == (table["predicted"] == "")).all()

@@ -31,7 +31,7 @@ from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
 from kreinflow.base.errors import InputError
 from kreinflow.fitting.reject_threshold import RejectRule
-from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.krein.landmark_kernel import TrainingPart, landmark_kernel
 from kreinflow.learners import registry
 from kreinflow.learners.fisher import RIDGE_GRID, fisher_path
 from kreinflow.learners.learner import Problem
@@ -285,41 +285,3 @@ def test_labels_that_are_noise_are_not_learned_by_a_tree(learn):
         right.append(trained.figures["inner_accuracy"])
         assert trained.figures["inner_log_loss"] > 1.0
     assert np.mean(right) < 0.45
-
-
-def test_inner_folds_prefer_what_tells_siblings_apart():
-    """What tells the children of one parent apart varies much among those of the other."""
-    chosen = {}
-    for learn in ("leaves", "siblings", "inner"):
-        figures = [Crossed(seed).trained(learn).figures for seed in range(2)]
-        chosen[learn] = figures
-    mean = {learn: np.mean([f["inner_accuracy"] for f in own]) for learn, own in chosen.items()}
-    assert mean["siblings"] > mean["leaves"] + 0.05
-    assert all('"siblings": 1' in f["hyper_parameters"] for f in chosen["inner"])
-    assert mean["inner"] > mean["leaves"] + 0.05
-
-
-class Crossed:
-    """Four classes: a column tells parents apart, and one each the children of a parent."""
-
-    def __init__(self, seed, n=240):
-        rng = np.random.default_rng(seed)
-        self.y = rng.permutation(np.arange(n) % 4)
-        parent, child, noise = self.y // 2, self.y % 2 * 2 - 1, rng.normal(size=(n, 3))
-        self.X = np.column_stack([8.0 * parent + noise[:, 0], 8.0 * noise[:, 1:]])
-        rows = np.arange(n)
-        self.X[rows, 1 + parent] = child + noise[rows, 1 + parent] / 2
-
-    def trained(self, learn):
-        K = self.X @ self.X.T
-        n, rows = len(K), np.arange(24)
-        landmarks = Landmarks(
-            K[:, rows], np.diag(K).copy(), np.zeros(n), rows, self.y[rows], "similarity"
-        )
-        classes = ("p.a", "p.b", "q.c", "q.d")
-        part = TrainingPart(np.arange(n), self.y, np.arange(n), classes)
-        embedding, kernel = embedded(landmarks, part, "none")
-        levels = Levels.of(classes, ".", 0.95)
-        training = training_of(landmarks, part, levels=levels, learn=learn)
-        recipe = recipe_for("similarity", "none", "sf-lsm")
-        return training.train(recipe, LEARNERS["sf-lsm"], embedding, kernel)

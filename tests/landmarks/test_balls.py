@@ -37,11 +37,6 @@ def test_class_of_identical_members_has_two_landmarks():
         np.testing.assert_allclose(table["radius"], 0, atol=1e-7)
 
 
-def test_nothing_is_drawn():
-    other = problem_of(K, LABELS, 40, seed=2, digests=[f"other {i}" for i in range(N)])
-    assert select(40).equals(EnclosingBalls({}).select(other))
-
-
 def test_the_natural_number_is_kept_by_its_own_budget_and_below_a_limit():
     natural = select()
     assert select(len(natural)).equals(natural)

@@ -43,13 +43,9 @@ def test_a_budget_is_the_smallest_of_what_its_keys_say():
 
 def test_a_rule_leaves_one_of_each_class_as_far_as_alignments_pay_for_them():
     """Class-wise selectors refuse fewer landmarks than classes, of which a rule knows nothing."""
-
-    def wanted(n=3000, **budget):
-        return landmarks_wanted(budget, n, classes=600, objects=n, parts=1)
-
+    paid = {"alignments": pairs_with(450, 3000)}
     for rule in ({"share": 0.1}, {"most": 500}, {"rank": 5}, {"share": 0.1, "most": 120}):
-        assert wanted(**rule) == 600
-        assert wanted(n=500, **rule) == 500, "there are no more"
-        assert wanted(alignments=pairs_with(450, 3000), **rule) == 450
-    assert wanted(alignments=pairs_with(900, 3000)) == 900
+        assert landmarks_wanted(rule, 3000, classes=600) == 600
+        assert landmarks_wanted(rule, 500, classes=600) == 500, "there are no more"
+        assert landmarks_wanted(rule | paid, 3000, classes=600, objects=3000) == 450
     assert landmarks_wanted(500, 3000, classes=600) == 500, "a number is what it says"
