@@ -116,12 +116,6 @@ class Erring:
         return scores
 
 
-def shown(number):
-    """Return how a message tells a sequence."""
-    text = SEQUENCES[number].decode()
-    return text if len(text) <= 40 else f"{text[:40]}... ({len(text)} residues)"
-
-
 @pytest.mark.parametrize("by", [1, -1, 256, None], ids=str)
 def test_one_wrong_score_of_up_to_1000_is_found_for_certain_and_named(by):
     packed, rng = pack(SEQUENCES, SCHEME, 2), np.random.default_rng(45)
@@ -130,7 +124,8 @@ def test_one_wrong_score_of_up_to_1000_is_found_for_certain_and_named(by):
         i, j = rng.choice(rows), rng.choice(columns)
         [score] = parasail_scores(SEQUENCES, [i], [j], SCHEME)
         wrong = NOT_ALIGNED if by is None else score + by
-        message = f"sequences {shown(i)} and {shown(j)} score {wrong}, by parasail {score}. This is"
+        a, b = (SEQUENCES[number].decode() for number in (i, j))
+        message = f"sequences {a} and {b} score {wrong}, by parasail {score}. This is"
         with pytest.raises(KreinflowError, match=re.escape(message)):
             checked(Erring((i, j), by))(packed, rows, columns)
 

@@ -33,8 +33,6 @@ def test_a_tree_is_that_of_all_beginnings_of_the_labels(seed, separator):
         assert tree.depth[number] == len(parts)
         above = separator.join(parts[:-1])
         assert tree.parent[number] == (tree.nodes.index(above) if parts else -1)
-        starts = [(label + separator).startswith(node + separator) for label in labels]
-        np.testing.assert_array_equal(tree.below[number], starts if node else True)
         inside = [(other + separator).startswith(node + separator) for other in tree.nodes]
         places = np.flatnonzero(inside)  # the nodes below a node follow it at once
         assert not node or np.array_equal(places, number + np.arange(len(places)))
@@ -44,7 +42,6 @@ def test_an_ec_number_that_is_not_known_to_its_end_stands_at_an_inner_node():
     tree = Tree.of(["3.6.5.-", "3.6.5.3", "3.-.-.-", "3.6.-.n1"], ".")
     assert tree.nodes == ("", "3", "3.6", "3.6.-", "3.6.-.n1", "3.6.5", "3.6.5.3")
     assert [tree.nodes[node] for node in tree.leaf] == ["3.6.5", "3.6.5.3", "3", "3.6.-.n1"]
-    assert tree.below[tree.nodes.index("3.6.5")].tolist() == [True, True, False, False]
 
 
 def test_labels_without_a_level_and_two_of_one_path_are_refused():

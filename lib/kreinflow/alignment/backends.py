@@ -26,9 +26,9 @@ from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.base.errors import KreinflowError
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.base.random_streams import stream
+from kreinflow.base.wording import shortened
 
 SAMPLE = 1_000  # pairs, or all
-_SHOWN = 40  # residues of a sequence in a message
 
 _FEWEST_STEPS = 1_000_000.0  # with fewer, parasail is done as soon as batches are laid out
 
@@ -95,18 +95,12 @@ def compare_with_parasail(
     wrong = np.flatnonzero(scores != expected)
     if wrong.size:
         first = wrong[0]
-        a, b = (_shown(sequences, side[first]) for side in (rows, columns))
+        a, b = (shortened(sequences[side[first]].tobytes().decode()) for side in (rows, columns))
         raise KreinflowError(
             f"the sequences {a} and {b} score {scores[first]}, by parasail {expected[first]}. "
             "This is a fault of kreinflow on this processor. Please report it with both sequences "
             f"and the processor's name. {advice}".rstrip()
         )
-
-
-def _shown(sequences: PackedSequences, number: int) -> str:
-    residues = sequences[number].tobytes().decode("ascii")
-    size = len(residues)
-    return residues if size <= _SHOWN else f"{residues[:_SHOWN]}... ({size} residues)"
 
 
 @dataclass(eq=False)

@@ -171,11 +171,9 @@ class SegmentWriter:
         bounds[:, 1] = np.cumsum([rows.size for rows, _, _ in self._panels])
         bounds[:, 3] = np.cumsum([columns.size for _, columns, _ in self._panels])
         bounds[1:, 0], bounds[1:, 2] = bounds[:-1, 1], bounds[:-1, 3]
-        none = np.empty(0, dtype=np.int64)
 
         def digests(numbers: Iterable[IntArray]) -> NDArray[np.uint8]:
-            chosen: NDArray[np.uint8] = self._table[np.concatenate([none, *numbers])]
-            return chosen
+            return np.concatenate([self._table[:0], *(self._table[some] for some in numbers)])
 
         arrays = {
             "rows": digests(rows for rows, _, _ in self._panels),

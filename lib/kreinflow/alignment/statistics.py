@@ -120,13 +120,11 @@ def local_statistics(scheme: ScoringScheme) -> tuple[float, float, str]:
     """Return lambda, K and where they are from: published and gapped, else computed."""
     # parasail's open + (n - 1) * extend is BLAST's (open - extend) + n * extend.
     gaps = (scheme.gap_open - scheme.gap_extend, scheme.gap_extend)
-    published = _PUBLISHED.get(scheme.matrix.name, {}).get(gaps)
-    if published and scheme.mode == "local" and _is_built_in(scheme.matrix):
-        text = f"published, gapped: {scheme.matrix.name}, {gaps[0]}/{gaps[1]} as BLAST counts gaps"
-        return (*published, text)
-    return (*ungapped_constants(scheme.matrix), "computed, ungapped")
-
-
-def _is_built_in(matrix: SubstitutionMatrix) -> bool:
-    theirs = load_substitution_matrix(matrix.name)  # only asked for names of the table above
-    return theirs.alphabet == matrix.alphabet and np.array_equal(theirs.scores, matrix.scores)
+    matrix = scheme.matrix
+    published = _PUBLISHED.get(matrix.name, {}).get(gaps)
+    if published and scheme.mode == "local":
+        theirs = load_substitution_matrix(matrix.name)
+        if theirs.alphabet == matrix.alphabet and np.array_equal(theirs.scores, matrix.scores):
+            text = f"published, gapped: {matrix.name}, {gaps[0]}/{gaps[1]} as BLAST counts gaps"
+            return (*published, text)
+    return (*ungapped_constants(matrix), "computed, ungapped")

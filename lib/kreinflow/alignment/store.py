@@ -230,7 +230,12 @@ class ScoreStore:
             aligner = self._backend
             if aligner is not align_rectangle:
                 pairs = sum(int(np.count_nonzero(mask)) for _, _, mask in todo)
-                aligner = CheckedBackend(aligner, total=pairs, seed=seed, advice=self._advice())
+                advice = (
+                    f"Delete the folders {self.folder} and {self.folder.parent.parent}/alignment: "
+                    "other scores may be wrong too. Then set alignment.backend to parasail and run "
+                    "again."
+                )
+                aligner = CheckedBackend(aligner, total=pairs, seed=seed, advice=advice)
             table, at_most = self._known_digests.table, 2 * pairs_at_once
             segments = SegmentWriter(home, self.scheme.digest, table, at_most)
             packed = replace(self._packed, threads=threads)
@@ -253,12 +258,6 @@ class ScoreStore:
             filling.cells,
             aligner.agreed if isinstance(aligner, CheckedBackend) else 0,
             time.monotonic() - begin,
-        )
-
-    def _advice(self) -> str:
-        return (
-            f"Delete the folders {self.folder} and {self.folder.parent.parent}/alignment: other "
-            "scores may be wrong too. Then set alignment.backend to parasail and run again."
         )
 
     def _missing(

@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError, named
 from kreinflow.base.numerics import FloatArray, IntArray
@@ -98,15 +97,6 @@ class Tree:
         for node in range(1, len(depth)):
             depth[node] = depth[self.parent[node]] + 1
         return depth
-
-    @property
-    def below(self) -> NDArray[np.bool_]:
-        """Whether a class ends at a node or below it, of shape (n_nodes, n_classes)."""
-        below = np.zeros((len(self.nodes), len(self.leaf)), dtype=bool)
-        below[self.leaf, np.arange(len(self.leaf))] = True
-        for node in range(len(below) - 1, 0, -1):  # children before their parents
-            below[self.parent[node]] |= below[node]
-        return below
 
     @property
     def forks(self) -> "Forks":

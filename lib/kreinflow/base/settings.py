@@ -11,13 +11,8 @@ SettingsSchema = Mapping[str, Mapping[str, Any]]
 
 @cache
 def strict_validator() -> Any:
-    """Return the class of JSON schema validators to which 5.0 is no integer, and NaN no number.
-
-    To JSON schema nothing follows the ``$`` of a pattern; to Python's ``re`` a line end may.
-    """
+    """Return the class of JSON schema validators to which 5.0 is no integer, and NaN no number."""
     from jsonschema import Draft202012Validator, validators
-
-    search = Draft202012Validator.VALIDATORS["pattern"]
 
     def is_integer(checker: object, value: object) -> bool:
         return isinstance(value, int) and not isinstance(value, bool)
@@ -26,14 +21,10 @@ def strict_validator() -> Any:
         finite = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
         return finite and not isinstance(value, bool)
 
-    def has_pattern(validator: object, pattern: str, instance: object, part: object) -> Any:
-        whole = rf"{pattern[:-1]}\Z" if pattern.endswith("$") else pattern
-        return search(validator, whole, instance, part)
-
     kinds = {"integer": is_integer, "number": is_number}
     checker = Draft202012Validator.TYPE_CHECKER.redefine_many(kinds)
     return validators.extend(  # type: ignore[no-untyped-call]
-        Draft202012Validator, {"pattern": has_pattern}, type_checker=checker
+        Draft202012Validator, type_checker=checker
     )
 
 

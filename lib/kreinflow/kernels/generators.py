@@ -60,13 +60,8 @@ class RandomBalls(Generator):
     phrase = "{objects} balls of radius 1 or 2 in a box of side 100"
     classes = ("small", "large")
 
-    DIMENSIONS = 3
-    BOX = 100.0
-    RADII = (1.0, 2.0)
-
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        centres = self.BOX * random.random((len(codes), self.DIMENSIONS))
-        return np.column_stack([centres, np.array(self.RADII)[codes]])
+        return np.column_stack([100.0 * random.random((len(codes), 3)), 1.0 + codes])
 
 
 class Checkerboard(Generator):
@@ -160,19 +155,17 @@ class ThreeGaussians(Generator):
     }
 
     LARGE, SMALL, DIMENSIONS = 500, 20, 10
-    SPREAD, NOISE = 5.0, 0.1
-    MEANS, DEVIATION = (4.0, 6.0), 0.25
 
     turns = (0,) * LARGE + (1,) * 2 * SMALL
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        deviations = np.full(self.DIMENSIONS, self.NOISE)
-        deviations[:3] = self.SPREAD, self.SPREAD, 0.0
+        deviations = np.full(self.DIMENSIONS, 0.1)
+        deviations[:3] = 5.0, 5.0, 0.0
         large = deviations * random.standard_normal((self.LARGE, self.DIMENSIONS))
-        large[:, :2] += self.settings["centre"] * self.SPREAD
+        large[:, :2] += self.settings["centre"] * 5.0
         small = np.zeros((2 * self.SMALL, self.DIMENSIONS))
-        small[:, 2] = np.repeat(self.MEANS, self.SMALL)
-        small[:, 2] += self.DEVIATION * random.standard_normal(2 * self.SMALL)
+        means = np.repeat([4.0, 6.0], self.SMALL)
+        small[:, 2] = means + 0.25 * random.standard_normal(2 * self.SMALL)
         return np.vstack([large, small])
 
 
@@ -251,12 +244,9 @@ class Waveform(Generator):
     phrase = "{objects} points of Breiman's waveforms, one class against two"
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(5000)}
 
-    PEAKS = (11, 15, 7)
-    PAIRS = ((0, 1), (0, 2), (1, 2))
-
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        waves = np.maximum(6.0 - np.abs(np.arange(1, 22) - np.array(self.PEAKS)[:, None]), 0.0)
-        left, right = waves[np.array(self.PAIRS)].transpose(1, 0, 2)
+        waves = np.maximum(6.0 - np.abs(np.arange(1, 22) - np.array([[11], [15], [7]])), 0.0)
+        left, right = waves[[0, 0, 1]], waves[[1, 2, 2]]
         n = len(codes)
         pair = np.arange(n) % 3
         share = random.random((n, 1))
