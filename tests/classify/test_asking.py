@@ -73,17 +73,6 @@ def test_the_table_says_who_answered_and_what_it_cost(asked):
         assert row.record_identity == pytest.approx(stats.matches / stats.length, abs=0.1)
 
 
-def test_a_record_itself_is_its_nearest(asked):
-    model, dataset, new = asked
-    cascade = replace(model.classifier.cascade, threshold=2.0)
-    sure = replace(model, classifier=model.classifier.with_parts(cascade=cascade))
-    table = classify_file(sure, new.parent / "x.fasta")
-    own = table[table["label"] == np.array(dataset.classes)[dataset.labels]]
-    assert len(own) > 20
-    assert own["nearest_record"].tolist() == own["id"].tolist()
-    assert (own["record_identity"] == 1.0).all()
-
-
 def test_evidence_that_is_no_evalue_has_none(tmp_path):
     model, _ = cascade_model(tmp_path, evidence="normalised", threshold=2.0)
     table = classify_file(model, write_fasta(tmp_path / "new.fasta", NEW[:5]))

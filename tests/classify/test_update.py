@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fitting.trainings import LEARNERS
 from kreinflow.alignment import backends
 from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import limited
 from kreinflow.classify.classification import classify_file
-from kreinflow.classify.inspection import describe_model, description_text
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options
@@ -34,13 +34,7 @@ from small_inputs import (
 )
 
 CLASSES = ("b", "d", "a", "c")  # the last one comes with the update, and is in the middle
-LEARNERS = {
-    "ikfd": {"method": "ny_ikfd", "scatter": "pooled", "bias": "least_squares", "ridge": "inner"},
-    "sf_lsm": {"method": "sf_lsm", "ridge": "inner"},
-    "pcvm": {"method": "ny_pcvm", "max_iter": 50},
-    "krein_lsm": {"method": "krein_lsm", "lambda_plus": "inner", "lambda_minus": "inner"},
-    "nearest": {"method": "nearest_landmark"},
-}
+NAMES = ("pooled", "sf-lsm", "pcvm", "lsm", "nearest")
 LIFTED = {"views": {"words": [1, 2]}, "lift": {"kernel": "gaussian", "inducing": 20}}
 
 
@@ -99,7 +93,7 @@ def with_given(folder, records, config, ids):
 
 @pytest.mark.parametrize(
     ("learner", "recipe"),
-    [*((name, None) for name in LEARNERS), ("sf_lsm", LIFTED), ("ikfd", {"correction": "flip"})],
+    [*((name, None) for name in NAMES), ("sf-lsm", LIFTED), ("pooled", {"correction": "flip"})],
 )
 def test_an_update_is_the_training_on_all_records_with_these_landmarks(tmp_path, learner, recipe):
     old, new = old_and_new()
@@ -118,9 +112,9 @@ def test_an_update_is_the_training_on_all_records_with_these_landmarks(tmp_path,
     assert done.model.classifier.reject_threshold == pytest.approx(
         whole.model.classifier.reject_threshold, abs=1e-8
     )
-    said, wanted = done.model.about["training"], whole.model.about["training"]
-    assert said["inner_accuracy"] == wanted["inner_accuracy"]
-    assert said["hyper_parameters"] == wanted["hyper_parameters"]
+    said, wanted = (it.model.about["training"] for it in (done, whole))
+    for name in ("inner_accuracy", "hyper_parameters"):
+        assert said[name] == wanted[name]
 
 
 PATHS = {"b": "one.b", "d": "two.d.x", "a": "two.d.y", "c": "two.c"}
@@ -134,7 +128,7 @@ def as_paths(some):
 def test_levels_are_those_of_a_training_on_all_records(tmp_path, learn):
     old, new = map(as_paths, old_and_new())
     levels = {"separator": ".", "back_off": 0.9, "learn": learn}
-    config = config_of("sf_lsm", levels=levels)
+    config = config_of("sf-lsm", levels=levels)
     it = trained_on(tmp_path, old, config)
     dashed = [(id, f" {label} .-" if label == "two.c" else label, s) for id, label, s in new]
     done = updated_of(tmp_path, it, dashed)
@@ -150,7 +144,7 @@ def test_levels_are_those_of_a_training_on_all_records(tmp_path, learn):
     assert learn == "inner" or decided == {"leaves": "linear", "siblings": "siblings"}[learn]
     assert done.model.classifier.decision.kind == decided
     as_it = {"siblings": "siblings", "linear": "leaves"}[decided]
-    config = config_of("sf_lsm", levels={**levels, "learn": as_it})
+    config = config_of("sf-lsm", levels={**levels, "learn": as_it})
     whole = with_given(tmp_path, [*old, *new], config, done.model.landmark_ids)
     ours, theirs = done.model.classifier, whole.model.classifier
     assert ours.classes == theirs.classes
@@ -158,12 +152,6 @@ def test_levels_are_those_of_a_training_on_all_records(tmp_path, learn):
     assert ours.levels.tree.nodes == theirs.levels.tree.nodes
     np.testing.assert_allclose(ours.levels.thresholds, theirs.levels.thresholds, atol=1e-8)
     assert_alike(done, whole)
-    done.model.save(tmp_path / "two.safetensors")
-    table = classify_file(
-        Model.load(tmp_path / "two.safetensors"), write_fasta(tmp_path / "n.fasta", new)
-    )
-    assert set(table["node"]) <= set(ours.levels.tree.nodes)
-    assert (table["label"] == "two.c").any()
 
 
 @pytest.mark.parametrize("cascade", [None, {"loss": 0.1}])
@@ -173,7 +161,7 @@ def test_a_model_that_knows_strangers_learns_a_new_class(tmp_path, cascade):
     old = [r for r in everyone if r[1] != "c" and int(r[0][1:]) < 40]
     new = [r for r in everyone if r[1] == "c" and int(r[0][1:]) < 40]
     asked = [(f"t{id}", label, s) for id, label, s in everyone if int(id[1:]) >= 40]
-    config = config_of("sf_lsm", {"cascade": cascade}, unknown={"false_alarms": 0.05})
+    config = config_of("sf-lsm", {"cascade": cascade}, unknown={"false_alarms": 0.05})
     it = trained_on(tmp_path, old, config)
     model, learned = it.model, learned_of(it)
     path = write_fasta(tmp_path / "t.fasta", asked)
@@ -193,17 +181,10 @@ def test_a_model_that_knows_strangers_learns_a_new_class(tmp_path, cascade):
             np.testing.assert_array_equal(getattr(after.strangeness, name), values)
         told = it.model.classifier.about["unknown"] | {"before_update": 1}
         assert model.classifier.about["unknown"] == told
-        assert "before update: 1" in description_text(describe_model(model))
         table = classify_file(model, path)
         assert (table["label"][strange] == "c").mean() > 0.8
         assert (table["reject"][strange] == "no").mean() > 0.8
         assert (table["reject"][~strange] == "no").mean() > 0.8
-        told_of = set(table["nearest_record"][strange]) - {""}
-        assert told_of <= {id for id, *_ in [*new, *asked]}
-        assert told_of
-    again = classify_file(model, write_fasta(tmp_path / "n.fasta", new))
-    found = again["nearest_record"] != ""
-    assert again["nearest_record"][found].tolist() == again["id"][found].tolist()
 
 
 def test_levels_of_a_cascade_stay_those_of_whole_answers(tmp_path):
@@ -211,7 +192,7 @@ def test_levels_of_a_cascade_stay_those_of_whole_answers(tmp_path):
     old, new = old_and_new(11, 30, 22, 0.75)
     new = [(id, f"{label}.p.q" if label == "two.c" else label, s) for id, label, s in as_paths(new)]
     levels = {"separator": ".", "back_off": 0.6}
-    config = config_of("sf_lsm", {"cascade": {"loss": 0.1}}, levels=levels)
+    config = config_of("sf-lsm", {"cascade": {"loss": 0.1}}, levels=levels)
     it = trained_on(tmp_path, as_paths(old), config)
     done = updated_of(tmp_path, it, new)
     done.model.save(tmp_path / "two.safetensors")
@@ -226,7 +207,7 @@ def test_levels_of_a_cascade_stay_those_of_whole_answers(tmp_path):
 def small(tmp_path_factory):
     """A model of few records, and new ones."""
     old, new = old_and_new(each=12, old=8)
-    return trained_on(tmp_path_factory.mktemp("small"), old, config_of("sf_lsm")), old, new
+    return trained_on(tmp_path_factory.mktemp("small"), old, config_of("sf-lsm")), old, new
 
 
 def test_few_pairs_are_aligned(small, tmp_path, monkeypatch):
@@ -297,7 +278,7 @@ def test_identical_sequences_join_their_row(small, tmp_path):
 def test_near_identical_records_share_an_inner_fold(tmp_path, monkeypatch):
     """With grouped folds the groups are made again, of old and new records together."""
     old, _ = old_and_new()
-    config = config_of("ikfd", folds={"k": 2, "method": "grouped", "identity": 0.8})
+    config = config_of("pooled", folds={"k": 2, "method": "grouped", "identity": 0.8})
     it = trained_on(tmp_path, old, config)
     new = [(f"near{id}", label, "MK" + residues[:-2]) for id, label, residues in old]
     groups, inner = [], pipeline.inner_partition
@@ -317,8 +298,7 @@ def test_what_changed_is_told(small, tmp_path):
     done = updated_of(tmp_path, it, new)
     table = done.changes
     assert list(table.columns) == ["id", "label", "added", "before", "after"]
-    assert table["id"].tolist() == [id for id, _, _ in [*old, *new]]
-    assert table["label"].tolist() == [label for _, label, _ in [*old, *new]]
+    assert table[["id", "label"]].to_numpy().tolist() == [[*r[:2]] for r in [*old, *new]]
     assert table["added"].tolist() == ["no"] * len(old) + ["yes"] * len(new)
     held = [("abd"[code] if code >= 0 else "") for code in it.trained.held_out]
     assert table["before"].tolist() == held + [""] * len(new)
@@ -327,7 +307,6 @@ def test_what_changed_is_told(small, tmp_path):
     assert f"{len(new)} records added, of 1 new class (c) with {done.landmarks} landmark" in text
     assert f"accuracy {it.trained.figures['inner_accuracy']:.4f} before, {accuracy:.4f} aft" in text
     changed = int((table["before"] != table["after"])[: len(old)].sum())
-    assert f"of {len(old)} old records that inner folds hold out" in text
     assert f"labels {changed} otherwise" in text
 
 
@@ -365,20 +344,20 @@ def test_a_model_that_looks_at_vectors(tmp_path):
         tmp_path / "v.tsv", [r[0] for r in everyone], labels=[r[1] for r in everyone]
     )
     recipe = {**LIFTED, "views": {"words": [1, 2], "vectors": True}}
-    it = trained_on(tmp_path, old, config_of("sf_lsm", recipe, vectors="v.tsv"))
+    it = trained_on(tmp_path, old, config_of("sf-lsm", recipe, vectors="v.tsv"))
     fasta, labels = write_fasta(tmp_path / "new.fasta", new), write_labels(tmp_path / "n.tsv", new)
     learned = learned_of(it)
     with pytest.raises(InputError, match="looks at vectors of 4 numbers"):
         read_new(it.model, learned, fasta, labels)
     done = update(it.model, learned, read_new(it.model, learned, fasta, labels, table))
-    config = config_of("sf_lsm", recipe, vectors="v.tsv")
+    config = config_of("sf-lsm", recipe, vectors="v.tsv")
     whole = with_given(tmp_path, everyone, config, done.model.landmark_ids)
     assert_alike(done, whole)
     one_less = pd.read_csv(table, sep="\t").iloc[:-1]
     one_less.to_csv(tmp_path / "less.tsv", sep="\t", index=False)
     with pytest.raises(InputError, match="has no vector for 1 of the"):
         read_new(it.model, learned, fasta, labels, tmp_path / "less.tsv")
-    none = learned_of(trained_on(tmp_path, old, config_of("sf_lsm")))
+    none = learned_of(trained_on(tmp_path, old, config_of("sf-lsm")))
     with pytest.raises(InputError, match="looks at no vectors"):
         read_new(it.model, none, fasta, labels, table)
 
@@ -407,7 +386,7 @@ def test_models_of_vectors_and_strings(tmp_path, kernel):
     def config_for(name, some):
         path, labels = written(name, some)
         source = {**vectors_source(path.name, kernel), "labels": {"table": labels.name}}
-        return configuration(source, "raw", "sf_lsm") | {"learners": LEARNERS}
+        return configuration(source, "raw", "sf-lsm") | {"learners": LEARNERS}
 
     it = trained_recipe(config_for("x", np.arange(n)), tmp_path)
     it.model.save(tmp_path / "m.safetensors")
@@ -432,7 +411,7 @@ def test_models_of_vectors_and_strings(tmp_path, kernel):
 )
 def test_new_records_join_a_cascade_and_its_levels_stay(tmp_path, recipe):
     old, new = old_and_new(11, 30, 22, 0.75)
-    config = config_of("sf_lsm", recipe)
+    config = config_of("sf-lsm", recipe)
     it = trained_on(tmp_path, old, config)
     before = it.model.classifier.cascade
     assert before.levels
@@ -463,7 +442,7 @@ def test_new_records_join_a_cascade_and_its_levels_stay(tmp_path, recipe):
     kept = ~pooled[[0, 1, 3]]
     np.testing.assert_array_equal(limits[[0, 1, 3]][kept], sets.limits(0.9)[kept])
     # The first stage and the index are those of a training on all records.
-    first = config_of("sf_lsm", {**recipe, "cascade": None})
+    first = config_of("sf-lsm", {**recipe, "cascade": None})
     whole = with_given(tmp_path, [*old, *new], first, done.model.landmark_ids)
     assert_alike(done, whole)
     scale = it.model.classifier.temperature / whole.model.classifier.temperature
@@ -483,3 +462,4 @@ def test_new_records_join_a_cascade_and_its_levels_stay(tmp_path, recipe):
     own = np.flatnonzero(right & (table["nearest_record"] != ""))
     assert len(own) > 2
     assert table["nearest_record"][own].tolist() == [new[i][0] for i in own]
+    assert (table["record_identity"][own] == 1.0).all()
