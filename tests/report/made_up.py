@@ -83,17 +83,14 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
     asking = [name for name, *_ in recipes[:cascades]]
     models.loc[models["recipe"].isin(asking), ["cascade", "cascade_pairs"]] = [LEVELS, 1500]
     factors, spectrum = made_up_factors(places, models, n, rng)
-    evaluated = evaluation_tables(
-        pd.concat([predictions, chosen], ignore_index=True), groups, several
-    )
-    final, transform, selector, *_ = next(r for r in recipes if r[0] not in dropped)
+    told = pd.concat([predictions, chosen], ignore_index=True)
+    final, *kernel = next(recipe[:3] for recipe in recipes if recipe[0] not in dropped)
     lengths = rng.gamma(4, 60, n).astype(int) + 30
     points = made_up_points(true, classes, budget["meb"], rng)
+    statistics = made_up_statistics(labels.explode(), lengths) | {"records_kept": n}
     return {
         "classes": classes,
-        "statistics": made_up_statistics(labels.explode(), lengths)
-        | {"records_kept": n}
-        | (several_statistics(labels) if several else {}),
+        "statistics": statistics | (several_statistics(labels) if several else {}),
         "thresholds": dict.fromkeys(classes, 0.375) if several else {},
         "lengths": lengths,
         "alignments": {
@@ -107,27 +104,22 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
         "agreed": 4_000,
         "landmarks": made_up_landmarks(places, models, classes, rng),
         "factors": factors,
-        "spectrum": spectrum[
-            (spectrum["transform"] == transform) & (spectrum["selector"] == selector)
-        ],
+        "spectrum": spectrum[(spectrum[["transform", "selector"]] == kernel).all(axis=1)],
         "models": models,
         "curves": made_up_curves(predictions[predictions["recipe"].isin(asking)], models),
         "cascade": FINAL_CASCADE if cascades else None,
-        **evaluated,
+        **evaluation_tables(told, groups, several),
         "times": made_up_times(n_folds, rng),
         "points": points,
         "landmark_map": {
-            **{"selector": "meb", "transform": "log", "rank_wanted": "misfit"},
+            **{"transform": "log", "rank_wanted": "misfit"},
             "factor": factors.iloc[0].to_dict(),
             "eigenvalues": [812.5, -40.25],
             "all_eigenvalues": 1000.0,
-            "distinct": n - 20,
-            "landmarks": budget["meb"],
+            **{"distinct": n - 20, "recipe": final, "selector": kernel[1]},
+            **dict.fromkeys(("landmarks", "shown_landmarks"), budget["meb"]),
             "shown_objects": len(points) - budget["meb"],
-            "shown_landmarks": budget["meb"],
             "similar_classes": classes[1::2] + classes[::2],
-            "recipe": final,
-            "selector": selector,
         },
     }
 
@@ -135,9 +127,8 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
 def with_reasons(predictions):
     """Return them with those of low probability rejected, and the best hits of all records."""
     top = predictions.filter(regex="^p_").max(axis=1)
-    reasons = np.select(
-        [top < 0.3, top < 0.31, top < 0.5], ["unknown", "no relative", "unsure"], ""
-    )
+    below = [top < 0.3, top < 0.31, top < 0.5]
+    reasons = np.select(below, ["unknown", "no relative", "unsure"], "")
     hits = predictions["true"].where(predictions.index % 5 > 0, predictions["predicted"].iloc[0])
     return predictions.assign(reason=reasons, hit=hits, hit_among=80, hit_of=80)
 
@@ -226,11 +217,13 @@ def made_up_factors(places, models, n, rng):
 def made_up_points(true, classes, landmarks, rng):
     n = len(true)
     angle = np.searchsorted(classes, true) * 2 * np.pi / len(classes) + rng.normal(0, 0.2, n)
-    points = pd.DataFrame({"id": [f"s{i}" for i in range(n)], "class": true})
-    points["landmark"] = np.arange(n) < landmarks
-    points["x"] = np.cos(angle) * rng.gamma(9, 0.1, n)
-    points["y"] = np.sin(angle) * rng.gamma(9, 0.1, n)
-    return points[: landmarks + 2000]
+    x, y = (way(angle) * rng.gamma(9, 0.1, n) for way in (np.cos, np.sin))
+    points = {
+        "id": [f"s{i}" for i in range(n)],
+        "class": true,
+        "landmark": np.arange(n) < landmarks,
+    }
+    return pd.DataFrame(points | {"x": x, "y": y})[: landmarks + 2000]
 
 
 def made_up_statistics(true, lengths):

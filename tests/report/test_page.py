@@ -3,8 +3,6 @@
 import base64
 import hashlib
 import re
-import subprocess
-import sys
 import warnings
 from types import SimpleNamespace
 
@@ -36,12 +34,6 @@ def html(tables):
 
 def text_of(tables, **changes):
     return report_page(tables, **changes)[1].all_text
-
-
-def test_the_page_is_written_without_matplotlib():
-    said = "import sys, kreinflow.report.page; print('matplotlib' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
 
 
 def test_two_data_sets_with_unique_ids_and_links_that_lead_somewhere(tables):
