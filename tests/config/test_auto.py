@@ -76,19 +76,6 @@ def test_landmarks_of_each_set_are_among_those_of_the_next(kind, seed):
         assert len(sets) == (4 if kind.lines is automatic.OF_SEQUENCES else 3)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [automatic.SEQUENCES, automatic.NUCLEOTIDES, automatic.GLOBAL, automatic.GIVEN],
-    ids=lambda kind: kind.prefix,
-)
-def test_cascades_are_tried_where_sequences_are_aligned(kind):
-    recipes = automatic.comparison([kind], 10_000)["recipes"]
-    asking = [recipe["selector"] for recipe in recipes if "cascade" in recipe]
-    aligned = kind is not automatic.GIVEN
-    assert asking == [f"{kind.prefix}{name}" for name in (("fewer", "few") if aligned else ())]
-    assert len({recipe["name"] for recipe in recipes}) == len(recipes) == len(kind.lines)
-
-
 @pytest.mark.parametrize("vectors", [None, "v.tsv"])
 def test_of_several_labels_nothing_is_tried_that_gives_one(vectors):
     labels = {"table": "l.tsv", "multiple": "all"}
