@@ -128,13 +128,6 @@ def test_kernels_without_a_factor_are_refused(W):
         positive_factor(kernel_of(W))
 
 
-@pytest.mark.parametrize("method", ["sf_lsm", "nearest_landmark", "linear_svc"])
-def test_learners_on_the_columns_themselves_make_no_factor(method, monkeypatch):
-    monkeypatch.setattr("kreinflow.fitting.training.positive_factor", None)
-    settings = complete_method(LEARNERS, {"method": method}, "learner", "it")
-    assert Records().trained(settings, inducing=40).figures["rank"] == 40
-
-
 def test_of_many_columns_every_second_ridge_is_tried():
     learner = make_learner({"method": "sf_lsm", "ridge": "inner", "weights": "classes"})
     few, many = (learner.choices(n) for n in (MANY_COLUMNS, MANY_COLUMNS + 1))

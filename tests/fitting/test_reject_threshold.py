@@ -153,8 +153,8 @@ POPULATIONS = {
 TOLERATED, RUNS = 0.01, 600
 
 
-def broken_promises(rule, population, n, together=1):
-    """In how many runs the true error among the accepted is too large; the share accepted.
+def broken_promises(population, n, together=1):
+    """In how many runs the true error among the accepted is too large.
 
     Records come in clusters of so many neighbours that are right or wrong together.
     """
@@ -162,7 +162,7 @@ def broken_promises(rule, population, n, together=1):
     wrong = wrong_of((np.arange(20_000) + 0.5) / 20_000)
     claimed = claimed_of(wrong)
     rng = np.random.default_rng(3)
-    broken, accepted = 0, []
+    broken = 0
     for _ in range(RUNS):
         drawn = rng.integers(0, len(wrong), n // together)
         y = np.repeat(rng.random(n // together) < wrong[drawn], together).astype(int)
@@ -170,38 +170,17 @@ def broken_promises(rule, population, n, together=1):
             drawn = np.repeat(drawn, together) + rng.integers(-200, 200, n)
         top = claimed[drawn.clip(0, len(wrong) - 1)]
         probabilities = np.stack([top, 1 - top], axis=1)
-        kept = claimed >= rule(probabilities, y, TOLERATED)
-        accepted.append(kept.mean())
+        kept = claimed >= reject_threshold(probabilities, y, TOLERATED)
         broken += kept.any() and wrong[kept].mean() > TOLERATED
-    return broken, np.mean(accepted)
+    return broken
 
 
 @pytest.mark.parametrize("n", [300, 1000, 4000])
 @pytest.mark.parametrize("population", POPULATIONS)
 def test_the_promise_holds_in_nine_of_ten_runs(population, n):
-    broken, _ = broken_promises(reject_threshold, population, n)
-    assert broken <= binom.ppf(0.999, RUNS, 0.1)
+    assert broken_promises(population, n) <= binom.ppf(0.999, RUNS, 0.1)
 
 
 def test_the_promise_is_for_independent_records():
     """As the docs say: members of clusters are not, and it is broken in about 30 % of the runs."""
-    broken, _ = broken_promises(reject_threshold, "calibrated", 1000, together=5)
-    assert 0.2 * RUNS < broken < 0.4 * RUNS
-
-
-def empirical_threshold(probabilities, y, error):
-    """Where the errors among the accepted were at most the tolerated share: promises nothing."""
-    top, wrong = probabilities.max(axis=1), probabilities.argmax(axis=1) != y
-    order = np.argsort(-top, kind="stable")
-    rates = np.cumsum(wrong[order]) / np.arange(1, len(top) + 1)
-    allowed = np.flatnonzero(np.append(np.diff(top[order]) < 0, True) & (rates <= error))
-    return top[order][allowed[-1]] if len(allowed) else NOTHING_ACCEPTED
-
-
-@pytest.mark.parametrize("population", ["calibrated", "mislabelled"])
-def test_the_promise_costs_little_where_records_are_many(population):
-    ours, theirs = (
-        broken_promises(rule, population, 4000)[1]
-        for rule in (reject_threshold, empirical_threshold)
-    )
-    assert 0.8 * theirs < ours < theirs
+    assert 0.2 * RUNS < broken_promises("calibrated", 1000, together=5) < 0.4 * RUNS

@@ -111,10 +111,8 @@ class NoRelativeFit:
         T = _evidence(RecordScores(records, classifier.decided(query), relatives.evidence))
         rule = NoRelative(*(float(np.sort(of)[-SPARED - 1]) for of in T))
         # And training records, each without the records of its own group.
-        rows, groups = (
-            np.unique(strangers.sources),
-            np.unique(self.part.groups, return_inverse=True)[1],
-        )
+        rows = np.unique(strangers.sources)
+        groups = np.unique(self.part.groups, return_inverse=True)[1]
         own, others = (groups[places_of(of, self.part.rows)] for of in (rows, records.rows))
         objects = self.objects if classifier.looks_at_objects else None
         query = row_query(self.landmarks, rows, objects, self.cache.of_rows(rows, records.rows))
