@@ -268,7 +268,7 @@ def test_what_the_other_folds_prefer_is_told_by_fits_that_know_nothing_of_the_fo
     monkeypatch.setattr(lifting_module, "_unit", lambda form, X: 9.0)
     records = Records(n=90, signal=0.7)
     inner = records.inner()
-    tried = records.lifting(width="inner").tried(records.kernel(), records.landmarks(), inner)
+    tried = tried_of(records, inner, width="inner")
     for fold in range(3):
         kept = np.flatnonzero(inner != fold)
         landmarks = records.landmarks()
@@ -298,8 +298,7 @@ def test_a_fold_of_which_no_record_was_tried_has_the_widths_of_all(monkeypatch):
 
 def test_with_two_folds_the_preferred_widths_are_measured():
     records = Records(signal=1.0)
-    inner = records.inner(2)
-    tried = records.lifting(width="inner").tried(records.kernel(), records.landmarks(), inner)
+    tried = tried_of(records, records.inner(2), width="inner")
     assert tried.best(without=0) == tried.best(without=1) == tried.tries[0]
 
 
@@ -325,9 +324,7 @@ def test_labels_that_are_noise_give_chance(learner, inducing):
 def test_a_view_that_says_nothing_is_left_out_and_one_that_says_all_is_not():
     records = Records(n=150, signal=0.0)
     records.vectors = np.eye(3)[records.y] + 0.1 * np.random.default_rng(0).normal(size=(150, 3))
-    tried = records.lifting(width="inner").tried(
-        records.kernel(), records.landmarks(), records.inner()
-    )
+    tried = tried_of(records, width="inner")
     best, worth = tried.best(), tried.worth()
     assert np.isinf(best["words"]) or best["words"] >= 3
     assert np.isfinite(best["vectors"])
@@ -336,19 +333,17 @@ def test_a_view_that_says_nothing_is_left_out_and_one_that_says_all_is_not():
     assert abs(worth["scores"]) < 0.05
 
 
-def test_one_view_has_no_worth_beside_itself():
-    records = Records()
-    lifting = records.lifting(views={}, width="inner")
-    tried = lifting.tried(records.kernel(), records.landmarks(), records.inner())
-    assert tried.worth() == {}
-    assert np.isfinite(tried.best()["scores"])
+def tried_of(records, inner=None, **lift):
+    inner = records.inner() if inner is None else inner
+    return records.lifting(**lift).tried(records.kernel(), records.landmarks(), inner)
 
 
-def test_a_width_that_is_given_is_that_of_all_views():
-    records = Records()
-    lifting = records.lifting(width=2.5)
-    tried = lifting.tried(records.kernel(), records.landmarks(), records.inner())
-    assert {w for widths in tried.tries for w in widths.values()} == {2.5, np.inf}
+def test_one_view_has_no_worth_and_a_width_that_is_given_is_that_of_all_views():
+    one = tried_of(Records(), views={}, width="inner")
+    assert one.worth() == {}
+    assert np.isfinite(one.best()["scores"])
+    given = tried_of(Records(), width=2.5)
+    assert {w for widths in given.tries for w in widths.values()} == {2.5, np.inf}
 
 
 # Invariants.
