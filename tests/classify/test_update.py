@@ -1,5 +1,6 @@
 """Updates: the new fit is that of training on all records, and few pairs are aligned for it."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -227,9 +228,8 @@ def test_few_pairs_are_aligned(small, tmp_path, monkeypatch):
         assert not ends <= learned, "old records were aligned with each other"
         assert one == other or ends & (landmarks | added) or ends <= of_class
     n, m, k = len(new), len(it.rows), len(added)
-    everyone = len(old) + n
-    assert done.alignments == counting.pairs.total()
-    assert done.alignments == n + n * m + len(of_class) ** 2 + everyone * k
+    expected = n + n * m + len(of_class) ** 2 + (len(old) + n) * k
+    assert done.alignments == counting.pairs.total() == expected
 
 
 def test_the_order_of_adding_does_not_matter(small, tmp_path):
@@ -246,8 +246,8 @@ def test_the_order_of_adding_does_not_matter(small, tmp_path):
     first, model = found[0]
     for other, again in found[1:]:
         assert sorted(again.landmark_ids) == sorted(model.landmark_ids)
-        for id, expected in first.items():
-            np.testing.assert_allclose(other[id], expected, atol=1e-8, rtol=0)
+        ours = [other[id] for id in first]
+        np.testing.assert_allclose(ours, [*first.values()], atol=1e-8, rtol=0)
 
 
 def test_threads_backend_and_little_memory_change_no_byte(small, tmp_path):
@@ -296,45 +296,36 @@ def test_near_identical_records_share_an_inner_fold(tmp_path, monkeypatch):
 def test_what_changed_is_told(small, tmp_path):
     it, old, new = small
     done = updated_of(tmp_path, it, new)
-    table = done.changes
-    assert list(table.columns) == ["id", "label", "added", "before", "after"]
+    table, text = done.changes, update_text(done)
     assert table[["id", "label"]].to_numpy().tolist() == [[*r[:2]] for r in [*old, *new]]
     assert table["added"].tolist() == ["no"] * len(old) + ["yes"] * len(new)
     held = [("abd"[code] if code >= 0 else "") for code in it.trained.held_out]
     assert table["before"].tolist() == held + [""] * len(new)
     accuracy = np.mean(table["after"][: len(old)] == table["label"][: len(old)])
-    text = update_text(done)
     assert f"{len(new)} records added, of 1 new class (c) with {done.landmarks} landmark" in text
     assert f"accuracy {it.trained.figures['inner_accuracy']:.4f} before, {accuracy:.4f} aft" in text
     changed = int((table["before"] != table["after"])[: len(old)].sum())
     assert f"labels {changed} otherwise" in text
 
 
-def bad(old, new):
-    """Bad input: the records, what the message has."""
-    _, label, residues = new[0]
-    return {
-        "an id that is there": ([(old[0][0], label, residues)], "are those of records that the"),
-        "another label": ([("n", "a", old[0][2])], "are the same sequence with the labels "),
-        "twins of a new class": (
+def test_bad_records_get_one_message(small, tmp_path):
+    it, old, new = small
+    residues, known = new[0][2], old[0][2]
+    for bad, message in (
+        ([(old[0][0], "a", residues)], "are those of records that the"),
+        ([("n", "a", known)], "are the same sequence with the labels "),
+        (
             [("n", "x", residues), ("o", "x", residues)],
             "the class 'x' is new and has 1 record without identical ones. It needs at least 2",
         ),
-        "a residue": ([("n", "a", "MK1V")], "residue 3 is '1', which the substitution matrix"),
-        "an id twice": ([("n", "a", "MKV"), ("n", "a", "MKL")], "the id stands twice, first in"),
-        "a look-alike": ([("n", "a\u200b", "MKVLA")], "has a control character"),
-    }
-
-
-@pytest.mark.parametrize("what", bad([("", "", "")], [("", "", "")]))
-def test_bad_records_get_one_message(small, tmp_path, what):
-    it, old, new = small
-    records, message = bad(old, new)[what]
-    fasta = write_fasta(tmp_path / "new.fasta", records)
-    labels = write_labels(tmp_path / "l.tsv", {id: (id, *more) for id, *more in records}.values())
-    with pytest.raises(InputError) as found:
-        update(it.model, learned_of(it), read_new(it.model, learned_of(it), fasta, labels))
-    assert message in str(found.value), found.value
+        ([("n", "a", "MK1V")], "residue 3 is '1', which the substitution matrix"),
+        ([("n", "a", "MKV"), ("n", "a", "MKL")], "the id stands twice, first in"),
+        ([("n", "a\u200b", "MKVLA")], "has a control character"),
+    ):
+        fasta = write_fasta(tmp_path / "new.fasta", bad)
+        labels = write_labels(tmp_path / "l.tsv", {id: (id, *more) for id, *more in bad}.values())
+        with pytest.raises(InputError, match=re.escape(message)):
+            update(it.model, learned_of(it), read_new(it.model, learned_of(it), fasta, labels))
 
 
 def test_a_model_that_looks_at_vectors(tmp_path):
