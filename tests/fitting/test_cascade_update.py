@@ -33,10 +33,10 @@ def more_records(problem, classes, distance):
     )
 
 
-def updated(problem, n_new, decision=-1e6):
+def updated(problem, n_new):
     """The objects after an update: a first stage of another temperature, a class, a landmark."""
     query = problem.query
-    decisions = np.full((len(query), len(CODES) + 1), decision)
+    decisions = np.full((len(query), len(CODES) + 1), -1e6)
     decisions[:, CODES] = query.decisions / SCALE
     nothing = np.zeros((len(decisions), 1))
     S = np.hstack([problem.S, problem.S[:, :n_new]])
@@ -63,15 +63,3 @@ def test_far_records_and_a_new_class_change_no_answer(seed):
     # New members of the classes that a machine tells apart are aligned too.
     assert (after.alignments >= before.alignments).all()
     assert after.alignments.sum() > before.alignments.sum()
-
-
-def test_near_records_are_asked_and_speak_for_their_class():
-    problem = Problem(pairs=())
-    classes = np.full(12, 2)
-    records = more_records(problem, classes, 0.0)
-    cascade = with_more_records(problem.cascade, records, CODES, SCALE)
-    cascade = replace(cascade, threshold=2.0)
-    after = answered(cascade, updated(problem, len(classes), decision=0.5))
-    found = np.flatnonzero(after.nearest >= len(problem.cascade.records))
-    assert found.size
-    assert (records.classes[after.nearest[found]] == 2).all()

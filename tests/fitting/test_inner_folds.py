@@ -177,13 +177,6 @@ def test_too_few_records_for_inner_folds_are_refused():
         inner_partition(part, 3, 1, "r0f0")
 
 
-def grouped_problem(kind):
-    """Groups of three neighbouring rows, of which a landmark is in many, and their inner folds."""
-    landmarks, part, _ = problem(kind)
-    part = replace(part, groups=part.rows // 3)
-    return landmarks, part, inner_partition(part, 3, 1, "r0f0")
-
-
 def test_a_group_is_trained_on_whole_where_another_fold_would_not_know_a_class_of_it():
     """Class b is in the first group alone: what is measured of a must not have it as a mate."""
     groups = np.repeat(np.arange(6), 5)
@@ -209,7 +202,9 @@ def test_groups_that_leave_one_inner_fold_are_torn_with_a_warning():
 
 def test_a_group_that_is_held_out_has_no_word_in_its_own_decisions():
     """Scores with its landmarks are scrambled, and the decisions stay what they were."""
-    landmarks, part, inner = grouped_problem("sequences")
+    landmarks, part, _ = problem("sequences")
+    part = replace(part, groups=part.rows // 3)  # a landmark is in many
+    inner = inner_partition(part, 3, 1, "r0f0")
     assert (inner[np.isin(part.rows, landmarks.rows)] >= 0).any()
     found = []
     for change in (False, True):

@@ -128,9 +128,8 @@ def test_calibration_and_threshold_come_from_held_out_decisions():
     assert binomtest(int(wrong.sum()), len(wrong)).proportion_ci(0.8, "exact").high <= 0.2
     assert trained.figures["inner_accuracy"] == np.mean(p.argmax(axis=1) == truth)
     assert trained.classifier.about["reject"] == {"error": 0.2, "confidence": 0.9}
-    recipe = trained.classifier.about["recipe"]
     covering = training_of(landmarks, part, inner, RejectRule(None, 0.8)).train(
-        recipe, LEARNERS["ikfd"], embedding, kernel
+        trained.classifier.about["recipe"], LEARNERS["ikfd"], embedding, kernel
     )
     accepted = p.max(axis=1) >= covering.figures["reject_threshold"]
     assert np.mean(accepted) == pytest.approx(0.8, abs=1 / len(truth))
