@@ -13,22 +13,18 @@ CODES = np.array([0, 1, 3, 4, 5])  # a new class is in the middle, as its name s
 SCALE = 2.5
 
 
-def longer(values, more):
-    return np.concatenate([values, np.full(more, values[0])])
-
-
-def more_records(problem, classes, distance):
+def more_records(problem, classes):
     """Records behind those of the cascade, so far away in the space of an added landmark."""
     before, n = problem.cascade.records, len(classes)
     known = before.index.scores
     rows = np.vstack([known, known[:n]])
-    column = np.append(np.zeros(len(known)), np.full(n, distance))
+    column = np.append(np.zeros(len(known)), np.full(n, 1e3))
     return Records(
         index=replace(before.index, scores=np.column_stack([rows, column]).astype(np.float32)),
         classes=np.append(CODES[before.classes], classes),
         rows=np.append(before.rows, before.rows.max() + 1 + np.arange(n)),
-        self_scores=longer(before.self_scores, n),
-        lengths=longer(before.lengths, n),
+        self_scores=np.append(before.self_scores, before.self_scores[:n]),
+        lengths=np.append(before.lengths, before.lengths[:n]),
         landmarks=np.append(before.landmarks, len(before)),
     )
 
@@ -53,7 +49,7 @@ def updated(problem, n_new):
 def test_far_records_and_a_new_class_change_no_answer(seed):
     problem = Problem(seed=seed)
     classes = np.array([2, 2, 2, 0, 5, 1, 1])
-    cascade = with_more_records(problem.cascade, more_records(problem, classes, 1e3), CODES, SCALE)
+    cascade = with_more_records(problem.cascade, more_records(problem, classes), CODES, SCALE)
     before = problem.answer()
     after = answered(cascade, updated(problem, len(classes)))
     assert {0, 1, 2} == set(before.stage.tolist())
