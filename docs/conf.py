@@ -6,6 +6,9 @@ from pathlib import Path
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
+from jinja2 import FileSystemLoader
+from jinja2.sandbox import SandboxedEnvironment
+from numpydoc import docscrape_sphinx
 from sphinx.application import Sphinx
 from sphinx.util.logging import getLogger
 from sphinx.writers.html5 import HTML5Translator
@@ -34,6 +37,11 @@ autodoc_default_options = {
     "Objects, Rectangle, Parts, Besides",
 }
 numpydoc_show_class_members = False
+# numpydoc makes an environment for each docstring, and compiles its template anew in each.
+templates = SandboxedEnvironment(
+    loader=FileSystemLoader(Path(docscrape_sphinx.__file__).parent / "templates")
+)
+docscrape_sphinx.SandboxedEnvironment = lambda loader: templates
 toc_object_entries = False  # the classes of the library are too many for the table of contents
 nitpicky = True
 nitpick_ignore_regex = [

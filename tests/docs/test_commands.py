@@ -15,6 +15,7 @@ of what is left there are in this file, so that one process runs it once.
 import html
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from kreinflow.classify.evidence import EVIDENCE_COLUMNS
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.config.schema import schema
 from kreinflow.files.arrays import read_arrays
+from workflow.conftest import Workflow, read
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.name: path for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]}
@@ -192,6 +194,65 @@ def test_the_guide_names_the_columns_of_what_its_commands_write(run_page):
     first = evidence[evidence["of"] == "predicted"].groupby("query")["label"].first()
     assert first[predictions["id"]].tolist() == predictions["label"].tolist()
     assert (folder / "landmarks.fasta").read_text().startswith(">")
+
+
+# The race of `auto`, in the run of docs/guide.md.
+
+
+@pytest.fixture(scope="module")
+def raced(run_page, tmp_path_factory):
+    """The run, in a folder of its own, and its results."""
+    clone, folder = run_page("guide.md"), tmp_path_factory.mktemp("race")
+    for name in ("results-mine", ".snakemake"):
+        shutil.copytree(clone / name, folder / name)
+    for name in ("proteins.fasta", "labels.tsv"):
+        shutil.copy2(clone / name, folder / name)
+    shutil.copy(clone / "mine.yaml", folder / "config.yaml")
+    return Workflow(folder, None, root=clone)
+
+
+def went_on(results):
+    race = read(results / "race.tsv")
+    return race["recipe"].tolist(), race.loc[race["goes_on"] == "yes", "recipe"].tolist()
+
+
+def test_recipes_that_are_behind_have_models_of_the_first_part_alone_and_are_not_the_best(raced):
+    results = raced.folder / "results-mine" / "mine"
+    every, kept = went_on(results)
+    assert 0 < len(kept) < len(every)
+    models = read(results / "evaluation" / "models.tsv")
+    by_part = models.groupby(["repeat", "fold"])["recipe"].apply(list)
+    assert sorted(by_part[0, 0]) == sorted(every)
+    assert sorted(by_part[0, 1]) == sorted(by_part[-1, -1]) == sorted(kept)
+    predictions = read(results / "evaluation" / "predictions.tsv.gz")
+    assert {*predictions.loc[predictions["fold"] == 1, "recipe"]} == {*kept, "inner choice"}
+    for path in results.glob("predictions/*/r0f1.tsv.gz"):
+        assert set(read(path)["recipe"]) <= set(kept)
+    compared = read(results / "evaluation" / "comparison.tsv").set_index("recipe")
+    assert set(compared.index) == {*every, "inner choice"}
+    out = compared.loc[sorted(set(every) - set(kept))]
+    assert not out["best"].any()
+    assert not out["indistinguishable"].any()
+    page = (results.parent / "report.html").read_text()
+    assert "measured on 1 of 2 folds" in page
+    assert f"those that were not behind there ({len(kept)}) in 2 more" in " ".join(page.split())
+
+
+def test_a_lost_race_is_run_again_and_the_recipe_that_is_named_as_final_goes_on(raced):
+    assert raced.jobs() == {}
+    results = raced.folder / "results-mine" / "mine"
+    before = (results / "race.tsv").read_bytes()
+    (results / "race.tsv").unlink()
+    raced.run("--", "results-mine/mine/race.tsv")
+    assert (results / "race.tsv").read_bytes() == before
+    named = "many-log-sf-lsm"
+    assert named not in went_on(results)[1], "it goes on anyway"
+    with (raced.folder / "config.yaml").open("a") as config:
+        config.write(f"    final: {named}\n")
+    raced.run("--", "results-mine/mine/race.tsv")
+    assert named in went_on(results)[1]
+    jobs = raced.jobs()
+    assert (jobs["train_models"], jobs["choose_final_model"]) == (8, 1)  # of two parts
 
 
 # docs/files.md names every file of a run.

@@ -68,17 +68,17 @@ class Workflow:
         for name in ("results", ".snakemake"):
             shutil.copytree(other.folder / name, self.folder / name)
 
-    def command(self, *arguments, cores="2", folder=None):
+    def command(self, *arguments, cores="2", folder=None, snakemake=("-m", "snakemake")):
         folder = folder or self.folder
         return [
-            *(sys.executable, "-m", "snakemake", "--cores", cores),
+            *(sys.executable, *snakemake, "--cores", cores),
             *("--snakefile", str(self.root / "Snakefile"), "--directory", str(folder)),
             *("--configfile", str(folder / "config.yaml"), *arguments),
         ]
 
-    def run(self, *arguments, cores="2", check=True):
+    def run(self, *arguments, check=True, **how):
         done = subprocess.run(
-            self.command(*arguments, cores=cores),
+            self.command(*arguments, **how),
             cwd=self.folder,
             capture_output=True,
             text=True,

@@ -8,10 +8,17 @@ from workflow.conftest import ROOT, write_bad_fasta
 pytest.importorskip("snakemake_executor_plugin_slurm")
 PROFILE = ROOT / "profiles" / "slurm"
 SITE = (
-    *("--workflow-profile", str(PROFILE)),
+    *("--workflow-profile", str(PROFILE), "--latency-wait", "1"),
     *("--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1"),
-    *("--latency-wait", "1"),
 )
+HURRIED = """
+from snakemake.cli import main
+from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
+
+RemoteExecutor.next_seconds_between_status_checks = property(lambda _: 1, lambda _, wanted: None)
+main()
+"""
+"""Snakemake, asking Slurm each second, where the plugin would wait ten seconds longer each time."""
 PARTITION = "Batch job submission failed: Invalid partition name specified"
 TIME_LIMIT = "Batch job submission failed: Requested time limit is invalid"
 NO_MEMORY = "slurmstepd: error: Detected 1 oom_kill event in StepId=1.batch."
@@ -27,7 +34,7 @@ def slurm(tmp_path, monkeypatch):
 
 def ended(run, *arguments):
     """What a run that fails says at its end, below the line that begins our list."""
-    done = run.run(*SITE, *arguments, check=False)
+    done = run.run(*SITE, *arguments, check=False, snakemake=("-c", HURRIED))
     assert done.returncode == 1, done.stderr
     assert "no reason was found" not in done.stderr
     _, found, rest = done.stderr.partition("kreinflow: jobs that failed, and why:\n")
@@ -46,7 +53,6 @@ def test_a_job_that_slurm_ends_has_its_reason_and_asks_for_more_if_it_had_too_li
     run, slurm, plan, factors, reason
 ):
     slurm.plan(*plan)
-    # Each retry waits ten seconds longer.
     rest, _ = ended(run, "--retries", str(len(factors) - 1), "dataset")
     assert rest.startswith("read_dataset (dataset=small):\n")
     assert reason in rest

@@ -93,8 +93,8 @@ def outer(tmp_path_factory):
 
 def test_a_prefix_leaves_the_bytes_as_they_are(outer, tmp_path):
     direct = Workflow(tmp_path / "direct", TINY)
-    direct.run("--", "results/mine/model.safetensors", "results/mine/evaluation/summary.tsv")
-    direct.assert_same(Workflow(outer / "one", TINY), "model.safetensors", "summary.tsv")
+    direct.run("--", "results/mine/model.safetensors")
+    direct.assert_same(Workflow(outer / "one", TINY), "model.safetensors")
 
 
 def test_two_uses_have_a_config_and_a_folder_each(outer):
