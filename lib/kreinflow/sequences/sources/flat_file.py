@@ -182,10 +182,10 @@ class FlatFileSource(Source):
                 if (unequal or len(parts) == way["levels"]) and parts and "-" not in parts:
                     found.append(".".join(parts))
         else:
-            for database, label, *more in record.cross_references:
-                unknown = database == "PROSITE" and more[-1].startswith("UNKNOWN")
-                if database.lower() == way["from"] and not unknown:
-                    found.append(label)
+            for database, *more in record.cross_references:  # a damaged line has no more
+                unknown = database == "PROSITE" and more and more[-1].startswith("UNKNOWN")
+                if database.lower() == way["from"] and more and not unknown:
+                    found.append(more[0])
         return list(dict.fromkeys(found))
 
 
