@@ -181,9 +181,7 @@ def test_a_missing_or_failing_program_is_told(tmp_path, monkeypatch):
     put_program(tmp_path, "breaks", "import sys\nsys.exit('first\\nno space left\\n')")
     with pytest.raises(UnavailableError, match="ended with code 1: no space left"):
         run_program(tmp_path, str(tmp_path / "breaks"))
-    with pytest.raises(
-        UnavailableError, match="the Python package no-such-package is not installed"
-    ):
+    with pytest.raises(UnavailableError, match="package no-such-package is not installed"):
         package_version("no-such-package")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UnavailableError, match="nowhere is not on PATH"):

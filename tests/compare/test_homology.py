@@ -81,8 +81,6 @@ def test_clusters_share_a_fold_and_each_class_is_known_where_it_is_tested(datase
         assert by_class["a"] == by_class["b"] == [0, 1, 2]
         assert by_class["c"] == [-1]
         assert len(by_class["d"]) == 2
-    again = homology_folds(dataset, 3, 2, 1)
-    assert table[again.columns].equals(again)
 
 
 def test_a_data_set_with_the_name_of_a_twin_is_refused():

@@ -42,11 +42,6 @@ def estimator(cascade, **more):
 
 
 @pytest.fixture(scope="module")
-def plain():
-    return estimator(None).fit(TEXTS[KNOWN], LABELS[KNOWN])
-
-
-@pytest.fixture(scope="module")
 def asking():
     return estimator({"loss": 0.1}).fit(TEXTS[KNOWN], LABELS[KNOWN])
 
@@ -87,7 +82,8 @@ def test_the_answers_are_those_of_classify(tmp_path, cascade, more):
     assert model.training_["cascade"] == it.model.about["training"]["cascade"] != ""
 
 
-def test_the_first_stage_is_what_it_is_without_a_cascade(plain, asking):
+def test_the_first_stage_is_what_it_is_without_a_cascade(asking):
+    plain = estimator(None).fit(TEXTS[KNOWN], LABELS[KNOWN])
     assert plain.cascade_ is None
     for of in (lambda it: it.decision_function(TEXTS[NEW]), lambda it: it.landmark_indices_):
         np.testing.assert_array_equal(of(plain), of(asking))

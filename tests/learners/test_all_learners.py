@@ -81,7 +81,8 @@ def test_decisions_come_back_from_arrays_and_do_not_depend_on_other_rows(setting
         np.testing.assert_array_equal(again.decide(new[rows]), together[rows])
 
 
-CHANGES = ["classes", "rows", "landmarks", "unit 1e-6", "unit 1e6", "unit 2^-40"]
+UNITS = {"unit 1e-6": 1e-6, "unit 1e6": 1e6, "unit 2^-40": 2.0**-40}
+CHANGES = ["classes", "rows", "landmarks", *UNITS]
 
 
 def plain(f, settings):
@@ -107,15 +108,13 @@ def changed(settings, n_classes, change):
     y = rng.integers(0, n_classes, n)
     X = rng.normal(size=(n_classes, 6))[y] + rng.normal(size=(n, 6))  # they overlap
     K = (X * [1, 1, 1, 1, -1, -1]) @ X.T + 2.0
-    classes, rows, places, unit = np.arange(n_classes), np.arange(n_seen), np.arange(n), 1.0
+    classes, rows, places = np.arange(n_classes), np.arange(n_seen), np.arange(n)
     if change == "classes":
         classes = np.roll(classes, 1)
     elif change == "rows":
         rows = rng.permutation(rows)
     elif change == "landmarks":
         places[:m] = rng.permutation(m)
-    elif change.startswith("unit"):
-        unit = {"1e-6": 1e-6, "1e6": 1e6, "2^-40": 2.0**-40}[change.split()[1]]
 
     def decisions(K, labels, seen, places):
         K = K[np.ix_(places, places)]  # the first of them are the landmarks
@@ -129,7 +128,7 @@ def changed(settings, n_classes, change):
         return plain(learner.decide(fitted, problem.on(np.arange(n_seen, n))), settings), fitted
 
     one = decisions(K, y, np.arange(n_seen), np.arange(n))
-    f, fitted = decisions(unit * K, classes[y], rows, places)
+    f, fitted = decisions(UNITS.get(change, 1.0) * K, classes[y], rows, places)
     return one, (plain(f[:, classes], settings), fitted)
 
 
