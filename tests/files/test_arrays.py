@@ -66,14 +66,6 @@ def test_arrays_have_the_bytes_that_the_library_of_safetensors_writes(tmp_path, 
         np.testing.assert_array_equal(array, read[name])
 
 
-def test_every_truncation_of_arrays_is_refused(path):
-    data = path.read_bytes()
-    for length in range(0, len(data), 7):
-        path.write_bytes(data[:length])
-        with pytest.raises(InputError, match="x.safetensors: (damaged|has no checksum)"):
-            read_arrays(path, "thing 1")
-
-
 def test_another_kind_and_a_file_without_a_checksum_are_refused(path, arrays):
     with pytest.raises(InputError, match="holds a 'thing 1' where a 'thing 2' is expected"):
         read_arrays(path, "thing 2")

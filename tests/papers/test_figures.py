@@ -120,12 +120,6 @@ def test_all_landmarks_leave_no_error_and_more_a_smaller_one(tables):
     assert table.loc[table["selector"] == accuracies.FULL, "error"].item() < 1e-6
 
 
-def test_bananas_of_little_overlap_are_parted(tables):
-    table = tables["bananas"]
-    meb = table[table["selector"] == "meb"].set_index("overlap")["accuracy"]
-    assert meb[0.1] > 0.97 > meb[0.3]
-
-
 def test_the_slope_is_the_exponent():
     n = costs.FITTED["full"] * np.array([0.5, 1, 2, 4])
     table = pd.DataFrame({"way": "full", "objects": n, "seconds": np.where(n < n[1], 9, n**2.5)})

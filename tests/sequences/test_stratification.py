@@ -66,43 +66,6 @@ def test_the_folds_are_a_run_of_the_published_algorithm(seed, k):
     np.testing.assert_array_equal(published(has, k, take, tie), ours)
 
 
-def unevenness(has, folds, k):
-    """The label distribution measure of that paper: of the odds of each label in each fold."""
-    whole, total = has.sum(axis=0) / (~has).sum(axis=0), 0.0
-    for fold in range(k):
-        own = has[folds == fold]
-        total += np.abs(own.sum(axis=0) / np.maximum((~own).sum(axis=0), 1) - whole).mean()
-    return total / k
-
-
-def test_labels_are_as_even_as_with_any_order_of_units_and_more_than_by_chance():
-    ours, theirs, chance, lacking = [], [], [], []
-    for seed in range(12):
-        keys, has = drawn(seed)
-        rng = np.random.default_rng(seed)
-        folds = iterative_stratification(keys, has, 5)
-        ours.append(unevenness(has, folds, 5))
-        any_order = published(
-            has, 5, lambda m, _, r=rng: r.choice(sorted(m)), lambda e, *_, r=rng: r.choice(e)
-        )
-        theirs.append(unevenness(has, any_order, 5))
-        chance.append(unevenness(has, rng.permutation(np.arange(300) % 5), 5))
-        enough = has.sum(axis=0) >= 15
-        lacking.append(min(has[folds == f][:, enough].sum(axis=0).min() for f in range(5)))
-    assert np.mean(ours) == pytest.approx(np.mean(theirs), rel=0.1)
-    assert np.mean(ours) < 0.5 * np.mean(chance)
-    assert min(lacking) >= 1  # a label of three units a fold is in each of them
-
-
-def test_of_one_label_each_the_folds_of_a_label_differ_by_one_unit():
-    codes = np.random.default_rng(3).choice(4, 203, p=[0.5, 0.3, 0.15, 0.05])
-    keys = np.random.default_rng(4).integers(2**63, size=203).astype(np.uint64)
-    folds = iterative_stratification(keys, codes[:, None] == np.arange(4), 5)
-    for code in range(4):
-        assert np.ptp(np.bincount(folds[codes == code], minlength=5)) <= 1
-    assert np.ptp(np.bincount(folds, minlength=5)) <= 1
-
-
 def test_units_without_a_label_are_spread_out_and_the_order_does_not_matter():
     keys, has = drawn(5)
     has[::3] = False

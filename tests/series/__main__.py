@@ -20,7 +20,6 @@ def main() -> int:
     parser.add_argument("--only", default="", help="words in the names of rows, or a module")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--case", type=int, help="fuzz: one input of the kind --only")
-    parser.add_argument("--table", type=Path, default=Path("mutants.tsv"), help="mutants: results")
     asked = parser.parse_args()
     asked.number = NAMES[asked.name] if asked.number is None else asked.number
     sys.path[:0] = [str(Path(__file__).parents[1])]

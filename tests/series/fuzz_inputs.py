@@ -3,9 +3,7 @@
 import copy
 import io
 import re
-import tempfile
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -13,10 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
-from answering.cascades import cascade_model
 from flat_files import entry
 from kreinflow.alignment.scoring import load_substitution_matrix
-from kreinflow.classify.model_file import Model
 from kreinflow.config.configuration import load_configuration
 from kreinflow.sequences.collapse import SourceRecords, collapse
 from kreinflow.sequences.folds import assign_folds
@@ -24,7 +20,7 @@ from kreinflow.sequences.labels import read_pairs
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.user_tables import check_columns
-from small_inputs import configuration, model_of
+from small_inputs import configuration
 
 LETTERS = "ARNDCQEGHILKMFPSTWYVBZX"
 LONGEST = 60
@@ -278,43 +274,8 @@ def config(random: Random) -> Case:
     return Case("c.yaml", text.encode(), read, chosen, packed=0)
 
 
-@cache
-def _models():
-    """Models of sequences, of a matrix, of vectors, with cascades, and what must be read."""
-    made = {}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for what, make in {
-            "sequences": lambda path: model_of(path, "sequences"),
-            "matrix": lambda path: model_of(path, "dissimilarity"),
-            "vectors": lambda path: model_of(path, {"name": "gaussian", "width": 2.0}),
-            "cascade": cascade_model,
-            "apart": lambda path: cascade_model(path, apart=True),
-        }.items():
-            (folder / what).mkdir()
-            built = make(folder / what)[0]
-            built.save(folder / what / "m")
-            expected = built.landmark_ids, built.classifier.classes
-            made[what] = (folder / what / "m").read_bytes(), expected
-    return made
-
-
-def model(random: Random) -> Case:
-    """A model file."""
-    data, expected = random.choice(list(_models().values()))
-
-    def read(path):
-        found = Model.load(path)
-        return found.landmark_ids, found.classifier.classes
-
-    def fault(found):
-        return unseen([*found[0], *found[1]])
-
-    return Case("m.safetensors", data, read, expected, fault, packed=0)
-
-
 KINDS = {
-    "FASTA": (fasta, 20),
+    "FASTA": (fasta, 25),
     "table of labels": (table, 15),
     "UniProtKB flat file": (flat_file, 10),
     "table of folds": (folds, 10),
@@ -322,6 +283,5 @@ KINDS = {
     "matrix": (matrix, 15),
     "vectors and strings": (vectors, 10),
     "config": (config, 5),
-    "model file": (model, 5),
 }
 """What makes an input, and of 100 inputs how many are such."""

@@ -21,10 +21,8 @@ printed), ``__repr__`` and ``__str__``, annotations and decorators, ``TYPE_CHECK
 for speed alone, by the names in SPEED; and the arguments in UNSEEN, such as ``copy`` and the
 thickness of a line.
 
-Results go to a table (``--table``), and what tests call without a mutant to a file beside it. An
-interrupted run goes on where it was. A mutant in the table is not tried again: to try one again,
-take its line out. The exit code is 0 whatever survives, because a survivor wants judging: it may
-compute the same as the original.
+The exit code is 0 whatever survives, because a survivor wants judging: it may compute the same as
+the original.
 """
 
 import ast
@@ -40,7 +38,6 @@ import signal
 import sys
 import tempfile
 import threading
-import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -135,7 +132,7 @@ class _First:
 class Worker:
     """A copy of the checkout, and a process with the slow imports done that forks for each test."""
 
-    def __init__(self, folder: str, kept: Path) -> None:
+    def __init__(self, folder: str) -> None:
         os.environ |= {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
         self.root = Path(tempfile.mkdtemp(dir=folder)) / "copy"
         heavy = ("results*", ".*", "__pycache__", "site", "node_modules")
@@ -152,9 +149,8 @@ class Worker:
                 if not line.startswith("kreinflow"):
                     with suppress(ImportError):
                         importlib.import_module(line)
-        library = b"".join(p.read_bytes() for p in sorted((self.root / LIBRARY).rglob("*.py")))
-        self.code_digest = hashlib.sha256(library).hexdigest()
-        self.kept, self.seconds = kept, 0.0
+        self.seconds = 0.0
+        self.known: dict[str, tuple[float, dict[str, list[int]]]] = {}
 
     def ask(self, tests: str, limit: float, traced: bool = False) -> str:
         """Run a file of tests in a process of its own; return the first test that fails, or ""."""
@@ -188,10 +184,7 @@ class Worker:
 
     def plain(self, tests: str) -> tuple[float, dict[str, list[int]]]:
         """Return the seconds of a file of tests without a mutant, and the functions it calls."""
-        key = hashlib.sha256(f"{self.code_digest}{(self.root / tests).read_text()}".encode())
-        name = f"{tests} {key.hexdigest()[:12]}"
-        known = json.loads(self.kept.read_text()) if self.kept.exists() else {}
-        if name not in known:
+        if tests not in self.known:
             called: dict[str, list[int]] = {}
             if failed := self.ask(tests, 300, traced=True):
                 print(f"not asked, it fails without a mutant: {failed}", file=sys.stderr)
@@ -200,18 +193,10 @@ class Worker:
                 for path, line in json.loads((self.root.parent / "called").read_text()):
                     module = Path(path).relative_to(self.root / LIBRARY).as_posix()
                     called.setdefault(module, []).append(line)
-            known[name] = (self.seconds, called)
-            part = self.kept.with_suffix(f".{os.getpid()}")
-            part.write_text(json.dumps(known))
-            part.replace(self.kept)
-        return known[name]
+            self.known[tests] = (self.seconds, called)
+        return self.known[tests]
 
-    def __call__(self, mutant: Mutant) -> tuple[str, float]:
-        """Return the test that fails for a mutant, or "", and the seconds it took."""
-        start = time.monotonic()
-        return self.killer(mutant), time.monotonic() - start
-
-    def killer(self, mutant: Mutant) -> str:
+    def __call__(self, mutant: Mutant) -> str:
         """Return the test that fails for a mutant, or ""."""
         near, wider = files_of(mutant.module, self.root)
         path = self.root / LIBRARY / mutant.module
@@ -241,27 +226,14 @@ class Worker:
 
 
 def run(asked: Any) -> int:
-    """Try the mutants that do not stand in the table, and print what it has of the sample."""
+    """Try the mutants of the sample, and print the test that kills each, and those that survive."""
     drawn = sample(asked.number, asked.seed, asked.only)
-    if not asked.table.exists():
-        asked.table.write_text("mutant\tmodule\tline\tchange\tkilled by\tseconds\n")
-    kept = asked.table.with_suffix(".json")
-    known = {row.split("\t")[0]: row for row in asked.table.read_text().splitlines()}
-    new = [mutant for mutant in drawn if mutant.name not in known]
-    with (
-        tempfile.TemporaryDirectory(prefix="mutants-") as folder,
-        asked.table.open("a") as table,
-    ):
-        tried = asked_of_workers(Worker, (folder, kept), new, asked.jobs)
-        for mutant, (killer, seconds) in tried:
-            cells = (mutant.name, mutant.module, mutant.line, mutant.change)
-            row = "\t".join(map(str, (*cells, killer or "survived", f"{seconds:.1f}")))
-            known[mutant.name] = row
-            print(row, file=table, flush=True)
-            print(row.partition("\t")[2].replace("\t", "  "), flush=True)
-    verdicts = [known[mutant.name].split("\t") for mutant in drawn]
-    alive = [row for row in verdicts if row[4] == "survived"]
-    print(f"\n{len(verdicts)} mutants, {len(verdicts) - len(alive)} killed, {len(alive)} survived:")
-    for _, module, line, change, *_ in sorted(alive, key=lambda row: (row[1], int(row[2]))):
-        print(f"{module}:{line}: {change}")
+    alive = []
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        for mutant, killer in asked_of_workers(Worker, (folder,), drawn, asked.jobs):
+            row = f"{mutant.module}:{mutant.line}: {mutant.change}"
+            print(f"{row}  {killer or 'survived'}", flush=True)
+            alive += [] if killer else [row]
+    print(f"\n{len(drawn)} mutants, {len(drawn) - len(alive)} killed, {len(alive)} survived:")
+    print(*sorted(alive), sep="\n")
     return 0

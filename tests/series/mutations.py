@@ -5,7 +5,6 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -192,14 +191,6 @@ class Changes(ast.NodeVisitor):
         return SAID.match(ast.unparse(node.func)) is not None
 
 
-def around_the_difference(*texts: str, shown: int = 90, before: int = 30) -> list[str]:
-    """Return both texts from a little before the place where they begin to differ."""
-    same = (len(set(letters)) == 1 for letters in zip(*texts, strict=False))
-    place = sum(takewhile(bool, same))
-    start = place - before if max(map(len, texts)) > shown and place > before else 0
-    return [" ".join(text[start : start + shown].split()) for text in texts]
-
-
 def mutants_of(path: Path, library: Path) -> Iterator[Mutant]:
     """All mutants of a module. Those of equal lines are numbered, so that each has its name."""
     module = path.relative_to(library).as_posix()
@@ -216,5 +207,5 @@ def mutants_of(path: Path, library: Path) -> Iterator[Mutant]:
         text = f"{module}|{lines[node.lineno - 1].decode().strip()}|{old}|{new}"
         seen[text] += 1
         name = hashlib.sha256(f"{text}|{seen[text]}".encode()).hexdigest()[:12]
-        change = "  ->  ".join(around_the_difference(ast.unparse(node), new))
+        change = f"{ast.unparse(node)}  ->  {new}"
         yield Mutant(module, node.lineno, change, name, function, start, end, new)
