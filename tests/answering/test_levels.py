@@ -76,14 +76,6 @@ def test_what_has_a_limit_is_answered_above_it_at_a_node_with_others_below(seed)
         np.testing.assert_array_equal(one, other)
 
 
-def test_the_probability_of_a_node_is_the_sum_of_its_classes():
-    levels = Levels.of(CLASSES, ".", 0.9)
-    p = probabilities(7)
-    own = levels.node_probabilities(p)
-    np.testing.assert_allclose(own, p @ levels.tree.below.T, atol=1e-12)
-    assert own.max() <= 1
-
-
 def test_a_lineage_has_the_node_of_each_level():
     tree = Levels.of(("a.b", "a", "c.d.e"), ".", 0.9).tree
     named = [[tree.nodes[node] if node >= 0 else None for node in row] for row in lineages(tree)]

@@ -108,18 +108,10 @@ def test_m_alignments_a_sequence_and_one_with_itself(tmp_path, monkeypatch, tran
     assert table["alignments"].tolist() == [m + needed] * 7
 
 
-def test_letters_are_treated_as_in_training(tmp_path):
-    residues = families(5)[3][2]
-    model, *_ = model_of(tmp_path, seed=5)
-    texts = residues, residues.replace("C", "U", 1).lower(), residues + "*"
-    new = write_fasta(tmp_path / "new.fasta", [(f"s{i}", "a", s) for i, s in enumerate(texts)])
-    assert len(classify_file(model, new)[["label", "probability"]].drop_duplicates()) == 1
-
-
 def test_each_record_of_a_batch_has_its_own_fault(tmp_path, monkeypatch):
     monkeypatch.setattr(new_objects, "LONGEST", 100)
     model, *_ = model_of(tmp_path, seed=5)
-    fine = families(5)[0][2]
+    fine = families(5)[3][2]
     records = {
         "one": (fine, ""),
         "illegal": ("MKV1L", "residue 4 is '1', which the substitution matrix blosum62 lacks."),
@@ -130,7 +122,7 @@ def test_each_record_of_a_batch_has_its_own_fault(tmp_path, monkeypatch):
         "accent": ("M\u00e4", "residue 2 is not an ASCII letter."),
         "poor": ("XX", "scores 0 with itself, too little to compare it (transform log)."),
         "long": ("MKVLA" * 30, "has more than 100 residues. Cut it, or remove it."),
-        "two": (fine.lower() + "*", ""),
+        "two": (fine.replace("C", "U", 1).lower() + "*", ""),
     }
     new = write_fasta(tmp_path / "new.fasta", [(id, "", s) for id, (s, _) in records.items()])
     messages = []

@@ -95,19 +95,6 @@ def test_records_that_are_too_few_to_accept_any_prediction(run, checked, tmp_pat
     assert ("It takes at least 31 records on the inner folds" in err) == few
 
 
-def test_records_with_conflicting_labels_are_named(run, checked, tmp_path):
-    twins = [(f"twin{number}", "ab"[number % 2], "MKVLAW" * 10) for number in range(7)]
-    write_fasta(tmp_path / "x.fasta", [*GOOD, *twins])
-    code, out, err = checked(run, configuration(fasta_source()))
-    assert code == 0
-    assert "30 records (7 dropped: 7 identical sequences with different labels)" in out
-    assert err == (
-        "kreinflow: mine: 7 records are dropped as identical sequences with different labels: "
-        "twin0, twin1, twin2, twin3, twin4 and 2 more. Correct the labels, or leave the wrong "
-        "ones out.\n"
-    )
-
-
 def test_what_is_left_out_is_counted(run, checked, tmp_path):
     records = [
         *GOOD,
@@ -168,6 +155,12 @@ OTHER = {
             [],
             {"selectors": {"meb": UNIFORM | {"budget": 16}}},
             "selectors.meb.budget: 16 landmarks are more than the 15",
+        ),
+        (
+            [],
+            {"selectors": {"meb": UNIFORM | {"budget": {"alignments": 224}}}},
+            "224 pay for 2 landmarks in each of 3 training parts of 30 distinct sequences, fewer "
+            "than the 3 classes. Give at least 225, or",
         ),
         (
             [],

@@ -36,18 +36,6 @@ def test_the_table_is_that_of_the_library(classified, trained, tmp_path):
     pd.testing.assert_frame_equal(table, expected, check_exact=True, check_dtype=False)
 
 
-def test_a_record_does_not_depend_on_the_others_threads_or_backend(classified, trained, tmp_path):
-    outputs = [
-        classified(trained.path, trained.fasta, "--threads", threads, "--backend", backend)
-        for threads, backend in ((1, "parasail"), (3, "parasail"), (2, "auto"))
-    ]
-    assert outputs[0] == outputs[1] == outputs[2]
-    lines = outputs[0].splitlines()
-    for place in (0, 17, 29):
-        alone = write_fasta(tmp_path / "alone.fasta", [trained.records[place]])
-        assert classified(trained.path, alone).splitlines() == [lines[0], lines[place + 1]]
-
-
 def test_the_landmarks_are_listed(classified, trained):
     labels = {id: label for id, label, _ in trained.records}
     lines = [f"{id}\t{labels[id]}" for id in trained.model.landmark_ids]
@@ -228,7 +216,7 @@ def apart(tmp_path):
     return tmp_path / "model.safetensors", tmp_path / "x.fasta", new
 
 
-def test_records_that_are_apart_are_given_beside_the_model(run, apart):
+def test_records_that_are_apart_are_given_beside_the_model(run, refused, apart):
     model, records, new = apart
     code, first, err = run("classify", model, new)
     assert code == 0
@@ -240,13 +228,14 @@ def test_records_that_are_apart_are_given_beside_the_model(run, apart):
     assert "first stage alone" not in err
     stages = [set(pd.read_csv(io.StringIO(text), sep="\t")["stage"]) for text in (first, table)]
     assert stages == [{"first"}, {"nearest", "pairs"}]
-    code, out, err = run("classify", model, new, "--confidence", 0.8)
-    assert (code, out) == (2, "")
-    assert "rest on the answers of the cascade" in err
+    said = refused("classify", model, new, "--confidence", 0.8)
+    assert "rest on the answers of the cascade" in said
     code, _, err = run("explain", model, new, "--id", "b3", "--records", records)
     assert code == 0
     assert "first stage alone" not in err
     assert "first stage alone" in run("explain", model, new, "--id", "b3")[2]
+    said = refused("classify", model, new, "--records", records, "-o", records)
+    assert "is what is read" in said
 
 
 @pytest.mark.parametrize("command", [["classify"], ["explain", "--id", "b3"]])
@@ -266,19 +255,9 @@ def test_all_that_is_computed_has_the_threads(classified, trained, monkeypatch, 
         return answer(*given)
 
     monkeypatch.setattr(LandmarkClassifier, "answer", watched)
-    classified(trained.path, trained.fasta, "--threads", threads)
+    given = "--threads", threads, "--backend", "parasail"
+    classified(trained.path, trained.fasta, *given)
     assert set(seen) == {threads}
-
-
-def test_records_that_are_not_those_of_the_model(refused, trained, apart, tmp_path):
-    model, records, new = apart
-    some = write_fasta(tmp_path / "some.fasta", families(7, changed=0.5)[2:])
-    said = refused("classify", model, new, "--records", some)
-    assert f"{some}: lacks 2 of the 30 training records of the model: a0, a1." in said
-    said = refused("classify", trained.path, new, "--records", records)
-    assert "--records: the model needs none, it asks no records. Leave it out." in said
-    said = refused("classify", model, new, "--records", records, "-o", records)
-    assert "is what is read" in said
 
 
 def test_vectors_are_given_beside_the_objects(run, classified, refused, lifted):

@@ -9,16 +9,7 @@ import sys
 
 import pytest
 
-from kreinflow.commands.main import main
-
 KREINFLOW = [sys.executable, "-m", "kreinflow.commands.main"]
-
-
-def test_a_number_of_things_begins_with_one(capsys):
-    with pytest.raises(SystemExit) as left:
-        main(["explain", "model", "new.fasta", "--id", "a", "--show", "0"])
-    assert left.value.code == 2
-    assert "argument --show: '0': give a whole number from 1" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")

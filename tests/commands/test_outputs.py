@@ -94,14 +94,6 @@ def test_pipes(shell, place):
     assert (place / "pipe").is_fifo()
 
 
-def test_a_reader_that_has_seen_enough(shell, place):
-    write_fasta(place / "new.fasta", [(f"r{i}", "", "MKVLAW" * 4) for i in range(3000)])
-    out, error = shell("($K classify model new.fasta; echo $? > code) | head -1")
-    assert out.startswith(b"id\t")
-    assert error == ""
-    assert (place / "code").read_text() == "0\n"
-
-
 def test_an_end_that_is_asked_for_waits_for_no_reader(place):
     write_fasta(place / "new.fasta", [(f"r{i}", "", "MKVLAW" * 4) for i in range(3000)])
     reader, writer = os.pipe()

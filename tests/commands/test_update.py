@@ -2,7 +2,6 @@
 
 import os
 import warnings
-from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -45,7 +44,7 @@ def arguments(folder, tmp_path):
 
 
 def test_two_files_that_belong_together(run, classified, arguments, folder, tmp_path):
-    code, out, err = run(*arguments, "--changes", tmp_path / "changes.tsv")
+    code, out, err = run(*arguments, "--threads", 3, "--changes", tmp_path / "changes.tsv")
     assert (code, out) == (0, "")
     assert err.startswith("kreinflow: 20 records added, of 1 new class (z) with 3 landmarks; ")
     assert all(line.startswith("kreinflow: ") for line in err.splitlines())
@@ -71,15 +70,6 @@ def test_two_files_that_belong_together(run, classified, arguments, folder, tmp_
     code, out, _ = run("inspect", tmp_path / "three.safetensors")
     first, second = "classes (z), landmarks 3, records 20", "classes (none), landmarks 0, records 1"
     assert f"updates: {first}; {second}\n" in out
-
-
-def test_the_bytes_depend_on_the_input_alone(run, arguments, tmp_path):
-    found = []
-    for threads in ("1", "3"):
-        assert run(*arguments, "--threads", threads)[0] == 0
-        names = ("two.safetensors", "two.learned.safetensors")
-        found.append([(tmp_path / name).read_bytes() for name in names])
-    assert found[0] == found[1]
 
 
 def test_what_it_learned_may_be_elsewhere(run, refused, arguments, folder, tmp_path):
@@ -121,16 +111,3 @@ def test_what_the_training_warns_of_is_told(run, arguments, monkeypatch):
     code, _, err = run(*arguments)
     assert code == 0
     assert err.startswith("kreinflow: warning: class 'z' was not learned.\nkreinflow: 20 records")
-
-
-def test_columns_are_those_of_the_training(run, folder, arguments, tmp_path):
-    model = Model.load(folder / "model.safetensors")
-    learned = Learned.load(
-        folder / "model.learned.safetensors", model, folder / "model.safetensors"
-    )
-    other = replace(learned, settings={**learned.settings, "columns": ["name", "family"]})
-    other.save(tmp_path / "l", folder / "model.safetensors")
-    text = (folder / "new.tsv").read_text().replace("id\tlabel", "name\tfamily")
-    (tmp_path / "labels.tsv").write_text(text)
-    arguments[4] = tmp_path / "labels.tsv"
-    assert run(*arguments, "--learned", tmp_path / "l")[0] == 0

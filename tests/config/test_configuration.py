@@ -374,13 +374,6 @@ def test_what_needs_a_symmetric_kernel_is_refused_by_name(changes, message):
     complete_configuration(directed(**changes, kind="similarity"))
 
 
-@pytest.mark.parametrize(
-    "learner", ["ny_pcvm", "ny_ikfd", "ikqd", "sf_lsm", "linear_svc", "nearest_landmark"]
-)
-def test_learners_that_need_no_symmetry(learner):
-    complete_configuration(directed(learner={"method": learner}, correction="landmark_basis"))
-
-
 def test_nucleotides_have_scores_of_their_own():
     def scoring(**given):
         source = FASTA | {"molecule": "nucleotide"}

@@ -26,14 +26,11 @@ from small_inputs import (
     KINDS,
     configuration,
     families,
-    fasta_source,
     matrix_of,
     matrix_source,
     points,
     trained_recipe,
     vectors_source,
-    write_fasta,
-    write_labels,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
@@ -143,19 +140,6 @@ def test_vectors_give_the_decisions_of_the_workflow_duplicates_too(tmp_path):
     source = vectors_source("x.npy", {"name": name, **params})
     model = KreinClassifier(name, kernel_params=params).fit(X, labels)
     check_decisions(model, X, workflow(tmp_path, source, "krein_lsm"))
-
-
-def test_sequences_give_the_decisions_of_the_workflow(tmp_path):
-    records = families(2, each=12)
-    records.append(("again", "a", records[0][2].lower()))
-    write_fasta(tmp_path / "all.fasta", records)
-    write_labels(tmp_path / "labels.tsv", records)
-    source = fasta_source("all.fasta", {"table": "labels.tsv"})
-    found = workflow(tmp_path, source, "krein_lsm", transform="log")
-    sequences, labels = [r[2] for r in records], [r[1] for r in records]
-    model = KreinClassifier("alignment").fit(sequences, labels)
-    check_decisions(model, sequences, found)
-    assert model.predict([sequences[3]]) == [labels[3]]
 
 
 # Dense formulas and other libraries.

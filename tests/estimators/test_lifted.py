@@ -21,19 +21,25 @@ def test_a_lift_of_a_matrix_gives_the_decisions_of_the_workflow(tmp_path, kind, 
     check_decisions(KreinClassifier(kind=kind, lift=lift).fit(K, labels), K, found)
 
 
-@pytest.mark.parametrize("lift", [None, {"kernel": "gaussian"}], ids=["sum", "gaussian"])
-def test_words_of_sequences_give_the_decisions_of_the_workflow(tmp_path, lift):
+WORDS = {"views": {"words": [1, 2]}}
+
+
+@pytest.mark.parametrize(
+    "more", [{}, WORDS, WORDS | {"lift": {"kernel": "gaussian"}}], ids=["plain", "sum", "gaussian"]
+)
+def test_sequences_and_their_words_give_the_decisions_of_the_workflow(tmp_path, more):
     records = families(2, each=12, changed=0.6)
     records.append(("again", "a", records[0][2].lower()))
     write_fasta(tmp_path / "all.fasta", records)
     write_labels(tmp_path / "labels.tsv", records)
     source = fasta_source("all.fasta", {"table": "labels.tsv"})
-    views = {"words": [1, 2]}
-    found = workflow(tmp_path, source, transform="log", views=views, lift=lift)
+    found = workflow(tmp_path, source, transform="log", **more)
     sequences, labels = [r[2] for r in records], [r[1] for r in records]
-    model = KreinClassifier("alignment", views=views, lift=lift).fit(sequences, labels)
+    model = KreinClassifier("alignment", **more).fit(sequences, labels)
     check_decisions(model, sequences, found)
-    assert set(json.loads(model.training_["views"])) == {"scores", "words"}
+    assert set(json.loads(model.training_["views"] or "{}")) == (
+        {"scores", "words"} if more else set()
+    )
     again = model.decision_function([s.lower() for s in sequences[::-3]])
     np.testing.assert_array_equal(again, model.decision_function(sequences)[::-3])
 

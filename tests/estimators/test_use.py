@@ -68,7 +68,6 @@ K3, Y3, X3 = scores(each=8)
         (NystroemClassifier(K3), K3[:, :5], r"shape \(24, 24\), but C has 5 columns"),
         (KreinClassifier(lift={"widht": 1}), K3, "lift: unknown key 'widht'; did you mean 'width'"),
         (KreinClassifier(lift="gaussian"), K3, "lift: 'gaussian' is not a set of keys"),
-        (KreinClassifier(lift={}, correction="flip"), K3, "a lift has no negative eigenvalues"),
         (KreinClassifier(views={"words": [1]}), K3, "kernel 'precomputed' compares others"),
         (KreinClassifier("alignment", views={"vectors": True}), ["MKV"] * 24, "for the workflow"),
         (KreinClassifier(cascade={}), K3, "compares others. Leave them out, or"),
