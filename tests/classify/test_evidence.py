@@ -11,7 +11,7 @@ import pytest
 from answering.cascades import cascade_model, related_model, with_cascade
 from chimeras import model_of_several
 from kreinflow.classify import evidence, new_objects
-from kreinflow.classify.classification import classify_batches, classify_file
+from kreinflow.classify.classification import classify_batches
 from kreinflow.classify.evidence import EVIDENCE_COLUMNS
 from kreinflow.classify.explanation import explain
 from kreinflow.classify.explanation_text import alignments, explanation_text
@@ -109,11 +109,6 @@ def test_it_is_what_a_search_over_all_members_finds(asked):
     assert next(rows, None) is None
     assert alignments == cost
     assert others == 3
-
-
-def test_the_predictions_are_those_without_it(asked):
-    model, _, new = asked
-    pd.testing.assert_frame_equal(found_by(model, new)[2], classify_file(model, new))
 
 
 def test_explain_shows_a_member_of_another_class_that_it_names(asked):

@@ -320,5 +320,3 @@ def test_wrong_input(refused_here, tmp_path):
     assert "d.npy: looks like dissimilarities that differ in their two directions" in message
     np.save(tmp_path / "v.npy", np.array([[1.0, np.nan]] * 4))
     assert "is not a finite number" in refused_here("v.npy", "--labels", "four.txt")
-    write_fasta(tmp_path / "{x}.fasta", RECORDS)
-    assert "has '{' in it" in refused_here("{x}.fasta")
