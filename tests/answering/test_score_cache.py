@@ -59,14 +59,6 @@ def test_a_pair_of_one_set_has_no_direction(table, monkeypatch):
     assert (both[np.triu_indices(15, 1)] <= 2).all()
 
 
-def test_nobody_is_asked_for_nothing():
-    asked = ScoreCache(Table(tables(1)), 20)
-    assert asked(np.empty(0, dtype=int), np.empty((0, 5), dtype=int)).shape == (0, 5)
-    assert np.isnan(asked(np.array([3]), np.full((1, 4), NOBODY))).all()
-    assert asked(np.array([3]), np.empty((1, 0), dtype=int)).shape == (1, 0)
-    assert asked.aligned == 0
-
-
 def test_what_is_kept_is_not_copied_for_each_question(monkeypatch):
     copied = []
     insert = np.insert

@@ -176,21 +176,6 @@ def test_the_evidence_is_that_of_classify_and_comes_first(linear):
     assert all(not line.startswith("decision ") for line in lines[:begin])
 
 
-@pytest.mark.parametrize("linear", ["log"], indirect=True)
-def test_a_class_without_members_is_told(linear):
-    model, path, id = linear
-    found = explain(model, path, id)
-    code = model.classifier.classes.index(found.labels[1])
-    codes = model.classifier.landmark_classes
-    other = next(c for c in range(len(model.classifier.classes)) if c != code)
-    codes = np.where(codes == code, other, codes)
-    model = replace(model, classifier=replace(model.classifier, landmark_classes=codes))
-    text = explanation_text(explain(model, path, id), 3)
-    assert (
-        f"\n{found.labels[1]} has no landmark, and no training record that may be asked\n" in text
-    )
-
-
 def test_a_decision_that_is_not_linear_says_so(tmp_path):
     model, *_ = model_of(tmp_path, learner="nearest", seed=5, changed=0.5)
     found = explain(model, tmp_path / "x.fasta", "b3")

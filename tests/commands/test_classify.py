@@ -67,17 +67,6 @@ def test_a_bad_record_is_told_and_loses_no_other(run, refused, trained, tmp_path
     assert bad[-1] in message + said
 
 
-def test_of_many_bad_records_the_first_are_told(run, trained, tmp_path):
-    (tmp_path / "empty.fa").write_text("".join(f">e{i}\n" for i in range(100)))
-    code, out, err = run("classify", trained.path, tmp_path / "empty.fa")
-    assert code == 0
-    assert out.count("has no residues") == 100
-    assert err.count("has no residues") == 20
-    *_, more, last = err.splitlines()
-    assert more == "kreinflow: more are not classified: see the column 'problem'."
-    assert "; 100 not classified; " in last
-
-
 @pytest.mark.parametrize("name", ["new.fa", "new.fa.gz"])
 def test_standard_input(classified, refused, trained, tmp_path, name, monkeypatch):
     new = write_fasta(tmp_path / name, trained.records)
