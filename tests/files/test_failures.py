@@ -70,7 +70,7 @@ def attempt(tmp_path):
             return job._attempt
         return None
 
-    fail.show = failures.show
+    fail.failures = failures
     return fail
 
 
@@ -114,7 +114,7 @@ def test_the_words_of_slurm_and_of_the_job_are_shown_with_its_name(attempt, tmp_
     assert "DUE TO TIME LIMIT" in said
     assert f"log: {tmp_path / 'job.log'}" in said
     assert f"log: {tmp_path / '7.log'}" in said
-    attempt.show()
+    attempt.failures.show()
     said = capsys.readouterr().err
     assert said.count("read_dataset (dataset=mine):") == 1
     assert "Invalid partition" not in said
@@ -149,13 +149,9 @@ def test_snakemake_hears_of_a_job_whatever_happens_to_the_words(attempt, tmp_pat
 @pytest.mark.parametrize(
     ("logs", "code"), [([INPUT], 2), ([INPUT, INPUT], 2), ([INPUT, FAULT], 1), ([], 1)]
 )
-def test_the_run_is_the_users_fault_if_each_job_failed_by_the_input(tmp_path, logs, code):
-    executor, failures = Executor(), Failures()
-    failures.listen(executor)
+def test_the_run_is_the_users_fault_if_each_job_failed_by_the_input(attempt, tmp_path, logs, code):
     for number, text in enumerate(logs):
         job = Job(tmp_path / f"{number}.log", name=f"job{number}")
         job.restart_times = 0
-        executor.printjob(job)
-        (tmp_path / f"{number}.log").write_text(text)
-        executor.report_job_error(SimpleNamespace(job=job, external_jobid="7"))
-    assert failures.exit_code == code
+        attempt(job, log=text)
+    assert attempt.failures.exit_code == code

@@ -60,15 +60,12 @@ def test_no_published_figure_is_silent():
     assert found == counts
 
 
-def test_published_figures_are_keyed_and_in_range():
+def test_published_figures_are_keyed():
     keys = ["source", "table", "dataset", "method"]
     assert not PUBLISHED.duplicated(keys).any()
     assert (PUBLISHED[keys] != "").all(axis=None)
-    assert PUBLISHED["accuracy"].dropna().between(2, 100).all()
     assert (PUBLISHED["accuracy"].isna() == PUBLISHED["note"].eq("the paper says: failed")).all()
     assert (PUBLISHED["seconds"].notna() == PUBLISHED["seconds_of"].ne("")).all()
-    # table 6 of schleif2018 has ten times 100 +- 0, and the eleven others
-    assert PUBLISHED["complexity"].notna().sum() == PUBLISHED["complexity_sd"].notna().sum() == 22
     assert np.isclose(PUBLISHED["accuracy"].sum(), 24178.216)
 
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGKILL
@@ -101,17 +102,24 @@ class Bench:
         shutil.copytree(of.folder, self.home / "run", ignore=ignored)
         return Workflow(self.home / "run", None, of.root)
 
-    def start(self, command: list[str], run: Workflow) -> "subprocess.Popen[str]":
+    def start(
+        self,
+        command: list[str],
+        run: Workflow,
+        stdin: int = subprocess.DEVNULL,
+        before: Callable[[], object] | None = None,
+    ) -> "subprocess.Popen[str]":
         """Start a command in a group of its own, with its messages in a file."""
         with (run.folder / "said.txt").open("w") as said:
             return subprocess.Popen(
                 command,
                 cwd=run.folder,
                 env=self.environment,
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=said,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=before,
                 text=True,
             )
 

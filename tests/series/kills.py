@@ -17,7 +17,6 @@ too late is tried again and counts when it hits. What is found depends on the ma
 too. The exit code is 1 if something is lost.
 """
 
-import contextlib
 import fcntl
 import hashlib
 import os
@@ -25,11 +24,9 @@ import pty
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import termios
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -148,45 +145,16 @@ def of_runs(bench: Bench, rng: Random, kills: int, end: str) -> None:
 def _at_a_terminal(bench: Bench, run: Workflow, command: list[str], rng: Random, end: str) -> None:
     """Start a run in the foreground of a terminal; press Ctrl-C there, or close it."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        command,
-        cwd=run.folder,
-        env=bench.environment,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-    )
+    process = bench.start(command, run, theirs, lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
     os.close(theirs)
-    os.set_blocking(ours, False)
-    closed = threading.Event()
-    (run.folder / "said.txt").write_bytes(b"")
-
-    def read() -> None:
-        with (run.folder / "said.txt").open("ab", buffering=0) as file:
-            over = False
-            while not over and not closed.is_set():
-                over = process.poll() is not None
-                with contextlib.suppress(OSError):  # nothing there yet
-                    while data := os.read(ours, 65536):
-                        file.write(data)
-                time.sleep(0.02)
-
-    reader = threading.Thread(target=read)
-    reader.start()
     _wait_for_a_moment(process, run, rng)
     if hit := process.poll() is None:
         bench.kills += 1
-        if end == "Ctrl-C":
-            os.write(ours, b"\x03")
-        else:
-            closed.set()
-            reader.join()
-            os.close(ours)
+        os.write(ours, b"\x03" * (end == "Ctrl-C"))
+    if end == "terminal closed":
+        os.close(ours)
     bench.wait(process)
-    reader.join()
-    if not closed.is_set():
+    if end == "Ctrl-C":
         os.close(ours)
     if (hit and process.returncode == 0) or shows_a_fault(said_by(run)):
         bench.faults.append(f"{end}: exit code {process.returncode}: {said_by(run)[-3000:]}")
@@ -222,10 +190,9 @@ def plan(number: int, only: str) -> list[tuple[Kind, int, int]]:
     """Return the series: the kind, the number of the series, and its kills."""
     asked = [kind for kind in kinds() if only in kind.name]
     total = sum(kind.share for kind in asked)
-    series, before = [], 0
-    for kind in asked:  # rounded so that the sum is the number, unless it is small
-        left = (before + kind.share) * number // total - before * number // total
-        left, before = max(left, 1), before + kind.share
+    series = []
+    for kind in asked:
+        left = max(round(kind.share * number / total), 1)
         for place in range(-(-left // EACH)):
             series.append((kind, place, min(EACH, left - place * EACH)))
     return series

@@ -7,8 +7,7 @@ A mutant is the library with one change of ``mutations.py``: a comparison turned
 boundary, an operator of arithmetic exchanged, a number one off, a truth value turned, ``and`` and
 ``or`` exchanged, ``not`` or a sign taken away, a condition negated, a statement or an argument left
 out, a value not returned. The sample is drawn by hashes of the changed lines: a change elsewhere
-leaves it as it is, and a larger ``--number`` adds to it. Of ``compare`` and ``papers`` a third
-as many are drawn.
+leaves it as it is, and a larger ``--number`` adds to it.
 
 Each mutant meets the tests in a copy of the checkout: first ``tests/PACKAGE/test_MODULE.py`` and
 the doctests of the module, then other tests of the package, then others that import the module, the
@@ -49,16 +48,14 @@ from series.processes import asked_of_workers, forked
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = "lib/kreinflow"
 MOST = 20.0
-LESS = ("compare/", "papers/")
 NOT_ASKED = re.compile(r"tests/(workflow|docs|series)/|real_data|browser|test_environments")
 
 
 def sample(number: int, seed: int, only: str) -> list[Mutant]:
-    """The first mutants of an order by hashes, in which those of LESS come later."""
+    """The first mutants of an order by hashes."""
 
-    def place(mutant: Mutant) -> float:
-        drawn = int(hashlib.sha256(f"{seed}|{mutant.name}".encode()).hexdigest()[:12], 16) / 16**12
-        return drawn * (3 if mutant.module.startswith(LESS) else 1)
+    def place(mutant: Mutant) -> str:
+        return hashlib.sha256(f"{seed}|{mutant.name}".encode()).hexdigest()
 
     paths = sorted((ROOT / LIBRARY).rglob("*.py"))
     every = [mutant for path in paths for mutant in mutants_of(path, ROOT / LIBRARY)]
