@@ -132,9 +132,6 @@ def test_the_data_folder_on_the_command_line(run, refused, tmp_path):
     assert f"{tmp_path}/x.fasta: no such file" in message
 
 
-# Other faults of each kind of file are in tests/sequences, with the same messages.
-
-
 UNIFORM = {"method": "uniform"}
 OTHER = {
     "selectors": {
