@@ -51,11 +51,6 @@ def test_a_disk_that_was_full_is_named_and_the_run_goes_on(run, reference):
     run.assert_same(reference, "scores.npy")
 
 
-def test_a_second_run_does_nothing(finished):
-    done = finished.run()
-    assert "Nothing to be done" in done.stdout + done.stderr
-
-
 def test_two_runs_in_one_folder_are_refused(run):
     (run.folder / "results").mkdir()
     with open(run.folder / "results" / ".lock", "w") as lock:

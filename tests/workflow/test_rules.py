@@ -105,7 +105,6 @@ def test_changed_content_reruns_and_a_time_stamp_does_not(
 
 
 def test_a_changed_setting_and_a_changed_residue_rerun_what_depends_on_them(finished, small_config):
-    assert finished.jobs() == {}
     small_config["learners"]["pcvm"]["max_iter"] = 101
     finished.configure(small_config)
     jobs = finished.jobs()
