@@ -47,10 +47,11 @@ EACH = 5  # kills that go on in one folder
 def signalled(bench: Bench, process: Any, run: Workflow, number: int) -> None:
     """Send a signal and look at the end."""
     if hit := process.poll() is None:
-        bench.kills += 1
         process.send_signal(number)
     bench.wait(process, QUICK)
-    codes = {-number, 128 + number, *(() if number == SIGKILL else (0,))}
+    # Of a process that ends in this moment nothing is killed.
+    bench.kills += hit and (process.returncode, number) != (0, SIGKILL)
+    codes = {-number, 128 + number, 0}
     if (hit and process.returncode not in codes) or shows_a_fault(said_by(run)):
         name = signal.Signals(number).name
         bench.faults.append(f"{name}: code {process.returncode}: {said_by(run)[-1500:]}")
