@@ -3,11 +3,17 @@ r"""The cascade: what the first stage is unsure of is aligned with the records t
 The first stage is a :class:`~kreinflow.answering.classifier.LandmarkClassifier`. While the largest
 probability of an object is below a threshold, it goes up the levels of a cascade:
 
-* level 0: the first stage itself, :math:`p = softmax(w f(x))`;
-* ``nearest``, a level for each number q of steps: the q records that are nearest to the object in
-  the space of the first stage are aligned with it, and
+* level 0: the first stage and the index of seeds, which aligns nothing,
 
-  .. math:: p_c = softmax_c(w_1 f_c(x) + w_2\, e_c(x) + w_3\, \bar e_c(x) + w_4\, n_c(x) / q)
+  .. math:: p_c = softmax_c(w_1 f_c(x) + w_2 \log(1 + s_c(x)) + w_3 h_c(x))
+
+  with the best score :math:`s_c` of class c by seeds, and its share :math:`h_c` of the ten records
+  of most seeds;
+* ``nearest``, a level for each number q of steps: q candidates are aligned with the object, the
+  first ten of most seeds, the others in turn near it in the space of the first stage and of most
+  seeds. To the sum above are added
+
+  .. math:: w_4\, e_c(x) + w_5\, \bar e_c(x) + w_6\, n_c(x) / q
 
   with the evidence :math:`e_c` of the best record of class c among them,
   log(1 + max(0, -ln E)), the mean evidence of its :math:`n_c` records among them, and their share;
@@ -41,13 +47,16 @@ from kreinflow.answering.query_and_answers import (
     Decided,
     unsure,
 )
-from kreinflow.answering.record_scores import Records, RecordScores
+from kreinflow.answering.record_scores import SEEDS_FIRST, Records, RecordScores
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, Number, Part, State, Value
 
 FEATURES = {
-    FIRST: ("decision",),
-    NEAREST: ("decision", "best_evidence", "mean_evidence", "share"),
+    FIRST: ("decision", "best_seeds", "share_of_seeds"),
+    NEAREST: (
+        *("decision", "best_seeds", "share_of_seeds"),
+        *("best_evidence", "mean_evidence", "share"),
+    ),
     PAIRS: ("log_probability", "votes"),
 }
 """What the conditional logit of each stage looks at."""
@@ -55,14 +64,14 @@ FEATURES = {
 SMALLEST = 1e-12  #: probability whose logarithm is taken
 
 
-def nearest_features(decisions: FloatArray, classes: IntArray, evidence: FloatArray) -> FloatArray:
-    """Return what a nearest level looks at, of shape (n, n_classes, 4).
+def nearest_features(classes: IntArray, evidence: FloatArray, k: int) -> FloatArray:
+    """Return what a nearest level looks at beside :func:`seed_features`, of shape (n, k, 3).
 
-    Of each class: the decision of the first stage, the evidence of its best record among those
-    asked, the mean evidence of its records, and their share of those asked. ``classes``,
-    ``evidence``, of shape (n, q): codes of the records asked, -1 for none, and what they say.
+    Of each of k classes: the evidence of its best record among those asked, the mean evidence of
+    its records, and their share of those asked. ``classes``, ``evidence``, of shape (n, q): codes
+    of the records asked, -1 for none, and what they say.
     """
-    n, k = decisions.shape
+    n = len(classes)
     best = np.full((n, k), -np.inf)
     total, count = np.zeros((n, k)), np.zeros((n, k))
     every = np.arange(n)
@@ -74,7 +83,25 @@ def nearest_features(decisions: FloatArray, classes: IntArray, evidence: FloatAr
         count[place] += 1.0
     best[count == 0] = 0.0
     share = count / np.maximum(1, (classes >= 0).sum(axis=1))[:, None]
-    return np.stack([decisions, best, total / np.maximum(1.0, count), share], axis=2)
+    return np.stack([best, total / np.maximum(1.0, count), share], axis=2)
+
+
+def seed_features(decisions: FloatArray, classes: IntArray, scores: IntArray) -> FloatArray:
+    """Return what level 0 looks at, of shape (n, n_classes, 3).
+
+    Of each class: the decision of the first stage; log(1 + s) of its record with the largest score
+    s by seeds, of a class that is not there that of the last record; and its share of the first
+    :data:`~kreinflow.answering.record_scores.SEEDS_FIRST`. ``classes``, ``scores``, of shape
+    (n, q): of the records of most seeds, in order.
+    """
+    said = np.log1p(scores)
+    best = np.repeat(said[:, -1:], decisions.shape[1], axis=1)
+    share = np.zeros_like(decisions)
+    every, first = np.arange(len(decisions)), min(SEEDS_FIRST, scores.shape[1])
+    for number in reversed(range(scores.shape[1])):
+        best[every, classes[:, number]] = said[:, number]
+        share[every, classes[:, number]] += (number < first) / first
+    return np.stack([decisions, best, share], axis=2)
 
 
 def pair_features(probabilities: FloatArray, votes: FloatArray) -> FloatArray:
@@ -161,12 +188,19 @@ class LevelScores(RecordScores):
         self._members = np.full((len(query), 0), NOBODY, dtype=np.int64)
 
     def nearest(self, places: IntArray, q: int) -> tuple[FloatArray, IntArray]:
-        """Return :func:`nearest_features` of q records; alignments so far, beyond the landmarks."""
+        """Return what the logit sees of q records; and alignments so far, beyond the landmarks."""
         near = self.ranked(places, q)
         evidence = self.evidence(places, near)
         classes = np.where(near >= 0, self.records.classes[near], NOBODY)
-        features = nearest_features(self.query.decisions[places], classes, evidence)
+        of_records = nearest_features(classes, evidence, self.query.decisions.shape[1])
+        features = np.concatenate([self.first(places), of_records], axis=2)
         return features, self._fresh(near).sum(axis=1)
+
+    def first(self, places: IntArray) -> FloatArray:
+        """Return :func:`seed_features` of some objects."""
+        near, scores = self.by_seeds
+        classes = self.records.classes[near[places]]
+        return seed_features(self.query.decisions[places], classes, scores[places])
 
     def votes(
         self, places: IntArray, before: FloatArray, machines: PairMachines, likeliest: int, q: int
@@ -252,20 +286,17 @@ class Cascade(ModelPart):
 
     def answer(self, query: Decided, before: Answers) -> Answers:
         """Return the answers of the levels, asking records for objects that are unsure."""
-        raw = logit(query.decisions[:, :, None], self.weights[0])
-        stage, alignments = before.stage.copy(), before.alignments.copy()
-        nearest, score = before.nearest.copy(), before.nearest_score.copy()
-        up = np.flatnonzero(raw.max(axis=1) < self.threshold)
-        scores = self.scores(query.take(up))
+        stage, nearest = before.stage.copy(), before.nearest.copy()
+        score, scores = before.nearest_score.copy(), self.scores(query)
         levels = self.level_answers(scores, self.threshold)
-        raw[up], number, alignments[up] = followed(levels, self.threshold)
+        raw, number, alignments = followed(levels, self.threshold)
         probabilities = self.calibrated(raw)
-        labels = probabilities[up].argmax(axis=1)
+        labels = probabilities.argmax(axis=1)
         for place, level in enumerate(self.levels, start=1):
-            rows = np.flatnonzero(number == place)
-            asked, at = scores.asked(rows, level.asks, level.stage == PAIRS), up[rows]
+            at = np.flatnonzero(number == place)
+            asked = scores.asked(at, level.asks, level.stage == PAIRS)
             stage[at] = level.stage
-            nearest[at], score[at] = scores.best(rows, labels[rows], asked, scores.evidence)
+            nearest[at], score[at] = scores.best(at, labels[at], asked, scores.evidence)
         return replace(
             before,
             probabilities=probabilities,
@@ -295,7 +326,7 @@ class Cascade(ModelPart):
     def level_answers(self, scores: LevelScores, threshold: float = np.inf) -> list["LevelAnswers"]:
         """Return what each level says of the objects that get there, level 0 the first."""
         n = len(scores.query)
-        first = logit(scores.query.decisions[:, :, None], self.weights[0])
+        first = logit(scores.first(np.arange(n)), self.weights[0])
         found = [LevelAnswers(first, np.zeros(n, dtype=np.int64), np.ones(n, dtype=bool))]
         for level, weights in zip(self.levels, self.weights[1:], strict=True):
             before = found[-1]
@@ -305,7 +336,9 @@ class Cascade(ModelPart):
             up = np.flatnonzero(before.probabilities.max(axis=1) < threshold)
             if not up.size:
                 continue
-            if len(found) == 2 and level.stage == NEAREST:
+            if level.stage == NEAREST and len(found) == 2:
+                scores.rank(up, level.asks)
+            elif level.stage == NEAREST and len(found) == 3:  # those that go on
                 scores.rank(up, max(self.steps))
             features, alignments, asked = self.features(level, scores, up, before.probabilities[up])
             said.probabilities[up[asked]] = logit(features[asked], weights)
@@ -363,13 +396,14 @@ class Cascade(ModelPart):
     def dimensions(cls, header: Mapping[str, Any]) -> dict[str, int]:
         """Return the number of weights too."""
         pairs = len(FEATURES[PAIRS]) if header.get("machines") is not None else 0
-        return {"w": 1 + len(FEATURES[NEAREST]) * len(header["steps"]) + pairs}
+        nearest = len(FEATURES[NEAREST]) * len(header["steps"])
+        return {"w": len(FEATURES[FIRST]) + nearest + pairs}
 
     @classmethod
     def restored(cls, **values: Any) -> "Cascade":
         """See :meth:`~kreinflow.files.state.State.restored`."""
         numbers, steps, machines = values.pop("level_weights"), values["steps"], values["machines"]
-        ends = np.cumsum([1, *([len(FEATURES[NEAREST])] * len(steps))])
+        ends = np.cumsum([len(FEATURES[FIRST]), *([len(FEATURES[NEAREST])] * len(steps))])
         weights = np.split(numbers, ends if machines is not None else ends[:-1])
         return cls(**{**values, "steps": tuple(steps.tolist()), "weights": tuple(weights)})
 

@@ -35,7 +35,7 @@ def terms(cascade: Cascade, it: Subject) -> Told:
     scores = cascade.scores(it.query)
     answers = cascade.level_answers(scores, cascade.threshold)
     rows, of_levels, odds, found = [], [], [], {}
-    before, features = None, it.query.decisions[:, :, None]
+    before, features = None, scores.first(_ONE)
     for level, weights, now in zip(
         (Level(FIRST, 0), *cascade.levels), cascade.weights, answers, strict=True
     ):

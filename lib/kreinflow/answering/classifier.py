@@ -16,7 +16,7 @@ from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
 from kreinflow.answering.parts import TRANSFORM, ModelPart
 from kreinflow.answering.query_and_answers import MOST_PAIRS, REASONS, Answers, Decided, Query
-from kreinflow.answering.record_scores import Records, ScoreCache
+from kreinflow.answering.record_scores import BY_SEEDS, Records, ScoreCache, by_seeds
 from kreinflow.answering.relatives import Relatives
 from kreinflow.answering.several_labels import Several
 from kreinflow.base.numerics import TILE, FloatArray, IntArray
@@ -116,8 +116,8 @@ class LandmarkClassifier(State):
 
     @property
     def looks_at_objects(self) -> bool:
-        """Whether it needs more of an object than its scores."""
-        return any(view != SCORES for view in self._views)
+        """Whether it needs more of an object than its scores: words, vectors, or seeds."""
+        return self.records is not None or any(view != SCORES for view in self._views)
 
     @property
     def looks_at_vectors(self) -> bool:
@@ -210,7 +210,8 @@ class LandmarkClassifier(State):
                 np.add.at(aligned, queries, (records >= 0).sum(axis=1))
                 return ask(queries, records)
 
-            query = replace(query, ask=ScoreCache(counted, len(self.records)))
+            seeds = by_seeds(self.records, query, BY_SEEDS)
+            query = replace(query, ask=ScoreCache(counted, len(self.records)), seeds=seeds)
         for part in parts:
             answers = part.answer(query, answers)
         return replace(answers, alignments=aligned)

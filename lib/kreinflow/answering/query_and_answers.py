@@ -79,10 +79,13 @@ class Query:
 class Decided(Query):
     """A query after the first stage of a model."""
 
-    per_object: ClassVar[tuple[str, ...]] = (*Query.per_object, "rows", "decisions")
+    per_object: ClassVar[tuple[str, ...]] = (*Query.per_object, "rows", "decisions", "seeds")
 
     rows: FloatArray  # (n, n_landmarks): transformed scores
     decisions: FloatArray  # (n, n_classes)
+    seeds: IntArray | None = (
+        None  # (n, 2, q): the records of most seeds, and their scores, if known
+    )
 
 
 @dataclass(frozen=True, eq=False)

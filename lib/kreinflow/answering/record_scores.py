@@ -2,16 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.answering.query_and_answers import NOBODY, Ask, Decided
+from kreinflow.answering.query_and_answers import NOBODY, Ask, Decided, Query
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.files.state import Array, Part, State
+from kreinflow.files.state import Array, Part, State, Value
 from kreinflow.views.lift import Lift
+from kreinflow.views.seeds import SeedIndex, Seeds
+
+SEEDS_FIRST = 10
+"""Candidates of an object by its seeds alone, before any of the space of landmarks."""
+BY_SEEDS = 32
+"""Records of most seeds that are known of all objects."""
 
 _RANKED = 1 << 21  # objects with their nearest records, at once
 _TABLE = 1 << 21  # pairs of a set that have a place each
@@ -119,6 +126,18 @@ class Records(State):
     self_scores: FloatArray  # (n_records,)
     lengths: FloatArray  # (n_records,)
     landmarks: IntArray  # (n_landmarks,): places among the records, -1 for one that is not there
+    seeds: Seeds  # what finds those with a diagonal in common
+
+    @cached_property
+    def by_seeds(self) -> SeedIndex:
+        """The index of their seeds, made when it is needed first."""
+        assert self.index.objects.sequences is not None, "records whose residues are not there"
+        return SeedIndex(self.seeds, self.index.objects.sequences)
+
+    def forget(self) -> None:
+        """Drop the indexes; they are made again when they are needed."""
+        self.index.forget()
+        self.__dict__.pop("by_seeds", None)
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -130,7 +149,31 @@ class Records(State):
         "self_scores": Array("f", "number"),
         "lengths": Array("f", "number"),
         "landmarks": Array("i", "m"),
+        "seeds": Value(Seeds.from_dict, Seeds.to_dict),
     }
+
+
+def by_seeds(records: Records, query: Query, most: int) -> IntArray:
+    """Return the records of most seeds of all objects and their scores, of shape (n, 2, most)."""
+    sequences = None if query.objects is None else query.objects.sequences
+    assert sequences is not None, "seeds of no sequences"
+    return np.stack(records.by_seeds.nearest(sequences, most), axis=1)
+
+
+def in_turn(first: IntArray, second: IntArray, most: int) -> IntArray:
+    """Return records of two orders, each once: some of the first, then one of each in turn.
+
+    ``first``, ``second``, of shape (k, q): different records of each row; of shape (k, most).
+    """
+    i, j = np.arange(first.shape[1]), np.arange(second.shape[1])
+    turns = [np.where(i < SEEDS_FIRST, i, 2 * i + 1 - SEEDS_FIRST), 2 * j + SEEDS_FIRST]
+    both = np.hstack([first, second])[:, np.argsort(np.concatenate(turns))]
+    by_number = np.argsort(both, axis=1, kind="stable")
+    sorted_ = np.take_along_axis(both, by_number, axis=1)
+    again = np.zeros(both.shape, dtype=bool)
+    np.put_along_axis(again, by_number[:, 1:], sorted_[:, 1:] == sorted_[:, :-1], axis=1)
+    kept = np.argsort(again, axis=1, kind="stable")[:, :most]
+    return np.take_along_axis(both, kept, axis=1)
 
 
 class RecordScores:
@@ -149,19 +192,33 @@ class RecordScores:
         self._is_landmark = np.isin(np.arange(len(records)), records.landmarks)
         self._order = np.full((len(query), 0), NOBODY, dtype=np.int64)
 
+    @cached_property
+    def by_seeds(self) -> tuple[IntArray, IntArray]:
+        """The :data:`BY_SEEDS` records of most seeds of all objects, and their scores."""
+        found = self.query.seeds
+        if found is None:
+            found = by_seeds(self.records, self.query, BY_SEEDS)
+        return found[:, 0], found[:, 1]
+
     def rank(
         self, places: IntArray, most: int, besides: tuple[IntArray, IntArray] | None = None
     ) -> None:
         """Find the nearest records of some objects, so many at most.
 
+        The first :data:`SEEDS_FIRST` are those of most seeds, the others in turn those that are
+        near in the space of the index, and those of most seeds.
         ``besides`` are codes of the objects and of all records: those of its own code are left out.
         """
         if besides is None:
             near = self._nearest(places, most)
         else:
             near = self._nearest_besides(places, most, *besides)
-        self._order = np.full((len(self.query), near.shape[1]), NOBODY, dtype=np.int64)
-        self._order[places] = near
+        width = max(near.shape[1], self._order.shape[1])
+        order = np.full((len(self.query), width), NOBODY, dtype=np.int64)
+        order[:, : self._order.shape[1]] = self._order
+        order[places] = NOBODY
+        order[places, : near.shape[1]] = near
+        self._order = order
 
     def _nearest_besides(
         self, places: IntArray, most: int, own: IntArray, codes: IntArray
@@ -181,8 +238,11 @@ class RecordScores:
     def _nearest(self, places: IntArray, most: int) -> IntArray:
         if not len(places):
             return np.empty((0, 0), dtype=np.int64)
-        objects = None if self.query.objects is None else self.query.objects.take(places)
-        return self.records.index.nearest(self.query.rows[places], objects, most)
+        if most <= SEEDS_FIRST:
+            return self.by_seeds[0][places, :most]
+        query = self.query.take(places)
+        near = self.records.index.nearest(query.rows, query.objects, most)
+        return in_turn(by_seeds(self.records, query, most)[:, 0], near, most)
 
     def with_landmarks(self) -> tuple[FloatArray, FloatArray]:
         """Return :meth:`resemblance` of all objects with the landmarks."""

@@ -2,9 +2,9 @@ r"""Relatives: whether a new object has any among the training records, and whet
 
 An object is in front of A(x), the landmarks and the 20 training records that are nearest to it in
 the space of the first stage. With :math:`T(x)` the mean of the three largest -ln E over A(x), it
-has no relative if T(x) is at most the second largest T of 200 reversed training records, and so it
-is with 100 nearest records. T only grows with more records: an object that
-passes by the landmarks alone asks no other.
+has no relative if T(x) is at most the second largest T of 200 reversed training records, so it is
+with 100 nearest records, and none of these has an E of 1e-10 or less. T only grows with more
+records: an object that passes by the landmarks alone asks no other.
 
 Whether it is strange says a p-value; see :mod:`kreinflow.answering.unknown_pvalue`.
 
@@ -109,7 +109,8 @@ class Relatives(ModelPart):
             far = evidence_mean(gains) <= self.null.near
             further, alone = scores.around(up[far], MORE), np.zeros(n, dtype=bool)
             _, more = scores.resemblance(up[far], further)
-            alone[up[far]] = evidence_mean(more) <= self.null.far
+            best = mean_of_largest(more, 1, -np.inf)
+            alone[up[far]] = (evidence_mean(more) <= self.null.far) & (best < _OVERWHELMING)
             reason = np.where(alone, REASONS[3], reason)
             wide = np.full((len(up), further.shape[1]), NOBODY)
             wide[:, : around.shape[1]] = around

@@ -155,7 +155,7 @@ class FirstStage:
         """Return the records that a fit knows, by their places; None is the fit of all."""
         widths = {SCORES: 1.0} if self.lift is None else self.lift.tried.best(fold)
         lift = self.index.lift_of(kernel, known, widths, known)
-        return records_of(lift, self.data.part, landmarks, known)
+        return records_of(lift, self.index.seeds, self.data.part, landmarks, known)
 
     def query(
         self, landmarks: Landmarks, kernel: LandmarkKernel, records: Records, places: IntArray

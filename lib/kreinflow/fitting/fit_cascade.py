@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from kreinflow.answering.cascade import (
+    FEATURES,
     SMALLEST,
     Cascade,
     LevelAnswers,
@@ -24,6 +25,7 @@ from kreinflow.answering.cascade import (
     pair_features,
 )
 from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.query_and_answers import FIRST
 from kreinflow.answering.record_scores import Records
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded
@@ -241,12 +243,16 @@ class _HeldOut:
     def _planned(self) -> list[Plan]:
         """Return all plans: the first stage, more and more of the nearest, each with pairs."""
         everyone = np.ones(len(self.places), dtype=bool)
-        w, first = self._logit(self._decisions[:, :, None], everyone)
+        seen = np.zeros((*self._decisions.shape, len(FEATURES[FIRST])))
+        seen[:, :, 0] = self._decisions
+        for inner in self._inner:
+            seen[inner.held] = inner.scores.first(np.arange(len(inner.held)))
+        w, first = self._logit(seen, everyone)
         levels, weights = [LevelAnswers(first, np.zeros(len(first), dtype=np.int64), everyone)], [w]
         if self.steps:
             for inner in self._inner:
                 inner.scores.rank(np.arange(len(inner.held)), self.steps[-1])
-                inner.scores.records.index.forget()  # what is needed once
+                inner.scores.records.forget()  # what is needed once
         plans = [Plan(0, False, tuple(levels), tuple(weights))]
         for number, q in enumerate(self.steps, start=1):
 

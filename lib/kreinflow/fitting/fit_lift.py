@@ -21,6 +21,7 @@ from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingP
 from kreinflow.views.inducing import inducing_places
 from kreinflow.views.lift import SCORES, VIEWS, Form, Lift, by_rows, combined, compared
 from kreinflow.views.objects import Features, Points, Viewed, Words, square_norms
+from kreinflow.views.seeds import Seeds
 
 WIDTHS: Mapping[str, tuple[float, ...]] = {
     SCORES: (1.0, 3.0, 10.0, 0.3),
@@ -72,6 +73,12 @@ class Lifting:
     def names(self) -> tuple[str, ...]:
         """The views, the scores first."""
         return (SCORES, *(view for view in VIEWS if self.views.get(view)))
+
+    @cached_property
+    def seeds(self) -> Seeds:
+        """What sequences are found by, beside the views."""
+        assert self.objects.sequences is not None, "seeds of no sequences"
+        return Seeds.of(self.objects.sequences)
 
     @property
     def form(self) -> Form:

@@ -33,6 +33,7 @@ from kreinflow.fitting.strangers import Strangers
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.views.lift import SCORES, Lift
 from kreinflow.views.objects import Viewed
+from kreinflow.views.seeds import Seeds
 
 SPARED = 1
 """Of these the largest T are above the threshold: a single one with a chance hit does not set it.
@@ -93,7 +94,9 @@ class NoRelativeFit:
             index = Lift("gaussian", {SCORES: 1.0}, None, scores, own)
         else:
             index = replace(lift, scores=scores, objects=own)
-        return records_of(index, self.part, self.landmarks, kept)
+        assert self.objects.sequences is not None, "relatives of no sequences"
+        seeds = Seeds.of(self.objects.sequences)
+        return records_of(index, seeds, self.part, self.landmarks, kept)
 
     def fit(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
         """Return a classifier that rejects what has no relative; its p-values stay."""
@@ -114,8 +117,8 @@ class NoRelativeFit:
         rows = np.unique(strangers.sources)
         groups = np.unique(self.part.groups, return_inverse=True)[1]
         own, others = (groups[places_of(of, self.part.rows)] for of in (rows, records.rows))
-        objects = self.objects if classifier.looks_at_objects else None
-        query = row_query(self.landmarks, rows, objects, self.cache.of_rows(rows, records.rows))
+        ask = self.cache.of_rows(rows, records.rows)
+        query = row_query(self.landmarks, rows, self.objects, ask)
         known = RecordScores(records, classifier.decided(query), relatives.evidence)
         near, far = _evidence(known, (own, others))
         rejected = float(np.mean((near <= rule.near) & (far <= rule.far)))
@@ -139,7 +142,7 @@ class NoRelativeFit:
             self.cache(rows, np.tile(self.landmarks.rows, (len(numbers), 1))),
             of.self_scores[numbers],
             np.array([len(sequence) for sequence in sequences], dtype=np.float64),
-            Viewed(sequences, own) if classifier.looks_at_objects else None,
+            Viewed(sequences, own),
             self.cache.of_rows(rows, records.rows),
         )
 

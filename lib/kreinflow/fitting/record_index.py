@@ -9,10 +9,13 @@ from kreinflow.base.numerics import IntArray
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.views.lift import Lift
 from kreinflow.views.objects import Viewed
+from kreinflow.views.seeds import Seeds
 
 
-def records_of(index: Lift, part: TrainingPart, landmarks: Landmarks, places: IntArray) -> Records:
-    """Return records of a training part, by their places in it, with the index of them."""
+def records_of(
+    index: Lift, seeds: Seeds, part: TrainingPart, landmarks: Landmarks, places: IntArray
+) -> Records:
+    """Return records of a training part, by their places in it, with the indexes of them."""
     rows = part.rows[places]
     return Records(
         index=index,
@@ -21,6 +24,7 @@ def records_of(index: Lift, part: TrainingPart, landmarks: Landmarks, places: In
         self_scores=landmarks.self_scores[rows],
         lengths=landmarks.lengths[rows],
         landmarks=places_of(landmarks.rows, rows),
+        seeds=seeds,
     )
 
 

@@ -23,3 +23,45 @@ def add_products(
             word, value = indices[at], values[at]
             for place in range(other_indptr[word], other_indptr[word + 1]):
                 sums[other_indices[place]] += value * other_values[place]
+
+
+@compiled
+def add_hits(
+    numbers: NDArray[np.int32],
+    ends: NDArray[np.int64],
+    pointers: NDArray[np.int32],
+    places: NDArray[np.int32],
+    weights: NDArray[np.int32],
+    cells: NDArray[np.uint16],
+    scores: NDArray[np.int32],
+) -> None:
+    """Fill in the scores, of shape (n, n_records), of :mod:`kreinflow.views.seeds`.
+
+    Its numbers are constants here: records of a part and diagonals are 512, bands of these 32.
+    """
+    n_shapes, n_seeds = len(numbers), len(weights) // len(numbers)
+    start = 0
+    for query in range(len(ends)):
+        for part in range(len(pointers)):
+            cells[:] = 0
+            own = pointers[part]
+            for shape in range(n_shapes):
+                for residue in range(start, ends[query]):
+                    number = numbers[shape, residue]
+                    if number < 0:
+                        continue
+                    seed = number + n_seeds * shape
+                    weight = weights[seed]
+                    if weight == 0:
+                        continue
+                    at = np.int32(residue - start) << 9
+                    for hit in range(own[seed], own[seed + 1]):
+                        place = places[hit] - at
+                        band, record = (place >> 13) & 31, place & 511
+                        cells[band, record] = min(65535, np.int32(cells[band, record]) + weight)
+            best = scores[query, 512 * part : 512 * (part + 1)]
+            for band in range(32):
+                here, before = cells[band], cells[band - 1]
+                for record in range(len(best)):
+                    best[record] = max(best[record], np.int32(here[record]) + before[record])
+        start = ends[query]

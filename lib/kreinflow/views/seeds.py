@@ -1,0 +1,210 @@
+r"""Seeds: short words with gaps, by which an index finds the sequences that share a diagonal.
+
+Letters are counted in groups, such as K and R in one. A seed is what a sequence has at the places
+of a shape: of ``1101`` the first, second and fourth of four residues. A hit is a seed that a
+sequence x has at i, and a record r at j; related sequences have many hits on one diagonal
+:math:`j - i`. With bands of 16 diagonals, the score of x and r is that of the best two neighbours,
+
+.. math:: s(x, r) = \max_b \sum_{hits \in b \cup b + 1} w_{seed}, \qquad
+          w_{seed} = \mathrm{round}(4 \max(0, \ln((N + 1) / N_{seed})))
+
+for N records that have :math:`N_{seed}` such seeds. Diagonals are counted modulo 512: what lies
+further away adds chance hits alone. All numbers are integers, so no order of sums matters.
+"""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from kreinflow.base.numerics import TILE, IntArray, ordered_map, worth_compiling
+
+BAND = 16  #: diagonals
+DIAGONALS = 512  #: that are told apart
+PART = 512  #: records whose bands stay in the nearest cache
+_LARGEST = (1 << 16) - 1  # of a band
+_BANDS = DIAGONALS // BAND
+_BLOCK = 64  # objects that are looked up at once
+_UNIT = 4  # of weights
+_COMMON = 0.3  # of the records: a seed that more have weighs nothing, and takes the longest
+_MICROSECONDS = 5_000.0  # that an object takes without compiled loops, of 5,000 records
+_NO_GROUP = 255
+
+PROTEIN = ("A", "KR", "DE", "NQ", "C", "G", "H", "IV", "LM", "FWY", "P", "ST")
+NUCLEOTIDE = ("A", "C", "G", "TU")
+SHAPES = {
+    PROTEIN: {
+        1 << 23: ("1111", "110101", "1010011", "1100101"),
+        1 << 27: ("11111", "11011001"),
+        1 << 62: ("11101101",),
+    },
+    NUCLEOTIDE: {
+        1 << 23: ("11111111", "110100110111"),
+        1 << 27: ("1111111111", "11010011011011"),
+        1 << 62: ("110100110010101111",),
+    },
+}
+"""The shapes for so many residues at most: longer and fewer for more, to bound time and memory."""
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Groups of letters, and shapes of one number of places that count."""
+
+    groups: tuple[str, ...]
+    shapes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sequences: Sequence[bytes]) -> "Seeds":
+        """Return those for records like these, nucleotides if they have no other letters."""
+        letters = set(b"".join(bytes(set(own)) for own in sequences))
+        groups = NUCLEOTIDE if letters <= set(b"ACGTUN") else PROTEIN
+        residues = sum(map(len, sequences))
+        return cls(groups, next(own for most, own in SHAPES[groups].items() if residues <= most))
+
+    @classmethod
+    def from_dict(cls, written: Mapping[str, Any]) -> "Seeds":
+        """Return what :meth:`to_dict` wrote."""
+        return cls(*(tuple(map(str, written[name])) for name in ("groups", "shapes")))
+
+    def to_dict(self) -> dict[str, list[str]]:
+        """Return what a file keeps."""
+        return {"groups": list(self.groups), "shapes": list(self.shapes)}
+
+    @property
+    def n_seeds(self) -> int:
+        """Of one shape."""
+        return int(len(self.groups) ** self.shapes[0].count("1"))
+
+    def numbers(self, sequences: Sequence[bytes]) -> tuple[NDArray[np.int32], IntArray]:
+        """Return the seeds of each shape at each residue, -1 for none, and where sequences end.
+
+        The first has shape (n_shapes, n_residues).
+        """
+        group_of = np.full(256, _NO_GROUP, dtype=np.uint8)
+        for number, letters in enumerate(self.groups):
+            group_of[np.frombuffer(letters.encode(), dtype=np.uint8)] = number
+        codes = group_of[np.frombuffer(b"".join(sequences), dtype=np.uint8)]
+        sizes = np.array([len(sequence) for sequence in sequences], dtype=np.int64)
+        ends = np.cumsum(sizes)
+        left = np.repeat(ends, sizes) - np.arange(len(codes))  # to the sequence's end
+        found = np.full((len(self.shapes), len(codes)), -1, dtype=np.int32)
+        for shape, own in zip(self.shapes, found, strict=True):
+            n = max(0, len(codes) - len(shape) + 1)
+            seed, fits = np.zeros(n, dtype=np.int32), left[:n] >= len(shape)
+            for place in (place for place, mark in enumerate(shape) if mark == "1"):
+                there = codes[place : place + n]
+                seed *= len(self.groups)
+                seed += there
+                fits &= there != _NO_GROUP
+            own[:n] = np.where(fits, seed, -1)
+        return found, ends
+
+
+class _Tile(NamedTuple):
+    """The seeds of some records: for each seed where its places are, and these."""
+
+    pointers: NDArray[np.int32]  # (n_parts, n_shapes * n_seeds + 1): each seed of PART records
+    places: NDArray[np.int32]  # PART times the residue modulo DIAGONALS, and the record in its part
+    n_records: int
+
+
+class SeedIndex:
+    """Records by their seeds; a result depends on the object and the records alone."""
+
+    def __init__(self, seeds: Seeds, sequences: Sequence[bytes]) -> None:
+        self.seeds, self._n = seeds, len(sequences)
+        self._tiles = [
+            self._tile(sequences[start : start + TILE]) for start in range(0, self._n, TILE)
+        ]
+        counts = sum(np.diff(t.pointers).sum(axis=0, dtype=np.int64) for t in self._tiles)
+        rarity = np.log((self._n + 1) / np.maximum(1, counts))
+        self._weights = np.round(_UNIT * np.maximum(0.0, rarity)).astype(np.int32)
+        self._weights[counts > _COMMON * self._n] = 0
+
+    def _tile(self, sequences: Sequence[bytes]) -> _Tile:
+        numbers, ends = self.seeds.numbers(sequences)
+        sizes = np.diff(ends, prepend=0)
+        starts = np.repeat(ends - sizes, sizes)
+        residue = (np.arange(len(starts)) - starts) % DIAGONALS
+        part, record = np.divmod(np.repeat(np.arange(len(sizes)), sizes), PART)
+        place = residue * PART + record
+        columns = len(numbers) * self.seeds.n_seeds
+        keys = numbers + self.seeds.n_seeds * np.arange(len(numbers))[:, None] + columns * part
+        there = numbers >= 0
+        values = np.broadcast_to(place.astype(np.int32), there.shape)[there]
+        n_parts = -(-len(sizes) // PART)
+        # The transposition of one row sorts by counting, and keeps the order of equal keys.
+        row = scipy.sparse.csr_array(
+            (values, keys[there], [0, len(values)]), shape=(1, n_parts * columns)
+        )
+        sorted_ = row.tocsc()
+        own = np.arange(n_parts)[:, None] * columns + np.arange(columns + 1)
+        return _Tile(sorted_.indptr[own].astype(np.int32), sorted_.data, len(sizes))
+
+    def nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
+        """Return the q records of the largest scores, in order, and the scores, (n, min(q, N)).
+
+        Of equal scores the first record is nearest; one without any hit has a score of 0.
+        """
+        q = min(q, self._n)
+        blocks = [sequences[i : i + _BLOCK] for i in range(0, len(sequences), _BLOCK)]
+        places = np.empty((len(sequences), q), dtype=np.int64)
+        scores = np.empty_like(places)
+
+        def look(number: int) -> None:
+            own = slice(number * _BLOCK, number * _BLOCK + len(blocks[number]))
+            places[own], scores[own] = self._nearest(blocks[number], q)
+
+        deque(ordered_map(look, range(len(blocks))), maxlen=0)
+        return places, scores
+
+    def _nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
+        numbers, ends = self.seeds.numbers(sequences)
+        best = np.empty((len(ends), 0), dtype=np.int64)
+        for start, tile in zip(range(0, self._n, TILE), self._tiles, strict=True):
+            found = self._scores(tile, numbers, ends).astype(np.int64)
+            found <<= 32
+            found += self._n - start - np.arange(tile.n_records)
+            if best.size:
+                found = np.hstack([best, found])
+            best = found
+            if found.shape[1] > q:
+                best = np.partition(found, found.shape[1] - q, axis=1)[:, -q:]
+        best = -np.sort(-best, axis=1)
+        return self._n - (best & 0xFFFFFFFF), best >> 32
+
+    def _scores(self, tile: _Tile, numbers: NDArray[np.int32], ends: IntArray) -> IntArray:
+        """Return the scores of objects with the records of a tile, (n, n_records)."""
+        if worth_compiling(_MICROSECONDS * len(ends)):
+            from kreinflow.views.loops import add_hits
+
+            scores = np.zeros((len(ends), tile.n_records), dtype=np.int32)
+            cells = np.empty((_BANDS, PART), dtype=np.uint16)
+            add_hits(numbers, ends, tile.pointers, tile.places, self._weights, cells, scores)
+            return scores
+        return np.array(
+            [
+                self._score(tile, numbers[:, start:end])
+                for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)
+            ]
+        )
+
+    def _score(self, tile: _Tile, numbers: NDArray[np.int32]) -> IntArray:
+        shape, residue = np.nonzero(numbers >= 0)
+        keys = numbers[shape, residue] + self.seeds.n_seeds * shape
+        weights, found = self._weights[keys], []
+        for pointers in tile.pointers:
+            first, sizes = pointers[keys], pointers[keys + 1] - pointers[keys]
+            of = np.repeat(np.arange(len(keys)), sizes)
+            skipped = np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
+            at, record = np.divmod(tile.places[np.arange(len(of)) + skipped], PART)
+            cell = ((at - residue[of]) % DIAGONALS // BAND) * PART + record
+            bands = np.bincount(cell, weights[of], _BANDS * PART).reshape(_BANDS, PART)
+            bands = np.minimum(bands, _LARGEST)
+            found.append((bands + np.roll(bands, 1, axis=0)).max(axis=0))
+        return np.concatenate(found)[: tile.n_records].astype(np.int64)
