@@ -2,6 +2,7 @@
 
     python benchmarks/search.py                     5,000 simulated records of 370 residues
     python benchmarks/search.py --sequences 600 --queries 100       a look whether it runs
+    python benchmarks/search.py --index 5000 100000 1000000         the index of seeds alone
 
 A model is trained by the workflow: 30 landmarks, words, a lift, and a cascade of ``--alignments``.
 Queries are records of the training data, evolved by the LG model with few gaps until a share of the
@@ -37,6 +38,7 @@ from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import pack
 from kreinflow.compare.competitors import best_hits
 from kreinflow.sequences.simulation import lg_model, transition_probabilities
+from kreinflow.views.seeds import SeedIndex, Seeds
 from whole import ROOT, families
 
 IDENTITIES = (90, 60, 45, 35, 25)
@@ -198,6 +200,23 @@ def show(name: str, said: pd.DataFrame, kinds: Sequence[str], cost: Cost | None)
     print(f"| {name} | {' | '.join([*cells, *spent])} |", flush=True)
 
 
+def show_index(records: int, length: int) -> None:
+    """Print what the index of seeds takes for so many random records."""
+    random = np.random.default_rng(records)
+    letters = np.frombuffer(LETTERS.encode(), dtype=np.uint8)
+    drawn = random.choice(letters, (records, length), p=lg_model()[1])
+    sequences = [row.tobytes() for row in drawn]
+    seeds, start = Seeds.of(sequences), time.process_time()
+    index = SeedIndex(seeds, sequences)
+    built = time.process_time() - start
+    index.nearest(sequences[:64], 32)  # compiled
+    start = time.process_time()
+    index.nearest(sequences[:256], 32)
+    each = (time.process_time() - start) / 256
+    cells = [f"{records:,}", " ".join(seeds.shapes), f"{built:.1f}", f"{index.nbytes / 1e6:,.0f}"]
+    print(f"| {' | '.join(cells)} | {1e3 * each:.2f} |", flush=True)
+
+
 def main() -> int:
     """Make the data, train, and print a row for each tool."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -208,7 +227,14 @@ def main() -> int:
     parser.add_argument("--exhaustive", type=int, default=200, help="queries of each kind")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=Path("search-benchmark"))
+    parser.add_argument("--index", type=int, nargs="*", help="records: the index alone")
     asked = parser.parse_args()
+    if asked.index:
+        head = ["records", "shapes", "seconds to build", "MB", "ms a query"]
+        print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
+        for records in asked.index:
+            show_index(records, asked.length)
+        return 0
     folder, (known, queries) = asked.folder.resolve(), made(asked)
     folder.mkdir(parents=True, exist_ok=True)
     for old in ("results", ".snakemake"):

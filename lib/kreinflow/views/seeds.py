@@ -39,13 +39,13 @@ NUCLEOTIDE = ("A", "C", "G", "TU")
 SHAPES = {
     PROTEIN: {
         1 << 23: ("1111", "110101", "1010011", "1100101"),
-        1 << 27: ("11111", "11011001"),
-        1 << 62: ("11101101",),
+        1 << 25: ("1111", "1010011"),
+        1 << 62: ("1101011",),
     },
     NUCLEOTIDE: {
         1 << 23: ("11111111", "110100110111"),
-        1 << 27: ("1111111111", "11010011011011"),
-        1 << 62: ("110100110010101111",),
+        1 << 25: ("110100110111",),
+        1 << 62: ("11011010010111",),
     },
 }
 """The shapes for so many residues at most: longer and fewer for more, to bound time and memory."""
@@ -126,25 +126,32 @@ class SeedIndex:
         self._weights = np.round(_UNIT * np.maximum(0.0, rarity)).astype(np.int32)
         self._weights[counts > _COMMON * self._n] = 0
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes that it takes."""
+        return sum(tile.pointers.nbytes + tile.places.nbytes for tile in self._tiles)
+
     def _tile(self, sequences: Sequence[bytes]) -> _Tile:
+        parts = [self._part(sequences[i : i + PART]) for i in range(0, len(sequences), PART)]
+        starts = np.cumsum([0, *(len(places) for _, places in parts)])
+        pointers = [start + own for start, (own, _) in zip(starts, parts, strict=False)]
+        places = np.concatenate([own for _, own in parts])
+        return _Tile(np.array(pointers, dtype=np.int32), places, len(sequences))
+
+    def _part(self, sequences: Sequence[bytes]) -> tuple[IntArray, NDArray[np.int32]]:
+        """Return the pointers and places of at most PART records."""
         numbers, ends = self.seeds.numbers(sequences)
         sizes = np.diff(ends, prepend=0)
-        starts = np.repeat(ends - sizes, sizes)
-        residue = (np.arange(len(starts)) - starts) % DIAGONALS
-        part, record = np.divmod(np.repeat(np.arange(len(sizes)), sizes), PART)
-        place = residue * PART + record
-        columns = len(numbers) * self.seeds.n_seeds
-        keys = numbers + self.seeds.n_seeds * np.arange(len(numbers))[:, None] + columns * part
+        residue = np.arange(numbers.shape[1]) - np.repeat(ends - sizes, sizes)
+        place = residue % DIAGONALS * PART + np.repeat(np.arange(len(sizes)), sizes)
+        keys = numbers + self.seeds.n_seeds * np.arange(len(numbers))[:, None]
         there = numbers >= 0
         values = np.broadcast_to(place.astype(np.int32), there.shape)[there]
-        n_parts = -(-len(sizes) // PART)
+        shape = 1, len(numbers) * self.seeds.n_seeds
         # The transposition of one row sorts by counting, and keeps the order of equal keys.
-        row = scipy.sparse.csr_array(
-            (values, keys[there], [0, len(values)]), shape=(1, n_parts * columns)
-        )
-        sorted_ = row.tocsc()
-        own = np.arange(n_parts)[:, None] * columns + np.arange(columns + 1)
-        return _Tile(sorted_.indptr[own].astype(np.int32), sorted_.data, len(sizes))
+        row = scipy.sparse.csr_array((values, keys[there], [0, len(values)]), shape=shape)
+        columns = row.tocsc()
+        return columns.indptr, columns.data
 
     def nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
         """Return the q records of the largest scores, in order, and the scores, (n, min(q, N)).
