@@ -37,7 +37,7 @@ def add_hits(
 ) -> None:
     """Fill in the scores, of shape (n, n_records), of :mod:`kreinflow.views.seeds`.
 
-    Its numbers are constants here: records of a part and diagonals are 512, bands of these 32.
+    Its numbers are constants here: 4096 records of a part, 512 diagonals, 32 bands.
     """
     n_shapes, n_seeds = len(numbers), len(weights) // len(numbers)
     start = 0
@@ -54,14 +54,16 @@ def add_hits(
                     weight = weights[seed]
                     if weight == 0:
                         continue
-                    at = np.int32(residue - start) << 9
-                    for hit in range(own[seed], own[seed + 1]):
-                        place = places[hit] - at
-                        band, record = (place >> 13) & 31, place & 511
-                        cells[band, record] = min(65535, np.int32(cells[band, record]) + weight)
-            best = scores[query, 512 * part : 512 * (part + 1)]
+                    at = (residue - start) << 12
+                    for place in places[own[seed] : own[seed + 1]]:
+                        moved = place - at
+                        cell = np.uint64((moved >> 4) & 0x1F000 | moved & 0xFFF)
+                        cells[cell] = min(65535, cells[cell] + weight)
+            best = scores[query, 4096 * part : 4096 * (part + 1)]
+            before = cells[31 << 12 :]
             for band in range(32):
-                here, before = cells[band], cells[band - 1]
+                here = cells[band << 12 :]
                 for record in range(len(best)):
                     best[record] = max(best[record], np.int32(here[record]) + before[record])
+                before = here
         start = ends[query]

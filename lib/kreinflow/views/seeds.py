@@ -25,7 +25,7 @@ from kreinflow.base.numerics import TILE, IntArray, ordered_map, worth_compiling
 
 BAND = 16  #: diagonals
 DIAGONALS = 512  #: that are told apart
-PART = 512  #: records whose bands stay in the nearest cache
+PART = 4096  #: records whose bands stay in a near cache
 _LARGEST = (1 << 16) - 1  # of a band
 _BANDS = DIAGONALS // BAND
 _BLOCK = 64  # objects that are looked up at once
@@ -191,7 +191,7 @@ class SeedIndex:
             from kreinflow.views.loops import add_hits
 
             scores = np.zeros((len(ends), tile.n_records), dtype=np.int32)
-            cells = np.empty((_BANDS, PART), dtype=np.uint16)
+            cells = np.empty(_BANDS * PART, dtype=np.uint16)
             add_hits(numbers, ends, tile.pointers, tile.places, self._weights, cells, scores)
             return scores
         return np.array(
