@@ -17,7 +17,7 @@ from kreinflow.views.seeds import SeedIndex, Seeds
 
 SEEDS_FIRST = 10
 """Candidates of an object by its seeds alone, before any of the space of landmarks."""
-BY_SEEDS = 32
+BY_SEEDS = 100
 """Records of most seeds that are known of all objects."""
 
 _RANKED = 1 << 21  # objects with their nearest records, at once
@@ -242,6 +242,8 @@ class RecordScores:
             return self.by_seeds[0][places, :most]
         query = self.query.take(places)
         near = self.records.index.nearest(query.rows, query.objects, most)
+        if most <= BY_SEEDS:
+            return in_turn(self.by_seeds[0][places, :most], near, most)
         return in_turn(by_seeds(self.records, query, most)[:, 0], near, most)
 
     def with_landmarks(self) -> tuple[FloatArray, FloatArray]:
