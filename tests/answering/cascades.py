@@ -1,13 +1,15 @@
 """Made-up cascades over families of sequences, of plausible weights, for tests that answer."""
 
 from dataclasses import replace
-from itertools import combinations
+from functools import cached_property
+from itertools import chain, combinations
 
 import numpy as np
 from scipy.special import softmax
 
 from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.alignment.transforms import make_transform
+from kreinflow.answering import record_scores
 from kreinflow.answering.cascade import Cascade, PairMachines
 from kreinflow.answering.query_and_answers import NOBODY, Answers, Decided, Query
 from kreinflow.answering.record_scores import Records
@@ -16,10 +18,18 @@ from kreinflow.answering.unknown_pvalue import Strangeness
 from kreinflow.fitting.fit_cascade import fit_machine
 from kreinflow.views.lift import Lift
 from kreinflow.views.objects import Viewed, Words
+from kreinflow.views.seeds import Seeds
+from plain_seeds import plain_seed_scores
 from sequence_pairs import rectangle, scheme_of
 from small_inputs import model_of
 
-WEIGHTS = [3.0], [1.0, 0.7, 0.3, 1.5], [0.9, 0.9, 0.4, 1.2], [0.8, 0.6]
+WEIGHTS = (
+    [3.0, 0.1, 0.4],
+    [1.0, 0.1, 0.3, 0.7, 0.3, 1.5],
+    [0.9, 0.05, 0.2, 0.9, 0.4, 1.2],
+    [0.8, 0.6],
+)
+LETTERS = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", dtype=np.uint8)
 
 
 def machines_of(codes, scores, landmarks, pairs):
@@ -67,6 +77,7 @@ def made_up_cascade(
         self_scores=own,
         lengths=lengths,
         landmarks=np.array([place.get(s, -1) for s in model.landmarks]),
+        seeds=Seeds.of(sequences),
     )
     if pairs is True:
         pairs = list(combinations(range(len(dataset.classes)), 2))[:-1]
@@ -149,7 +160,7 @@ class Table:
 
 
 class Problem:
-    """A cascade over points of a plane, and objects that it has not seen.
+    """A cascade over points of a plane with sequences, and objects that it has not seen.
 
     Parameters
     ----------
@@ -167,7 +178,7 @@ class Problem:
         n=25,
         n_records=40,
         n_classes=5,
-        steps=(2, 6),
+        steps=(2, 16),
         pairs=((0, 1), (0, 2), (1, 2), (3, 4)),
         evidence="evalue",
     ):
@@ -175,8 +186,17 @@ class Problem:
         codes = rng.permutation(np.arange(n_records) % n_classes)
         centres = rng.normal(size=(n_classes, 2)) * 0.9
         points = rng.normal(size=(n_records, 2)) + centres[codes]
-        new = rng.normal(size=(n, 2)) + centres[rng.integers(n_classes, size=n)]
+        new, own_codes = rng.normal(size=(n, 2)), rng.integers(n_classes, size=n)
+        new += centres[own_codes]
         lengths, own_lengths = (rng.integers(40, 90, k).astype(float) for k in (n_records, n))
+        drawn = np.random.default_rng([seed, 1])
+        ancestors = drawn.choice(LETTERS, (n_classes, 90))
+
+        def sequences(codes, lengths):
+            found = ancestors[codes]
+            changed = drawn.random(found.shape) < drawn.uniform(0.1, 0.8, (len(found), 1))
+            found[changed] = drawn.choice(LETTERS, changed.sum())
+            return tuple(of[: int(n)].tobytes() for of, n in zip(found, lengths, strict=True))
 
         def scores(A, B):
             squared = ((A[:, None] - B[None]) ** 2).sum(axis=2)
@@ -196,8 +216,11 @@ class Problem:
             return transform.apply(scores, own_scores, np.full(6, 200.0), lengths, np.full(6, 60.0))
 
         landmark_rows = rows(U, lengths)
-        index = Lift("gaussian", {"scores": 2.0}, None, landmark_rows.astype(np.float32), Viewed())
-        records = Records(index, codes, rng.permutation(n_records), own, lengths, self.landmarks)
+        known = sequences(codes, lengths)
+        seen_as = landmark_rows.astype(np.float32), Viewed(known)
+        index = Lift("gaussian", {"scores": 2.0}, None, *seen_as)
+        rows_of = rng.permutation(n_records)
+        records = Records(index, codes, rows_of, own, lengths, self.landmarks, Seeds.of(known))
         among = transform.apply(scores(points, points), own, own, lengths, lengths)
         first, *nearest, last = (np.array(w) for w in WEIGHTS)
         self.cascade = Cascade(
@@ -215,9 +238,13 @@ class Problem:
         )
         decisions = -((new[:, None] - centres) ** 2).sum(axis=2)
         self.n_classes = n_classes
-        own_rows = rows(seen, own_lengths)
         self.query = Decided(
-            seen, np.full(n, 200.0), own_lengths, rows=own_rows, decisions=decisions
+            seen,
+            np.full(n, 200.0),
+            own_lengths,
+            Viewed(sequences(own_codes, own_lengths)),
+            rows=rows(seen, own_lengths),
+            decisions=decisions,
         )
 
     def some(self, places):
@@ -247,8 +274,33 @@ class Problem:
                 found.append(s / np.sqrt(query.self_scores[i] * records.self_scores[j]))
         return found
 
+    @cached_property
+    def seed_scores(self):
+        """The scores of all objects with all records by seeds."""
+        records, of = self.cascade.records, self.query.objects
+        return plain_seed_scores(records.seeds, of.sequences, records.index.objects.sequences)
+
+    def by_seeds(self, i):
+        """The records, those of most seeds first."""
+        scores = self.seed_scores[i]
+        return sorted(range(len(scores)), key=lambda j: (-scores[j], j))
+
+    def seed_features(self, i, c):
+        """What seeds say of a class: its best score, and its share of the first."""
+        codes, order = self.cascade.records.classes, self.by_seeds(i)[: record_scores.BY_SEEDS]
+        own = [j for j in order if codes[j] == c]
+        best = self.seed_scores[i][own[0] if own else order[-1]]
+        first = codes[order[: record_scores.SEEDS_FIRST]]
+        return np.log(1 + best), np.mean(first == c)
+
     def order(self, i):
-        """The records, the nearest first."""
+        """The records as candidates: some by seeds, then in turn by space and by seeds."""
+        first, by_seeds, near = record_scores.SEEDS_FIRST, self.by_seeds(i), self.near(i)
+        turns = chain(*zip(near, by_seeds[first:], strict=False))
+        return list(dict.fromkeys([*by_seeds[:first], *turns, *near]))
+
+    def near(self, i):
+        """The records, the nearest in space first."""
         U = self.cascade.records.index.scores.astype(float)
         u = self.query.rows[i].astype(np.float32).astype(float)
         return sorted(range(len(U)), key=lambda j: (((U[j] - u) ** 2).sum(), j))
@@ -257,14 +309,15 @@ class Problem:
         """What each level says of an object: probabilities, records asked, whether it got there."""
         cascade, f = self.cascade, self.query.decisions[i]
         codes, said, order = cascade.records.classes, self.evidence(i), self.order(i)
-        found = [(softmax(cascade.weights[0][0] * f), set(), True)]
+        seen = [(f[c], *self.seed_features(i, c)) for c in range(self.n_classes)]
+        found = [(softmax(seen @ cascade.weights[0]), set(), True)]
         for q, weights in zip(cascade.steps, cascade.weights[1:], strict=False):
             asked = order[:q]
             total = []
             for c in range(self.n_classes):
                 own = [said[j] for j in asked if codes[j] == c]
                 mean = sum(own) / max(1, len(own))
-                features = f[c], max(own, default=0), mean, len(own) / len(asked)
+                features = *seen[c], max(own, default=0), mean, len(own) / len(asked)
                 total.append(np.dot(weights, features))
             found.append((softmax(total), set(asked), True))
         if cascade.machines is not None:
