@@ -228,7 +228,7 @@ class Problem:
             transform,
             make_transform(evidence, scheme_of() if evidence == "evalue" else None),
             tuple(steps),
-            (first, *nearest[: len(steps)], *([last] if pairs else [])),
+            (first, *(nearest * 2)[: len(steps)], *([last] if pairs else [])),
             machines_of(codes, among, landmark_rows, pairs) if pairs else None,
             likeliest=3,
             threshold=0.8,

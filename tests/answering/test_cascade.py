@@ -11,7 +11,8 @@ from kreinflow.answering.cascade import LevelAnswers, followed
 
 SHAPES = {
     "both": {},
-    "one step": {"steps": (4,)},
+    "one step": {"steps": (12,)},
+    "few of seeds": {"steps": (4, 11, 14)},
     "nearest alone": {"pairs": ()},
     "pairs alone": {"steps": ()},
     "one pair": {"pairs": ((1, 3),)},

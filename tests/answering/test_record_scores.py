@@ -1,26 +1,42 @@
 """Objects in front of the records, against plain sums over dense scores."""
 
 import numpy as np
+import pytest
 
 from answering.cascades import Problem
-from kreinflow.answering.cascade import nearest_features, pair_features
+from kreinflow.answering import record_scores
+from kreinflow.answering.cascade import nearest_features, pair_features, seed_features
 from kreinflow.answering.query_and_answers import NOBODY
+
+PROBLEM = Problem()
 
 
 def test_the_features_of_nearest_records():
     rng = np.random.default_rng(0)
-    decisions = rng.normal(size=(30, 4))
     classes, evidence = rng.integers(-1, 4, (30, 6)), rng.random((30, 6))
     classes[3] = NOBODY
-    found = nearest_features(decisions, classes, evidence)
-    assert found.shape == (30, 4, 4)
+    found = nearest_features(classes, evidence, 4)
+    assert found.shape == (30, 4, 3)
     for i in range(30):
         asked = classes[i] >= 0
         for c in range(4):
             own = evidence[i][classes[i] == c]
             share = len(own) / max(1, asked.sum())
             mean = own.mean() if len(own) else 0.0
-            expected = [decisions[i, c], max(own, default=0.0), mean, share]
+            expected = [max(own, default=0.0), mean, share]
+            np.testing.assert_allclose(found[i, c], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("q", [3, 14])
+def test_the_features_of_seeds(q):
+    rng = np.random.default_rng(q)
+    decisions, classes = rng.normal(size=(30, 5)), rng.integers(5, size=(30, q))
+    scores = -np.sort(-rng.integers(0, 50, (30, q)), axis=1)
+    found = seed_features(decisions, classes, scores)
+    for i in range(30):
+        for c in range(5):
+            best = max(scores[i][classes[i] == c], default=scores[i].min())
+            expected = [decisions[i, c], np.log(1 + best), np.mean(classes[i][:10] == c)]
             np.testing.assert_allclose(found[i, c], expected, rtol=1e-12)
 
 
@@ -35,12 +51,25 @@ def test_there_may_be_fewer_records_than_are_asked_for():
     scores.rank(np.arange(5), 99)
     features, alignments = scores.nearest(np.arange(5), 99)
     assert alignments.tolist() == [35] * 5
-    np.testing.assert_allclose(features[:, :, 3], np.tile(0.2, (5, 5)), rtol=1e-12)
+    np.testing.assert_allclose(features[:, :, 5], np.tile(0.2, (5, 5)), rtol=1e-12)
 
 
-def test_the_nearest_besides_those_of_its_own_code():
-    problem = Problem()
-    codes = problem.cascade.records.classes
+@pytest.mark.parametrize("first", [0, 3, 10])
+@pytest.mark.parametrize("most", [1, 3, 4, 11, 20, 32, 33, 40, 99])
+def test_candidates_are_those_of_most_seeds_and_then_near_ones_in_turn(first, most, monkeypatch):
+    monkeypatch.setattr(record_scores, "SEEDS_FIRST", first)
+    scores, table = PROBLEM.scores()
+    for places in (np.array([7, 3]), np.arange(12)):
+        scores.rank(places, most)
+        expected = [PROBLEM.order(i)[:most] for i in places]
+        assert scores.ranked(places, most).tolist() == expected
+    assert not table.asked.any()
+
+
+@pytest.mark.parametrize("first", [3, 10])
+def test_the_nearest_besides_those_of_its_own_code(first, monkeypatch):
+    monkeypatch.setattr(record_scores, "SEEDS_FIRST", first)
+    problem, codes = PROBLEM, PROBLEM.cascade.records.classes
     scores, _ = problem.scores()
     own = np.arange(25) % 5
     scores.rank(np.arange(25), 7, (own, codes))

@@ -8,6 +8,7 @@ import pytest
 from scipy.special import softmax
 
 from answering.cascades import Problem
+from kreinflow.answering import record_scores
 from kreinflow.answering import relatives as module
 from kreinflow.answering.query_and_answers import EVERY_LEVEL, NOBODY, REASONS, Answers
 from kreinflow.answering.relatives import NoRelative, Relatives, overwhelming
@@ -21,6 +22,7 @@ def few(monkeypatch):
     """Few of the nearest records: there are 40."""
     monkeypatch.setattr(module, "NEAREST", NEAR)
     monkeypatch.setattr(module, "MORE", FAR)
+    monkeypatch.setattr(record_scores, "SEEDS_FIRST", 3)
 
 
 def plain(problem, i, q):
@@ -94,7 +96,9 @@ def test_what_is_said_is_what_plain_sums_say(seed):
         hit = best >= np.log(1e10) and best - max(others, default=-np.inf) >= np.log(1e3)
         reason = "unsure" if top < 0.9 and not hit else ""
         reason = "unknown" if p[i] <= 0.2 else reason
-        reason = "no relative" if further and it.T[FAR][i] <= null.far else reason
+        best = plain(problem, i, FAR)[2].max()
+        alone = further and it.T[FAR][i] <= null.far and best < np.log(1e10)
+        reason = "no relative" if alone else reason
         assert found.reason[i] == reason
         reasons.add(reason)
         aligned = set(plain(problem, i, FAR if further else NEAR)[0]) if goes else set()
@@ -139,6 +143,18 @@ def test_what_is_unknown_may_be_known_above(seed):
         np.testing.assert_array_equal(getattr(found, name), getattr(without, name))
     none, _ = answered(made_up(seed, needed=np.full(1, np.inf)))
     np.testing.assert_array_equal(none.deepest, np.where(unknown | alone, 0, EVERY_LEVEL))
+
+
+def test_what_has_an_evalue_of_1e_10_has_a_relative():
+    """Whatever the others say, and among the far ones too."""
+    it = made_up(1, null=NoRelative(np.inf, np.inf), strangeness=None)
+    found, _ = answered(it)
+    near, far = (
+        np.array([plain(it.problem, i, q)[2].max() >= np.log(1e10) for i in range(60)])
+        for q in (NEAR, FAR)
+    )
+    np.testing.assert_array_equal(found.reason == "no relative", ~far)
+    assert 0 < near.sum() < far.sum() < 60
 
 
 def test_what_is_not_asked_for_is_not_told():

@@ -242,9 +242,9 @@ class RecordScores:
             return self.by_seeds[0][places, :most]
         query = self.query.take(places)
         near = self.records.index.nearest(query.rows, query.objects, most)
-        if most <= BY_SEEDS:
-            return in_turn(self.by_seeds[0][places, :most], near, most)
-        return in_turn(by_seeds(self.records, query, most)[:, 0], near, most)
+        known = most <= BY_SEEDS
+        seeds = self.by_seeds[0][places] if known else by_seeds(self.records, query, most)[:, 0]
+        return in_turn(seeds, near, min(most, len(self.records)))
 
     def with_landmarks(self) -> tuple[FloatArray, FloatArray]:
         """Return :meth:`resemblance` of all objects with the landmarks."""

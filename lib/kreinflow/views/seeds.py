@@ -60,10 +60,10 @@ class Seeds:
 
     @classmethod
     def of(cls, sequences: Sequence[bytes]) -> "Seeds":
-        """Return those for records like these, nucleotides if they have no other letters."""
-        letters = set(b"".join(bytes(set(own)) for own in sequences))
-        groups = NUCLEOTIDE if letters <= set(b"ACGTUN") else PROTEIN
+        """Return those for records like these; nine of ten letters of nucleotides are known."""
         residues = sum(map(len, sequences))
+        others = sum(len(own.translate(None, b"ACGTUN")) for own in sequences)
+        groups = NUCLEOTIDE if 10 * others <= residues else PROTEIN
         return cls(groups, next(own for most, own in SHAPES[groups].items() if residues <= most))
 
     @classmethod

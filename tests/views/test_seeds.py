@@ -1,0 +1,158 @@
+"""The index by seeds against plain loops, whatever runs it."""
+
+from functools import cache
+from math import log
+
+import numpy as np
+import pytest
+
+from kreinflow.base.numerics import limited
+from kreinflow.views import seeds as module
+from kreinflow.views.seeds import NUCLEOTIDE, PROTEIN, SHAPES, SeedIndex, Seeds
+from plain_seeds import plain_seed_scores
+from sequence_pairs import AMINO_ACIDS, drawn, related_pair
+
+OF_PROTEINS, OF_NUCLEOTIDES = (Seeds(of, SHAPES[of][1 << 23]) for of in (PROTEIN, NUCLEOTIDE))
+FEW = Seeds(("AC", "DEF", "GHIKLMN"), ("101", "11"))  # many seeds are the same, others have none
+
+
+def pairs(n, longest, seed=0):
+    """Records, and as many queries, half of them related; some of no length or no group."""
+    rng = np.random.default_rng(seed)
+    records, queries = zip(*(related_pair(rng, longest) for _ in range(n)), strict=True)
+    records = [b"", b"X", *(r.replace(b"W", b"X") if i % 3 else r for i, r in enumerate(records))]
+    return records, [b"", b"WW", b"*" * 20, *queries]
+
+
+def nucleotides():
+    rng = np.random.default_rng(1)
+    records = [b"", *drawn(rng, b"ACGT", 50, 1, 300)]
+    return records, [
+        records[3][5:].replace(b"T", b"U"),
+        *records[5:8],
+        *drawn(rng, b"ACGU", 4, 1, 99),
+    ]
+
+
+def repeats():
+    """One record has so many seeds on a band that they no longer fit."""
+    return [b"K" * 300, *[b"AC"] * 1200, b"K" * 20], [b"R" * 400, b"K" * 30]
+
+
+CASES = {
+    "few seeds": (FEW, *pairs(60, 30)),
+    "proteins": (OF_PROTEINS, *pairs(60, 200)),
+    "nucleotides": (OF_NUCLEOTIDES, *nucleotides()),
+    "several parts": (OF_PROTEINS, pairs(1100, 60)[0], pairs(1100, 60)[1][:40]),
+    "long": (OF_PROTEINS, *(of[:24] for of in pairs(40, 2500, seed=3))),
+    "repeats": (OF_PROTEINS, *repeats()),
+}
+
+
+@cache
+def plain(case):
+    """The scores of a case, and its records in order."""
+    seeds, records, queries = CASES[case]
+    scores = plain_seed_scores(seeds, queries, records)
+    return scores, [sorted(range(len(of)), key=lambda j, of=of: (-of[j], j)) for of in scores]
+
+
+def compile_or_not(monkeypatch, compiled):
+    monkeypatch.setattr(module, "worth_compiling", lambda microseconds: compiled)
+
+
+@pytest.mark.parametrize("tile", [25, 700, 4096])
+@pytest.mark.parametrize("case", CASES)
+def test_the_nearest_are_those_of_plain_loops(case, tile, monkeypatch):
+    """Of equal scores the first."""
+    monkeypatch.setattr(module, "TILE", tile)
+    seeds, records, queries = CASES[case]
+    index, n = SeedIndex(seeds, records), len(records)
+    expected, order = plain(case)
+    for compiled in (False, True):
+        compile_or_not(monkeypatch, compiled)
+        for q in (1, 9, n, n + 3):
+            places, scores = index.nearest(queries, q)
+            assert places.tolist() == [of[:q] for of in order]
+            best = [[s[j] for j in of[:q]] for s, of in zip(expected, order, strict=True)]
+            assert scores.tolist() == best
+
+
+def test_the_cases_have_what_they_are_for():
+    scores = {case: np.array(plain(case)[0]) for case in CASES}
+    assert scores["repeats"].max() == 2 * 65535
+    assert max(map(len, CASES["long"][1])) > 1024 < max(map(len, CASES["long"][2]))
+    for own in scores.values():
+        assert (own == 0).any(), "a record without hits"
+    for case in set(CASES) - {"repeats"}:
+        assert any(np.unique(row[row > 0]).size < (row > 0).sum() for row in scores[case])
+
+
+def test_a_score_by_hand():
+    """What a seed weighs, and which bands are neighbours."""
+    seeds = Seeds(("A", "C", "G"), ("11",))
+    records = [b"AC" + 30 * b"X" + b"CAAG", *[b"GG"] * 4, b"AG", *[b""] * 4]
+    one, two = round(4 * log(11)), round(4 * log(11 / 2))  # of 10 records
+    for query, expected in (
+        (b"AC", one),
+        (b"CAAG", one + one + two),
+        (b"ACCA", 2 * one),  # diagonals 0 and 30
+        (b"CAXAC", one),  # 32 and -3
+        (b"XAC" + 20 * b"X" + b"CA", 2 * one),  # -1 and 9
+        (b"GG", 0),  # too many have it
+        (b"A", 0),
+    ):
+        assert SeedIndex(seeds, records).nearest([query], 1)[1].tolist() == [[expected]], query
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_result_depends_on_the_object_and_the_records_alone(compiled, monkeypatch):
+    compile_or_not(monkeypatch, compiled)
+    seeds, records, queries = CASES["proteins"]
+    index = SeedIndex(seeds, records)
+    places, scores = index.nearest(queries, 7)
+    for block, threads, step in ((1, 2, 1), (5, 1, -1), (5, 2, 2), (64, 2, -1)):
+        monkeypatch.setattr(module, "_BLOCK", block)
+        with limited(threads):
+            found = index.nearest(queries[::step], 7)
+        np.testing.assert_array_equal(found, [places[::step], scores[::step]])
+    assert [of.shape for of in index.nearest([], 7)] == [(0, 7)] * 2
+
+
+def test_a_sequence_that_has_changed_finds_its_parent_first():
+    rng = np.random.default_rng(5)
+    records = drawn(rng, bytes(AMINO_ACIDS), 300, 150, 250)
+    queries = []
+    for record in records[:60]:
+        letters = np.frombuffer(record, dtype=np.uint8).copy()
+        changed = rng.random(letters.size) < 0.5
+        letters[changed] = rng.choice(AMINO_ACIDS, changed.sum())
+        queries.append(letters[:70].tobytes() + b"AVG" + letters[70:].tobytes())
+    places, _ = SeedIndex(Seeds.of(records), records).nearest(queries, 1)
+    assert places[:, 0].tolist() == list(range(60))
+
+
+@pytest.mark.parametrize(
+    ("sequences", "groups"),
+    [
+        ([b"ACGT", b"NNU"], NUCLEOTIDE),
+        ([b"ACGT" * 9 + b"RY"], NUCLEOTIDE),  # of which one is not known
+        ([b"ACGTACGTE"], PROTEIN),
+        ([bytes(AMINO_ACIDS)], PROTEIN),
+    ],
+)
+def test_groups_and_shapes_are_those_of_the_records(sequences, groups):
+    seeds = Seeds.of(sequences)
+    assert seeds == Seeds(groups, SHAPES[groups][1 << 23])
+    assert Seeds.from_dict(seeds.to_dict()) == seeds
+
+
+@pytest.mark.parametrize(("letter", "groups"), [(b"C", NUCLEOTIDE), (b"K", PROTEIN)])
+def test_more_residues_have_longer_shapes(letter, groups):
+    million = letter * (1 << 20)
+    for millions, shapes in zip((8, 128, 129), SHAPES[groups].values(), strict=True):
+        assert Seeds.of([million] * millions).shapes == shapes
+    assert Seeds.of([million] * 8 + [letter]).shapes == SHAPES[groups][1 << 27]
+    sizes = [{shape.count("1") for shape in shapes} for shapes in SHAPES[groups].values()]
+    assert [len(of) for of in sizes] == [1, 1, 1], "of one number of places"
+    assert sorted(sizes, key=min) == sizes
