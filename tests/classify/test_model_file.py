@@ -247,6 +247,21 @@ def test_any_array_of_another_shape_or_type_is_refused(saved, tmp_path, name):
                 refused(path)
 
 
+@pytest.mark.parametrize("name", ["cascade", "cascade and relatives", "apart"])
+def test_a_model_of_before_seeds_says_its_version(saved, tmp_path, name):
+    def as_it_was(content, _):
+        header = content["header"]
+        del header["classifier"]["records"]["seeds"]
+        header["about"]["versions"]["kreinflow"] = "0.12.0"
+
+    path = tmp_path / "old.safetensors"
+    tampered(saved[name], path, as_it_was)
+    assert refused(path) == (
+        f"{path}: kreinflow 0.12.0 wrote this model, which asks training records without seeds. "
+        "Train it again, or use that version."
+    )
+
+
 def test_the_landmarks_of_a_collapsed_sequence_have_the_first_id(tmp_path):
     records = families(4, letters=DNA, each=6)
     twins = [(f"twin{i}", label, s) for i, (_, label, s) in enumerate(records)]

@@ -1,10 +1,10 @@
 r"""Relatives: whether a new object has any among the training records, and whether it is strange.
 
-An object is in front of A(x), the landmarks and the 20 training records that are nearest to it in
-the space of the first stage. With :math:`T(x)` the mean of the three largest -ln E over A(x), it
-has no relative if T(x) is at most the second largest T of 200 reversed training records, so it is
-with 100 nearest records, and none of these has an E of 1e-10 or less. T only grows with more
-records: an object that passes by the landmarks alone asks no other.
+An object is in front of A(x), the landmarks and the 20 training records that are nearest to it by
+seeds and in the space of the first stage. With :math:`T(x)` the mean of the three largest -ln E
+over A(x), it has no relative if T(x) is at most the second largest T of 200 reversed training
+records, so it is with 100 nearest records, and none of these has an E of 1e-10 or less. T only
+grows with more records: an object that passes by the landmarks alone asks no other.
 
 Whether it is strange says a p-value; see :mod:`kreinflow.answering.unknown_pvalue`.
 

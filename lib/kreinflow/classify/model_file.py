@@ -144,6 +144,7 @@ class Model(State):
         """
         header, arrays = read_arrays(path, KIND, _ADVICE)
         with refusing_damage(path, _ADVICE):
+            _refuse_without_seeds(header)
             model = cls.from_parts(header, arrays, {})
         if not records:
             return model
@@ -177,6 +178,16 @@ class Model(State):
     def _needs_no_records(self) -> InputError:
         why = "its file has those that it asks" if self.record_ids else "it asks no records"
         return InputError(f"--records: the model needs none, {why}. Leave it out.")
+
+
+def _refuse_without_seeds(header: Mapping[str, Any]) -> None:
+    """Raise an InputError of a model of 0.12.0 or before that asks training records."""
+    records = header["classifier"].get("records")
+    if records is not None and "seeds" not in records:
+        raise InputError(
+            f"kreinflow {header['about']['versions']['kreinflow']} wrote this model, which asks "
+            "training records without seeds. Train it again, or use that version."
+        )
 
 
 def _with_residues(
