@@ -144,6 +144,13 @@ def made_up_relatives(classifier, scheme, seed=7, **settings):
     return Relatives(records, make_transform("evalue", scheme), **made)
 
 
+def candidates(by_seeds, near):
+    """The records of two orders: some by seeds, then in turn by space and by seeds."""
+    first = record_scores.SEEDS_FIRST
+    turns = chain(*zip(near, by_seeds[first:], strict=False))
+    return list(dict.fromkeys([*by_seeds[:first], *turns, *near]))
+
+
 class Table:
     """Scores of objects with records by a table, and which pairs were asked for."""
 
@@ -294,10 +301,8 @@ class Problem:
         return np.log(1 + best), np.mean(first == c)
 
     def order(self, i):
-        """The records as candidates: some by seeds, then in turn by space and by seeds."""
-        first, by_seeds, near = record_scores.SEEDS_FIRST, self.by_seeds(i), self.near(i)
-        turns = chain(*zip(near, by_seeds[first:], strict=False))
-        return list(dict.fromkeys([*by_seeds[:first], *turns, *near]))
+        """The records as candidates."""
+        return candidates(self.by_seeds(i), self.near(i))
 
     def near(self, i):
         """The records, the nearest in space first."""

@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from answering.cascades import cascade_model
+from answering.cascades import candidates, cascade_model
 from kreinflow.answering.cascade import FEATURES
 from kreinflow.answering.query_and_answers import NOBODY, STAGES
 from kreinflow.classify.explanation import INTERCEPT, explain
 from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.new_objects import score_new
+from plain_seeds import plain_seed_scores
 from sequence_pairs import rectangle
 
 PAIRS = [(0, 1), (0, 2), (1, 2)]
@@ -18,7 +19,7 @@ PAIRS = [(0, 1), (0, 2), (1, 2)]
 
 def asking_model(folder, threshold=2.0, pairs=PAIRS):
     """A model with a cascade over all its training records, all scores, and the records' file."""
-    more = {"steps": (3, 7), "pairs": pairs, "threshold": threshold}
+    more = {"steps": (3, 14), "pairs": pairs, "threshold": threshold}
     model, dataset = cascade_model(folder, seed=5, changed=0.55, **more)
     rows = np.arange(len(dataset.sequences))
     return model, rectangle(dataset.sequences, rows, rows, model.scheme), folder / "x.fasta"
@@ -105,9 +106,12 @@ def test_the_records_are_the_nearest_and_say_what_was_aligned(asking):
     words = records.index.words.features(records.index.objects.sequences).toarray()
     distances = 3.0 * ((u[row].astype(np.float32) - records.index.scores) ** 2).sum(axis=1)
     distances += ((words[row] - words) ** 2).sum(axis=1)
-    near = np.argsort(distances, kind="stable")[:7]
+    sequences = records.index.objects.sequences
+    (scores,) = plain_seed_scores(records.seeds, sequences[row : row + 1], sequences)
+    by_seeds = np.argsort(-np.array(scores), kind="stable").tolist()
+    near = candidates(by_seeds, np.argsort(distances, kind="stable").tolist())[:14]
     table = found["records"]
-    assert table["rank"].tolist() == list(range(1, 8))
+    assert table["rank"].tolist() == list(range(1, 15))
     assert table["record"].tolist() == [batch.ids[place] for place in near]
     assert table["class"].tolist() == [batch.ids[place][0] for place in near]
     assert table["score"].tolist() == S[row, near].tolist()
@@ -116,10 +120,14 @@ def test_the_records_are_the_nearest_and_say_what_was_aligned(asking):
     np.testing.assert_allclose(table["evalue"], E, rtol=1e-12)
     np.testing.assert_allclose(table["evidence"], np.log1p(np.maximum(0, -np.log(E))), rtol=1e-9)
     # What the logit sees of these records.
-    terms = found["terms"][found["terms"]["asked"] == 7].set_index("feature")
+    terms = found["terms"][found["terms"]["asked"] == 14].set_index("feature")
     for label, column in zip(whole.labels, ("value", "runner_up_value"), strict=True):
         own = table[table["class"] == label]
-        assert terms.loc["share", column] == len(own) / 7
+        assert terms.loc["share", column] == len(own) / 14
+        of_seeds = [scores[j] for j in by_seeds if batch.ids[j][0] == label]
+        assert terms.loc["best_seeds", column] == pytest.approx(np.log(1 + of_seeds[0]), rel=1e-12)
+        first = [batch.ids[j][0] for j in by_seeds[:10]]
+        assert terms.loc["share_of_seeds", column] == pytest.approx(first.count(label) / 10)
         assert terms.loc["best_evidence", column] == max(own["evidence"], default=0)
         mean = own["evidence"].sum() / max(1, len(own))
         assert terms.loc["mean_evidence", column] == pytest.approx(mean, rel=1e-12)
@@ -148,7 +156,7 @@ def test_a_text_tells_all_stages(asking):
     assert "nearest records that were asked" in lines
     for part in ("log odds at the stage nearest 3: ", "log odds at the stage pairs: "):
         assert sum(line.startswith(part) for line in lines) == 1
-    assert "... and 5 more" in lines
+    assert "... and 12 more" in lines
     assert any(line.split()[:1] == [INTERCEPT] for line in lines)
 
 
@@ -161,4 +169,4 @@ def test_where_no_machine_votes_the_level_before_answers(tmp_path):
     for it in without:
         assert tables(it)["terms"]["stage"].iloc[-1] == "nearest"
         assert "machines" not in tables(it)
-        assert "answered by the stage nearest 7" in explanation_text(it, 2)
+        assert "answered by the stage nearest 14" in explanation_text(it, 2)

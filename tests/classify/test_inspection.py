@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from answering.cascades import WEIGHTS, cascade_model, related_model
+from answering.cascades import cascade_model, related_model
 from kreinflow.base.errors import InputError
 from kreinflow.classify.inspection import describe_model, description_text, exported_landmarks
 from kreinflow.classify.model_file import Model
@@ -74,8 +74,9 @@ def test_a_lifted_model_says_its_views_and_what_they_are_worth(tmp_path):
     assert "width_words" in content["training"]["hyper_parameters"]
 
 
-NEAREST = ("decision", "best_evidence", "mean_evidence", "share")
-FEATURES_OF_LEVELS = ("decision",), NEAREST, NEAREST, ("log_probability", "votes")
+FIRST = ("decision", "best_seeds", "share_of_seeds")
+NEAREST = (*FIRST, "best_evidence", "mean_evidence", "share")
+FEATURES_OF_LEVELS = FIRST, NEAREST, NEAREST, ("log_probability", "votes")
 
 
 @pytest.mark.parametrize("apart", [False, True])
@@ -92,12 +93,13 @@ def test_a_model_with_a_cascade_says_its_levels_and_whom_it_asks(tmp_path, apart
     assert 0.3 * more < found.pop("bytes") < more
     assert found.pop("evidence")["name"] == "evalue"
     names = ["first", "nearest 2", "nearest 5", "pairs of 3"]
+    weights = model.classifier.cascade.weights
     assert found == {
         "asked_for": {"loss": 0.001},
         "levels": names[1:],
         "weights": {
-            name: dict(zip(features, own, strict=True))
-            for name, features, own in zip(names, FEATURES_OF_LEVELS, WEIGHTS, strict=True)
+            name: dict(zip(features, own.tolist(), strict=True))
+            for name, features, own in zip(names, FEATURES_OF_LEVELS, weights, strict=True)
         },
         "threshold": 0.9,
         "temperature": 1.1,

@@ -8,6 +8,8 @@ import pytest
 from answering.cascades import Problem, Table, answered
 from kreinflow.answering.record_scores import Records
 from kreinflow.fitting.cascade_update import with_more_records
+from kreinflow.views import seeds
+from kreinflow.views.objects import Viewed
 
 CODES = np.array([0, 1, 3, 4, 5])  # a new class is in the middle, as its name says
 SCALE = 2.5
@@ -19,13 +21,19 @@ def more_records(problem, classes):
     known = before.index.scores
     rows = np.vstack([known, known[:n]])
     column = np.append(np.zeros(len(known)), np.full(n, 1e3))
+    sequences = before.index.objects.sequences
     return Records(
-        index=replace(before.index, scores=np.column_stack([rows, column]).astype(np.float32)),
+        index=replace(
+            before.index,
+            scores=np.column_stack([rows, column]).astype(np.float32),
+            objects=Viewed((*sequences, *sequences[:n])),
+        ),
         classes=np.append(CODES[before.classes], classes),
         rows=np.append(before.rows, before.rows.max() + 1 + np.arange(n)),
         self_scores=np.append(before.self_scores, before.self_scores[:n]),
         lengths=np.append(before.lengths, before.lengths[:n]),
         landmarks=np.append(before.landmarks, len(before)),
+        seeds=before.seeds,
     )
 
 
@@ -46,7 +54,8 @@ def updated(problem, n_new):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_far_records_and_a_new_class_change_no_answer(seed):
+def test_far_records_and_a_new_class_change_no_answer(seed, monkeypatch):
+    monkeypatch.setattr(seeds, "_UNIT", 0)  # these say nothing of any record
     problem = Problem(seed=seed)
     classes = np.array([2, 2, 2, 0, 5, 1, 1])
     cascade = with_more_records(problem.cascade, more_records(problem, classes), CODES, SCALE)

@@ -25,6 +25,8 @@ from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.training import Training
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.views.objects import Viewed
+from plain_seeds import plain_seed_scores
+from small_inputs import PROTEIN
 
 LEARNER = {"method": "sf_lsm", "ridge": "inner", "weights": "classes"}
 RECIPE = {"name": "it", "transform": "log", "correction": "none", "rank": "misfit"}
@@ -33,7 +35,8 @@ RECIPE = {"name": "it", "transform": "log", "correction": "none", "rank": "misfi
 class Families:
     """Objects of families, their scores with each other, and landmarks that tell little.
 
-    The first m are landmarks; with a spread of 0 nothing tells of the families.
+    The first m are landmarks; with a spread of 0 nothing tells of the families. The closer two are,
+    the more blocks of residues have they in common.
     """
 
     def __init__(self, n=180, n_classes=6, seed=0, spread=0.8, m=12, tested=120):
@@ -51,6 +54,9 @@ class Families:
         self.landmarks = np.arange(m)
         self.asked = Counter()
         self.classes = tuple("abcdefghijkl"[:n_classes])
+        blocks = rng.choice([letter.encode() for letter in PROTEIN], (8, 64, 6))
+        cells = np.floor(0.7 * points @ rng.normal(size=(4, 8))).astype(int) % 64
+        self.sequences = [blocks[np.arange(8), own].tobytes() for own in cells]
 
     def look_up(self, queries, records):
         """Scores, and a note of each pair that is asked."""
@@ -68,7 +74,7 @@ class Families:
             self.y[self.landmarks], "sequences",
         )  # fmt: skip
         keys = hash_keys(1, "inducing points", [str(i) for i in range(len(self.y))])
-        objects = Viewed([b"A"] * len(self.y))
+        objects = Viewed(self.sequences)
         return Training(
             landmarks,
             part,
@@ -94,6 +100,7 @@ class Families:
             self.S[np.ix_(rows, self.landmarks)],
             self.own[rows],
             self.lengths[rows],
+            Viewed(self.sequences).take(rows),
             ask=lambda queries, records: self.S[rows[queries][:, None], records],
         )
         return classifier.decided(query)
@@ -195,6 +202,27 @@ def test_weights_of_an_inner_fold_do_not_know_its_labels(families):
     _, changed = held._logit(X, every)
     np.testing.assert_array_equal(said[out], changed[out])
     assert not np.array_equal(said[~out], changed[~out])
+
+
+def test_level_0_learns_of_the_seeds_of_records_that_a_fold_knows(monkeypatch, families):
+    """By plain loops over the records of the other inner folds."""
+    fit, seen = cascading.fit_logit, []
+    monkeypatch.setattr(cascading, "fit_logit", lambda X, y: seen.append(X) or fit(X, y))
+    training = families.training()
+    trained = families.trained({"loss": 0.01}, training)
+    held, inner = training.fits.measured, training.fits.inner
+    features = next(X for X in seen if len(X) == len(held))
+    assert (features[:, :, 0].argmax(axis=1) == trained.held_out[held]).all()
+    seeds, y = trained.classifier.cascade.records.seeds, families.y[: families.n]
+    for record, of_classes in zip(held[::8], features[::8], strict=True):
+        known = np.flatnonzero(inner != inner[record])
+        of_known = [families.sequences[i] for i in known]
+        (scores,) = plain_seed_scores(seeds, [families.sequences[record]], of_known)
+        order = np.argsort(-np.array(scores), kind="stable")[:32]
+        for c, own in enumerate(of_classes):
+            best = max((scores[j] for j in order if y[known[j]] == c), default=scores[order[-1]])
+            share = np.mean(y[known[order[:10]]] == c)
+            np.testing.assert_allclose(own[1:], [np.log(1 + best), share], rtol=1e-12)
 
 
 def test_records_held_out_meet_no_record_of_their_group(monkeypatch):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from answering.cascades import candidates
 from kreinflow.answering.query_and_answers import Query
 from kreinflow.classify.classification import LEVEL_COLUMNS, classify_file
 from kreinflow.classify.new_objects import Options
@@ -12,6 +13,7 @@ from kreinflow.fitting import fit_unknown as module
 from kreinflow.fitting.fit_unknown import NoRelativeFit
 from kreinflow.fitting.strangers import STRANGERS, made_strange
 from kreinflow.sequences.payload import digest
+from plain_seeds import plain_seed_scores
 from sequence_pairs import rectangle
 from small_inputs import (
     DNA,
@@ -257,13 +259,17 @@ def test_records_calibrate_in_front_of_all_others(tmp_path):
         None,
         n,
     )
+    sequences = known.index.objects.sequences
+    of_seeds = np.array(plain_seed_scores(known.seeds, sequences, sequences))
+    by_seeds = np.argsort(-of_seeds, kind="stable")
     scores = t.cache(rows, np.tile(rows, (n, 1)))
     normalised = scores / np.sqrt(np.outer(known.self_scores, known.self_scores))
     gains = -relatives.evidence.log_evalues(scores, known.lengths[:, None], known.lengths)
     landmarks = set(known.landmarks[known.landmarks >= 0].tolist())
     wanted = []
     for i in range(n):
-        around = landmarks | set([j for j in near[i].tolist() if j != i][:20])
+        orders = ([j for j in order[i].tolist() if j != i] for order in (by_seeds, near))
+        around = landmarks | set(candidates(*orders)[:20])
         mine = list(around - {i})
         wanted.append([-np.sort(part[i, mine])[-5:].mean() for part in (normalised, gains)])
     found = relatives.strangeness.of_nearest[:, :2]
