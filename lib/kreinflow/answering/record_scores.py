@@ -17,7 +17,7 @@ from kreinflow.views.seeds import SeedIndex, Seeds
 
 SEEDS_FIRST = 10
 """Candidates of an object by its seeds alone, before any of the space of landmarks."""
-BY_SEEDS = 100
+BY_SEEDS = 32
 """Records of most seeds that are known of all objects."""
 
 _RANKED = 1 << 21  # objects with their nearest records, at once
@@ -163,7 +163,8 @@ def by_seeds(records: Records, query: Query, most: int) -> IntArray:
 def in_turn(first: IntArray, second: IntArray, most: int) -> IntArray:
     """Return records of two orders, each once: some of the first, then one of each in turn.
 
-    ``first``, ``second``, of shape (k, q): different records of each row; of shape (k, most).
+    ``first``, ``second``, of shape (k, q): different records of each row, -1 for none; of shape
+    (k, most).
     """
     i, j = np.arange(first.shape[1]), np.arange(second.shape[1])
     turns = [np.where(i < SEEDS_FIRST, i, 2 * i + 1 - SEEDS_FIRST), 2 * j + SEEDS_FIRST]
@@ -172,7 +173,8 @@ def in_turn(first: IntArray, second: IntArray, most: int) -> IntArray:
     sorted_ = np.take_along_axis(both, by_number, axis=1)
     again = np.zeros(both.shape, dtype=bool)
     np.put_along_axis(again, by_number[:, 1:], sorted_[:, 1:] == sorted_[:, :-1], axis=1)
-    kept = np.argsort(again, axis=1, kind="stable")[:, :most]
+    both[again] = NOBODY
+    kept = np.argsort(both < 0, axis=1, kind="stable")[:, :most]
     return np.take_along_axis(both, kept, axis=1)
 
 
@@ -209,6 +211,7 @@ class RecordScores:
         near in the space of the index, and those of most seeds.
         ``besides`` are codes of the objects and of all records: those of its own code are left out.
         """
+        most = min(most, len(self.records))
         if besides is None:
             near = self._nearest(places, most)
         else:
@@ -227,12 +230,14 @@ class RecordScores:
         near = np.full((len(places), most), NOBODY, dtype=np.int64)
         step = max(1, _RANKED // wanted)
         for part in (slice(start, start + step) for start in range(0, len(places), step)):
-            found = self._nearest(places[part], wanted)
-            other = codes[found] != own[part, None]
-            first = np.argsort(~other, axis=1, kind="stable")[:, :most]
-            taken = np.take_along_axis(found, first, axis=1)
-            fits = np.take_along_axis(other, first, axis=1)
-            near[part, : taken.shape[1]] = np.where(fits, taken, NOBODY)
+            orders = []
+            for found in self._orders(places[part], wanted):
+                other = codes[found] != own[part, None]
+                first = np.argsort(~other, axis=1, kind="stable")[:, :most]
+                taken = np.take_along_axis(found, first, axis=1)
+                fits = np.take_along_axis(other, first, axis=1)
+                orders.append(np.where(fits, taken, NOBODY))
+            near[part] = in_turn(orders[0], orders[1], most)
         return near
 
     def _nearest(self, places: IntArray, most: int) -> IntArray:
@@ -240,11 +245,15 @@ class RecordScores:
             return np.empty((0, 0), dtype=np.int64)
         if most <= SEEDS_FIRST:
             return self.by_seeds[0][places, :most]
+        return in_turn(*self._orders(places, most), most)
+
+    def _orders(self, places: IntArray, most: int) -> tuple[IntArray, IntArray]:
+        """Return the records of most seeds of some objects, and those that are near."""
         query = self.query.take(places)
         near = self.records.index.nearest(query.rows, query.objects, most)
         known = most <= BY_SEEDS
         seeds = self.by_seeds[0][places] if known else by_seeds(self.records, query, most)[:, 0]
-        return in_turn(seeds, near, min(most, len(self.records)))
+        return seeds[:, :most], near
 
     def with_landmarks(self) -> tuple[FloatArray, FloatArray]:
         """Return :meth:`resemblance` of all objects with the landmarks."""
