@@ -300,9 +300,10 @@ class Problem:
         first = codes[order[: record_scores.SEEDS_FIRST]]
         return np.log(1 + best), np.mean(first == c)
 
-    def order(self, i):
-        """The records as candidates."""
-        return candidates(self.by_seeds(i), self.near(i))
+    def order(self, i, left_out=()):
+        """The records as candidates, but some that are left out."""
+        both = self.by_seeds(i), self.near(i)
+        return candidates(*([j for j in order if j not in left_out] for order in both))
 
     def near(self, i):
         """The records, the nearest in space first."""
