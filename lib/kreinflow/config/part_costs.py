@@ -20,9 +20,9 @@ PAIR, CELL = 3e-8, 2.8e-11  # an alignment, and a product of its lengths (benchm
 PARASAIL_RESIDUE, PARASAIL_CELL = 3.5e-8, 6e-11  # by parasail: short sequences are slow
 
 # Of a query, beside its alignments: it is read, decided on and written; a pair that is asked for
-# is chosen and traced back; records are searched for the nearest; points of a lift are compared.
-TOLD, ASKED, ASKED_CELL, SEARCHED = 1.4e-5, 7e-6, 8e-11, 4.5e-8
-SEEDED = 1.1e-12  # a product of the lengths of a query and a record that has an index of seeds
+# is chosen and traced back; records are searched for the nearest, and by seeds, which all queries
+# are and half of them search; points of a lift are compared.
+TOLD, ASKED, ASKED_CELL, SEARCHED, SEEDED = 1.4e-5, 7e-6, 8e-11, 4.5e-8, 2.2e-12
 INDUCED, INDUCED_SCORE, INDUCED_CELL = 4e-8, 3.5e-11, 4e-13
 
 FACTOR_ENTRY, FACTOR_PRODUCT, FACTOR_CUBE = 1e-7, 1.2e-10, 7.5e-10  # n m, n m^2, m^3
@@ -94,20 +94,19 @@ def query_seconds(
     *,
     asked: float = 0.0,
     searched: float = 0.0,
-    seeded: float = 0.0,
     inducing: float = 0.0,
     by_parasail: bool = False,
 ) -> float:
     r"""Return the processor seconds of a new sequence.
 
     With A alignments of a sequence of l residues with others of o, of which K are asked for,
-    R records searched, S by seeds, and p points of a lift:
+    R records searched, and p points of a lift:
 
     .. math::
-        t = t_0 + A (t_1 + c_1 l o) + K (t_2 + c_2 l o) + R t_3 + S c_4 l o
+        t = t_0 + A (t_1 + c_1 l o) + K (t_2 + c_2 l o) + R (t_3 + c_4 l o)
             + p (t_4 + t_5 (A - K) + c_3 l o)
 
-    R counts with the share of the sequences that ask, and S, the records that have seeds, whole.
+    R counts with the share of the sequences that ask.
     """
     cells = length * others
     induced = INDUCED + INDUCED_SCORE * (alignments - asked) + INDUCED_CELL * cells
@@ -115,8 +114,7 @@ def query_seconds(
         TOLD
         + alignments * pair_seconds(length, others, by_parasail)
         + asked * (ASKED + ASKED_CELL * cells)
-        + searched * SEARCHED
-        + seeded * SEEDED * cells
+        + searched * (SEARCHED + SEEDED * cells)
         + inducing * induced
     )
 
@@ -136,7 +134,6 @@ def recipe_seconds(
     searched, lift = records / 2 if asked else 0.0, recipe.get("lift")
     inducing = min(lift["inducing"], records) if lift else 0
     more = {"asked": asked, "searched": searched, "inducing": inducing}
-    more["seeded"] = records if asked else 0.0
     return query_seconds(alignments, length, length, **more, by_parasail=by_parasail)
 
 
