@@ -216,7 +216,7 @@ def test_records_that_are_apart_are_given_beside_the_model(run, refused, apart):
     assert code == 0
     assert "first stage alone" not in err
     stages = [set(pd.read_csv(io.StringIO(text), sep="\t")["stage"]) for text in (first, table)]
-    assert stages == [{"first"}, {"nearest", "pairs"}]
+    assert stages == [{"first"}, {"first", "nearest", "pairs"}]
     code, out, err = run("classify", model, new, "--confidence", 0.8)
     assert (code, out) == (2, "")
     assert "rest on the answers of the cascade" in err
