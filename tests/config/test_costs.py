@@ -212,10 +212,11 @@ def test_seconds_are_near_to_what_was_measured(measured, given):
 
 
 @pytest.mark.parametrize(
-    ("length", "alignments", "measured"), [(150, 82.9, 262e-6), (350, 86.3, 558e-6)]
+    ("length", "alignments", "measured"),
+    [(150, 82.9, 262e-6 + 140e-6), (350, 86.3, 558e-6 + 310e-6)],
 )
 def test_a_cascade_costs_more_than_one_stage_with_as_many_alignments(length, alignments, measured):
-    """Measured: 44 and 42 % of the queries ask some of 2,000 records."""
+    """Measured: 44 and 42 % of the queries ask some of 2,000 records; and the seeds of all."""
     given = {"alignments": alignments, "length": length, "others": length}
     asking = query_seconds(**given, asked=alignments - 51, searched=0.43 * 2000)
     assert measured / 1.5 < asking - query_seconds(**given) < 1.5 * measured
@@ -226,7 +227,7 @@ def test_the_formula_and_the_worked_examples_of_the_page():
     formula = PAGE.partition("core hours = n / 3600")[2].partition("|")[0]
     written = [float(number) for number in re.findall(r"[\d.]+e-\d+", formula)]
     known = [value for value in vars(part_costs).values() if isinstance(value, float)]
-    assert len(written) == 9
+    assert len(written) == 10
     assert all(np.isclose(number, known, rtol=1e-12).any() for number in written)
     examples = [line for line in PAGE.splitlines() if re.match(r"\| [\d,]+ \| ", line)]
     assert len(examples) > 3

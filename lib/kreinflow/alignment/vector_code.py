@@ -258,6 +258,12 @@ def _lines(lines: list[str]) -> str:
     return "\n  ".join(lines)
 
 
+def _llvm() -> Any:
+    import llvmlite.binding  # 40 MB, and many jobs align nothing
+
+    return llvmlite.binding
+
+
 @cache
 def vector_code(lanes: int, bits: int) -> VectorCode:
     """Compile the functions for the processor at hand.
@@ -265,9 +271,8 @@ def vector_code(lanes: int, bits: int) -> VectorCode:
     ``lanes`` is a multiple of ``128 // bits``, and ``bits`` are 8 or 16. An OSError (``ENOMEM``)
     says that there is no memory for the compiler, which would end the process.
     """
-    import llvmlite.binding as llvm  # 40 MB, and many jobs align nothing
-
     check_room(COMPILER_ROOM)
+    llvm = _llvm()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     module = llvm.parse_assembly(_llvm_text(lanes, bits))
@@ -287,9 +292,7 @@ def lanes_here() -> int:
 
     Some with 64 are slower with them than with 32: both are timed, in a tenth of a second.
     """
-    from llvmlite.binding import get_host_cpu_features  # as in vector_code
-
-    features = get_host_cpu_features()
+    features = _llvm().get_host_cpu_features()
     if features.get("avx512bw"):
         return min((64, 32), key=_seconds_of_a_lane)
     return 32 if features.get("avx2") else FEWEST_LANES
