@@ -31,6 +31,8 @@ def asking_as_before(
     if before.cascade is None:
         most = LARGEST_INDEX // len(landmarks.rows)
     records = first.records(landmarks, first.kernel, spread(n, most))
+    assert before.records is not None, "a model that asks nothing"
+    records = replace(records, seeds=before.records.seeds)  # which the weights are of
     codes = np.array([part.classes.index(label) for label in before.classes])
     classifier = replace(classifier, about={**classifier.about, "recipe": dict(recipe)})
     if before.relatives is not None:

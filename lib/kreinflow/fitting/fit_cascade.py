@@ -246,13 +246,13 @@ class _HeldOut:
         seen = np.zeros((*self._decisions.shape, len(FEATURES[FIRST])))
         seen[:, :, 0] = self._decisions
         for inner in self._inner:
-            seen[inner.held] = inner.scores.first(np.arange(len(inner.held)))
+            every = np.arange(len(inner.held))
+            seen[inner.held] = inner.scores.first(every)
+            if self.steps:
+                inner.scores.rank(every, self.steps[-1])
+            inner.scores.records.forget()  # what is needed once
         w, first = self._logit(seen, everyone)
         levels, weights = [LevelAnswers(first, np.zeros(len(first), dtype=np.int64), everyone)], [w]
-        if self.steps:
-            for inner in self._inner:
-                inner.scores.rank(np.arange(len(inner.held)), self.steps[-1])
-                inner.scores.records.forget()  # what is needed once
         plans = [Plan(0, False, tuple(levels), tuple(weights))]
         for number, q in enumerate(self.steps, start=1):
 
