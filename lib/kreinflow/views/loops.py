@@ -37,33 +37,31 @@ def add_hits(
 ) -> None:
     """Fill in the scores, of shape (n, n_records), of :mod:`kreinflow.views.seeds`.
 
-    Its numbers are constants here: 4096 records of a part, 512 diagonals, 32 bands.
+    Its numbers are constants here: 4096 records at most, 512 diagonals, 32 bands.
     """
     n_shapes, n_seeds = len(numbers), len(weights) // len(numbers)
     start = 0
     for query in range(len(ends)):
-        for part in range(len(pointers)):
-            cells[:] = 0
-            own = pointers[part]
-            for shape in range(n_shapes):
-                for residue in range(start, ends[query]):
-                    number = numbers[shape, residue]
-                    if number < 0:
-                        continue
-                    seed = number + n_seeds * shape
-                    weight = weights[seed]
-                    if weight == 0:
-                        continue
-                    at = (residue - start) << 12
-                    for place in places[own[seed] : own[seed + 1]]:
-                        moved = place - at
-                        cell = np.uint64((moved >> 4) & 0x1F000 | moved & 0xFFF)
-                        cells[cell] = min(65535, cells[cell] + weight)
-            best = scores[query, 4096 * part : 4096 * (part + 1)]
-            before = cells[31 << 12 :]
-            for band in range(32):
-                here = cells[band << 12 :]
-                for record in range(len(best)):
-                    best[record] = max(best[record], np.int32(here[record]) + before[record])
-                before = here
+        cells[:] = 0
+        for shape in range(n_shapes):
+            for residue in range(start, ends[query]):
+                number = numbers[shape, residue]
+                if number < 0:
+                    continue
+                seed = number + n_seeds * shape
+                weight = weights[seed]
+                if weight == 0:
+                    continue
+                at = (residue - start) << 12
+                for place in places[pointers[seed] : pointers[seed + 1]]:
+                    moved = place - at
+                    cell = np.uint64((moved >> 4) & 0x1F000 | moved & 0xFFF)
+                    cells[cell] = min(65535, cells[cell] + weight)
+        best = scores[query]
+        before = cells[31 << 12 :]
+        for band in range(32):
+            here = cells[band << 12 :]
+            for record in range(len(best)):
+                best[record] = max(best[record], np.int32(here[record]) + before[record])
+            before = here
         start = ends[query]

@@ -25,7 +25,7 @@ from kreinflow.base.numerics import TILE, IntArray, ordered_map, worth_compiling
 
 BAND = 16  #: diagonals
 DIAGONALS = 512  #: that are told apart
-PART = 4096  #: records whose bands stay in a near cache
+MOST = 4096  #: records of a tile, whose bands stay in a near cache
 _LARGEST = (1 << 16) - 1  # of a band
 _BANDS = DIAGONALS // BAND
 _BLOCK = 64  # objects that are looked up at once
@@ -108,8 +108,8 @@ class Seeds:
 class _Tile(NamedTuple):
     """The seeds of some records: for each seed where its places are, and these."""
 
-    pointers: NDArray[np.int32]  # (n_parts, n_shapes * n_seeds + 1): each seed of PART records
-    places: NDArray[np.int32]  # PART times the residue modulo DIAGONALS, and the record in its part
+    pointers: NDArray[np.int32]  # (n_shapes * n_seeds + 1,)
+    places: NDArray[np.int32]  # MOST times the residue modulo DIAGONALS, and the record
     n_records: int
 
 
@@ -121,7 +121,7 @@ class SeedIndex:
         self._tiles = [
             self._tile(sequences[start : start + TILE]) for start in range(0, self._n, TILE)
         ]
-        counts = sum(np.diff(t.pointers).sum(axis=0, dtype=np.int64) for t in self._tiles)
+        counts = np.sum([np.diff(t.pointers) for t in self._tiles], axis=0, dtype=np.int64)
         rarity = np.log((self._n + 1) / np.maximum(1, counts))
         self._weights = np.round(_UNIT * np.maximum(0.0, rarity)).astype(np.int32)
         self._weights[counts > _COMMON * self._n] = 0
@@ -132,18 +132,10 @@ class SeedIndex:
         return sum(tile.pointers.nbytes + tile.places.nbytes for tile in self._tiles)
 
     def _tile(self, sequences: Sequence[bytes]) -> _Tile:
-        parts = [self._part(sequences[i : i + PART]) for i in range(0, len(sequences), PART)]
-        starts = np.cumsum([0, *(len(places) for _, places in parts)])
-        pointers = [start + own for start, (own, _) in zip(starts, parts, strict=False)]
-        places = np.concatenate([own for _, own in parts])
-        return _Tile(np.array(pointers, dtype=np.int32), places, len(sequences))
-
-    def _part(self, sequences: Sequence[bytes]) -> tuple[IntArray, NDArray[np.int32]]:
-        """Return the pointers and places of at most PART records."""
         numbers, ends = self.seeds.numbers(sequences)
         sizes = np.diff(ends, prepend=0)
         residue = np.arange(numbers.shape[1]) - np.repeat(ends - sizes, sizes)
-        place = residue % DIAGONALS * PART + np.repeat(np.arange(len(sizes)), sizes)
+        place = residue % DIAGONALS * MOST + np.repeat(np.arange(len(sizes)), sizes)
         keys = numbers + self.seeds.n_seeds * np.arange(len(numbers))[:, None]
         there = numbers >= 0
         values = np.broadcast_to(place.astype(np.int32), there.shape)[there]
@@ -151,7 +143,7 @@ class SeedIndex:
         # The transposition of one row sorts by counting, and keeps the order of equal keys.
         row = scipy.sparse.csr_array((values, keys[there], [0, len(values)]), shape=shape)
         columns = row.tocsc()
-        return columns.indptr, columns.data
+        return _Tile(columns.indptr.astype(np.int32), columns.data, len(sizes))
 
     def nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
         """Return the q records of the largest scores, in order, and the scores, (n, min(q, N)).
@@ -191,7 +183,7 @@ class SeedIndex:
             from kreinflow.views.loops import add_hits
 
             scores = np.zeros((len(ends), tile.n_records), dtype=np.int32)
-            cells = np.empty(_BANDS * PART, dtype=np.uint16)
+            cells = np.empty(_BANDS * MOST, dtype=np.uint16)
             add_hits(numbers, ends, tile.pointers, tile.places, self._weights, cells, scores)
             return scores
         return np.array(
@@ -204,14 +196,12 @@ class SeedIndex:
     def _score(self, tile: _Tile, numbers: NDArray[np.int32]) -> IntArray:
         shape, residue = np.nonzero(numbers >= 0)
         keys = numbers[shape, residue] + self.seeds.n_seeds * shape
-        weights, found = self._weights[keys], []
-        for pointers in tile.pointers:
-            first, sizes = pointers[keys], pointers[keys + 1] - pointers[keys]
-            of = np.repeat(np.arange(len(keys)), sizes)
-            skipped = np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
-            at, record = np.divmod(tile.places[np.arange(len(of)) + skipped], PART)
-            cell = ((at - residue[of]) % DIAGONALS // BAND) * PART + record
-            bands = np.bincount(cell, weights[of], _BANDS * PART).reshape(_BANDS, PART)
-            bands = np.minimum(bands, _LARGEST)
-            found.append((bands + np.roll(bands, 1, axis=0)).max(axis=0))
-        return np.concatenate(found)[: tile.n_records].astype(np.int64)
+        first, sizes = tile.pointers[keys], tile.pointers[keys + 1] - tile.pointers[keys]
+        of = np.repeat(np.arange(len(keys)), sizes)
+        skipped = np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
+        at, record = np.divmod(tile.places[np.arange(len(of)) + skipped], MOST)
+        cell = ((at - residue[of]) % DIAGONALS // BAND) * MOST + record
+        bands = np.bincount(cell, self._weights[keys][of], _BANDS * MOST).reshape(_BANDS, MOST)
+        bands = np.minimum(bands, _LARGEST)
+        best = (bands + np.roll(bands, 1, axis=0)).max(axis=0)
+        return np.asarray(best[: tile.n_records], dtype=np.int64)
