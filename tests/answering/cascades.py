@@ -288,17 +288,19 @@ class Problem:
         return plain_seed_scores(records.seeds, of.sequences, records.index.objects.sequences)
 
     def by_seeds(self, i):
-        """The records, those of most seeds first."""
+        """The records with a hit, those of most seeds first."""
         scores = self.seed_scores[i]
-        return sorted(range(len(scores)), key=lambda j: (-scores[j], j))
+        return sorted(np.flatnonzero(scores).tolist(), key=lambda j: (-scores[j], j))
 
     def seed_features(self, i, c):
         """What seeds say of a class: its best score, and its share of the first."""
         codes, order = self.cascade.records.classes, self.by_seeds(i)[: record_scores.BY_SEEDS]
-        own = [j for j in order if codes[j] == c]
-        best = self.seed_scores[i][own[0] if own else order[-1]]
+        scores = [self.seed_scores[i][j] for j in order]
+        full = len(order) == min(record_scores.BY_SEEDS, len(codes))
+        own = [s for s, j in zip(scores, order, strict=True) if codes[j] == c]
+        best = max(own, default=scores[-1] if full else 0)
         first = codes[order[: record_scores.SEEDS_FIRST]]
-        return np.log(1 + best), np.mean(first == c)
+        return np.log(1 + best), np.sum(first == c) / record_scores.SEEDS_FIRST
 
     def order(self, i, left_out=()):
         """The records as candidates, but some that are left out."""

@@ -1,5 +1,7 @@
 """Objects in front of the records, against plain sums over dense scores."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from answering.cascades import Problem
 from kreinflow.answering import record_scores
 from kreinflow.answering.cascade import nearest_features, pair_features, seed_features
 from kreinflow.answering.query_and_answers import NOBODY
+from kreinflow.views.objects import Viewed
 
 PROBLEM = Problem()
 
@@ -31,7 +34,8 @@ def test_the_features_of_nearest_records():
 def test_the_features_of_seeds(q):
     rng = np.random.default_rng(q)
     decisions, classes = rng.normal(size=(30, 5)), rng.integers(5, size=(30, q))
-    scores = -np.sort(-rng.integers(0, 50, (30, q)), axis=1)
+    scores = -np.sort(-rng.integers(-20, 50, (30, q)).clip(0), axis=1)
+    classes[scores == 0] = NOBODY
     found = seed_features(decisions, classes, scores)
     for i in range(30):
         for c in range(5):
@@ -64,6 +68,19 @@ def test_candidates_are_those_of_most_seeds_and_then_near_ones_in_turn(first, mo
         expected = [PROBLEM.order(i)[:most] for i in places]
         assert scores.ranked(places, most).tolist() == expected
     assert not table.asked.any()
+
+
+def test_what_has_no_hit_is_no_candidate_by_seeds():
+    """The order of the records says nothing of an object without seeds."""
+    problem = Problem(3)
+    query = problem.query.objects.sequences
+    problem.query = replace(problem.query, objects=Viewed((b"W", *query[1:])))
+    scores, _ = problem.scores()
+    for most in (4, 20):
+        scores.rank(np.arange(25), most)
+        assert scores.ranked(np.arange(25), most)[0].tolist() == problem.near(0)[:most]
+    features = scores.first(np.arange(25))
+    assert (features[0, :, 1:] == 0).all() and (features[1:, :, 1].max(axis=1) > 0).all()
 
 
 @pytest.mark.parametrize("first", [3, 10])

@@ -108,7 +108,7 @@ def test_the_records_are_the_nearest_and_say_what_was_aligned(asking):
     distances += ((words[row] - words) ** 2).sum(axis=1)
     sequences = records.index.objects.sequences
     (scores,) = plain_seed_scores(records.seeds, sequences[row : row + 1], sequences)
-    by_seeds = np.argsort(-np.array(scores), kind="stable").tolist()
+    by_seeds = np.argsort(-np.array(scores), kind="stable")[: np.count_nonzero(scores)].tolist()
     near = candidates(by_seeds, np.argsort(distances, kind="stable").tolist())[:14]
     table = found["records"]
     assert table["rank"].tolist() == list(range(1, 15))

@@ -268,7 +268,8 @@ def test_records_calibrate_in_front_of_all_others(tmp_path):
     landmarks = set(known.landmarks[known.landmarks >= 0].tolist())
     wanted = []
     for i in range(n):
-        orders = ([j for j in order[i].tolist() if j != i] for order in (by_seeds, near))
+        hits = by_seeds[i, : np.count_nonzero(of_seeds[i])]
+        orders = ([j for j in order.tolist() if j != i] for order in (hits, near[i]))
         around = landmarks | set(candidates(*orders)[:20])
         mine = list(around - {i})
         wanted.append([-np.sort(part[i, mine])[-5:].mean() for part in (normalised, gains)])

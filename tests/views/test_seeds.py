@@ -64,7 +64,7 @@ def compile_or_not(monkeypatch, compiled):
 @pytest.mark.parametrize("tile", [25, 700, 4096])
 @pytest.mark.parametrize("case", CASES)
 def test_the_nearest_are_those_of_plain_loops(case, tile, monkeypatch):
-    """Of equal scores the first."""
+    """Of equal scores the first; -1 for a score of 0."""
     monkeypatch.setattr(module, "TILE", tile)
     seeds, records, queries = CASES[case]
     index, n = SeedIndex(seeds, records), len(records)
@@ -73,9 +73,11 @@ def test_the_nearest_are_those_of_plain_loops(case, tile, monkeypatch):
         compile_or_not(monkeypatch, compiled)
         for q in (1, 9, n, n + 3):
             places, scores = index.nearest(queries, q)
-            assert places.tolist() == [of[:q] for of in order]
             best = [[s[j] for j in of[:q]] for s, of in zip(expected, order, strict=True)]
             assert scores.tolist() == best
+            assert places.tolist() == [
+                [j if s[j] else -1 for j in of[:q]] for s, of in zip(expected, order, strict=True)
+            ]
 
 
 def test_the_cases_have_what_they_are_for():

@@ -92,15 +92,17 @@ def seed_features(decisions: FloatArray, classes: IntArray, scores: IntArray) ->
     Of each class: the decision of the first stage; log(1 + s) of its record with the largest score
     s by seeds, of a class that is not there that of the last record; and its share of the first
     :data:`~kreinflow.answering.record_scores.SEEDS_FIRST`. ``classes``, ``scores``, of shape
-    (n, q): of the records of most seeds, in order.
+    (n, q): of the records of most seeds, in order; -1 and 0 for none.
     """
     said = np.log1p(scores)
     best = np.repeat(said[:, -1:], decisions.shape[1], axis=1)
     share = np.zeros_like(decisions)
     every, first = np.arange(len(decisions)), min(SEEDS_FIRST, scores.shape[1])
     for number in reversed(range(scores.shape[1])):
-        best[every, classes[:, number]] = said[:, number]
-        share[every, classes[:, number]] += (number < first) / first
+        there = classes[:, number] >= 0
+        place = every[there], classes[there, number]
+        best[place] = said[there, number]
+        share[place] += (number < first) / first
     return np.stack([decisions, best, share], axis=2)
 
 
@@ -199,7 +201,8 @@ class LevelScores(RecordScores):
     def first(self, places: IntArray) -> FloatArray:
         """Return :func:`seed_features` of some objects."""
         near, scores = self.by_seeds
-        classes = self.records.classes[near[places]]
+        near = near[places]
+        classes = np.where(near >= 0, self.records.classes[near], NOBODY)
         return seed_features(self.query.decisions[places], classes, scores[places])
 
     def votes(

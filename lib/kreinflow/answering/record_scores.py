@@ -154,7 +154,10 @@ class Records(State):
 
 
 def by_seeds(records: Records, query: Query, most: int) -> IntArray:
-    """Return the records of most seeds of all objects and their scores, of shape (n, 2, most)."""
+    """Return the records of most seeds of all objects and their scores, of shape (n, 2, most).
+
+    Of what has no hit the record is -1, and the score 0.
+    """
     sequences = None if query.objects is None else query.objects.sequences
     assert sequences is not None, "seeds of no sequences"
     return np.stack(records.by_seeds.nearest(sequences, most), axis=1)
@@ -232,7 +235,7 @@ class RecordScores:
         for part in (slice(start, start + step) for start in range(0, len(places), step)):
             orders = []
             for found in self._orders(places[part], wanted):
-                other = codes[found] != own[part, None]
+                other = (found >= 0) & (codes[found] != own[part, None])
                 first = np.argsort(~other, axis=1, kind="stable")[:, :most]
                 taken = np.take_along_axis(found, first, axis=1)
                 fits = np.take_along_axis(other, first, axis=1)
@@ -243,9 +246,13 @@ class RecordScores:
     def _nearest(self, places: IntArray, most: int) -> IntArray:
         if not len(places):
             return np.empty((0, 0), dtype=np.int64)
-        if most <= SEEDS_FIRST:
-            return self.by_seeds[0][places, :most]
-        return in_turn(*self._orders(places, most), most)
+        if most > SEEDS_FIRST:
+            return in_turn(*self._orders(places, most), most)
+        near = self.by_seeds[0][places, :most]
+        few = np.flatnonzero((near < 0).any(axis=1))
+        if few.size:
+            near[few] = in_turn(*self._orders(places[few], most), most)
+        return near
 
     def _orders(self, places: IntArray, most: int) -> tuple[IntArray, IntArray]:
         """Return the records of most seeds of some objects, and those that are near."""

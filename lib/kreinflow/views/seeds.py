@@ -148,7 +148,7 @@ class SeedIndex:
     def nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
         """Return the q records of the largest scores, in order, and the scores, (n, min(q, N)).
 
-        Of equal scores the first record is nearest; one without any hit has a score of 0.
+        Of equal scores the first record is nearest. A record without any hit is none: -1, and 0.
         """
         q = min(q, self._n)
         blocks = [sequences[i : i + _BLOCK] for i in range(0, len(sequences), _BLOCK)]
@@ -175,7 +175,8 @@ class SeedIndex:
             if found.shape[1] > q:
                 best = np.partition(found, found.shape[1] - q, axis=1)[:, -q:]
         best = -np.sort(-best, axis=1)
-        return self._n - (best & 0xFFFFFFFF), best >> 32
+        scores = best >> 32
+        return np.where(scores > 0, self._n - (best & 0xFFFFFFFF), -1), scores
 
     def _scores(self, tile: _Tile, numbers: NDArray[np.int32], ends: IntArray) -> IntArray:
         """Return the scores of objects with the records of a tile, (n, n_records)."""
