@@ -20,7 +20,7 @@ from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.levels import Levels
-from kreinflow.answering.record_scores import ScoreCache
+from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.base.numerics import limited
 from kreinflow.compare.homology import homology_folds
 from kreinflow.config.configuration import complete_configuration

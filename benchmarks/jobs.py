@@ -46,7 +46,7 @@ from kreinflow.alignment.backends import align_pair_lists, backend_named, checke
 from kreinflow.alignment.engine import align_pairs, pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.answering.record_scores import ScoreCache
+from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.base.numerics import IntArray
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.classify import new_objects

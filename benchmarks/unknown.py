@@ -38,7 +38,7 @@ from kinds import KINDS, Labelled
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import PackedSequences, pack, self_scores
 from kreinflow.answering.classifier import LandmarkClassifier
-from kreinflow.answering.record_scores import ScoreCache
+from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.base.numerics import FloatArray, IntArray, limited
 from kreinflow.evaluation.unknown import known_confidences, rejection_curve
 from kreinflow.fitting.fit_unknown import NoRelativeFit

@@ -9,10 +9,10 @@ from scipy.special import softmax
 
 from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.answering import record_scores
+from kreinflow.answering import nearest_records
 from kreinflow.answering.cascade import Cascade, PairMachines
+from kreinflow.answering.nearest_records import Records
 from kreinflow.answering.query_and_answers import NOBODY, Answers, Decided, Query
-from kreinflow.answering.record_scores import Records
 from kreinflow.answering.relatives import NoRelative, Relatives
 from kreinflow.answering.unknown_pvalue import Strangeness
 from kreinflow.fitting.fit_cascade import fit_machine
@@ -146,7 +146,7 @@ def made_up_relatives(classifier, scheme, seed=7, **settings):
 
 def candidates(by_seeds, near):
     """The records of two orders: some by seeds, then in turn by space and by seeds."""
-    first = record_scores.SEEDS_FIRST
+    first = nearest_records.SEEDS_FIRST
     turns = chain(*zip(near, by_seeds[first:], strict=False))
     return list(dict.fromkeys([*by_seeds[:first], *turns, *near]))
 
@@ -294,13 +294,13 @@ class Problem:
 
     def seed_features(self, i, c):
         """What seeds say of a class: its best score, and its share of the first."""
-        codes, order = self.cascade.records.classes, self.by_seeds(i)[: record_scores.BY_SEEDS]
+        codes, order = self.cascade.records.classes, self.by_seeds(i)[: nearest_records.BY_SEEDS]
         scores = [self.seed_scores[i][j] for j in order]
-        full = len(order) == min(record_scores.BY_SEEDS, len(codes))
+        full = len(order) == min(nearest_records.BY_SEEDS, len(codes))
         own = [s for s, j in zip(scores, order, strict=True) if codes[j] == c]
         best = max(own, default=scores[-1] if full else 0)
-        first = codes[order[: record_scores.SEEDS_FIRST]]
-        return np.log(1 + best), np.sum(first == c) / record_scores.SEEDS_FIRST
+        first = codes[order[: nearest_records.SEEDS_FIRST]]
+        return np.log(1 + best), np.sum(first == c) / nearest_records.SEEDS_FIRST
 
     def order(self, i, left_out=()):
         """The records as candidates, but some that are left out."""

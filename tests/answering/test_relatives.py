@@ -8,7 +8,7 @@ import pytest
 from scipy.special import softmax
 
 from answering.cascades import Problem
-from kreinflow.answering import record_scores
+from kreinflow.answering import nearest_records
 from kreinflow.answering import relatives as module
 from kreinflow.answering.query_and_answers import EVERY_LEVEL, NOBODY, REASONS, Answers
 from kreinflow.answering.relatives import NoRelative, Relatives, overwhelming
@@ -22,7 +22,7 @@ def few(monkeypatch):
     """Few of the nearest records: there are 40."""
     monkeypatch.setattr(module, "NEAREST", NEAR)
     monkeypatch.setattr(module, "MORE", FAR)
-    monkeypatch.setattr(record_scores, "SEEDS_FIRST", 3)
+    monkeypatch.setattr(nearest_records, "SEEDS_FIRST", 3)
 
 
 def plain(problem, i, q):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from answering.cascades import Table
-from kreinflow.answering import record_scores as module
+from kreinflow.answering import nearest_records as module
+from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.answering.query_and_answers import NOBODY
-from kreinflow.answering.record_scores import ScoreCache
 
 
 def tables(seed, n=12, records=20, symmetric=False):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from data_sets import dataset_of, load
-from kreinflow.answering.record_scores import ScoreCache
+from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.fitting import best_hits as hits
 from kreinflow.fitting.best_hits import HIT_COLUMNS

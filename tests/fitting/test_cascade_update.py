@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from answering.cascades import Problem, Table, answered
-from kreinflow.answering.record_scores import Records
+from kreinflow.answering.nearest_records import Records
 from kreinflow.fitting.cascade_update import with_more_records
 from kreinflow.views import seeds
 from kreinflow.views.objects import Viewed

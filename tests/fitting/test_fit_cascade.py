@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.cascade import SMALLEST, LevelAnswers, followed
 from kreinflow.answering.label_sets import outcomes
+from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.answering.query_and_answers import Query
-from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.fitting import first_stage

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.answering.nearest_records import SEEDS_FIRST, Records, RecordScores
 from kreinflow.answering.parts import TRANSFORM, ModelPart, Subject, Told
 from kreinflow.answering.query_and_answers import (
     FIRST,
@@ -47,7 +48,6 @@ from kreinflow.answering.query_and_answers import (
     Decided,
     unsure,
 )
-from kreinflow.answering.record_scores import SEEDS_FIRST, Records, RecordScores
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, Number, Part, State, Value
 
@@ -91,7 +91,7 @@ def seed_features(decisions: FloatArray, classes: IntArray, scores: IntArray) ->
 
     Of each class: the decision of the first stage; log(1 + s) of its record with the largest score
     s by seeds, of a class that is not there that of the last record; and its share of the first
-    :data:`~kreinflow.answering.record_scores.SEEDS_FIRST`. ``classes``, ``scores``, of shape
+    :data:`~kreinflow.answering.nearest_records.SEEDS_FIRST`. ``classes``, ``scores``, of shape
     (n, q): of the records of most seeds, in order; -1 and 0 for none.
     """
     said = np.log1p(scores)

@@ -14,9 +14,9 @@ from kreinflow.answering.cascade import Cascade
 from kreinflow.answering.fork_temperatures import ForkTemperatures
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
+from kreinflow.answering.nearest_records import BY_SEEDS, Records, ScoreCache, by_seeds
 from kreinflow.answering.parts import TRANSFORM, ModelPart
 from kreinflow.answering.query_and_answers import MOST_PAIRS, REASONS, Answers, Decided, Query
-from kreinflow.answering.record_scores import BY_SEEDS, Records, ScoreCache, by_seeds
 from kreinflow.answering.relatives import Relatives
 from kreinflow.answering.several_labels import Several
 from kreinflow.base.numerics import TILE, FloatArray, IntArray

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import pandas as pd
 
 from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.answering.nearest_records import Records
 from kreinflow.answering.query_and_answers import Answers, Decided
-from kreinflow.answering.record_scores import Records
 from kreinflow.files.state import State, Value
 
 TRANSFORM = Value(ScoreTransform.from_dict, ScoreTransform.to_dict)  #: a score transform in a file

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.answering.nearest_records import Records, RecordScores
 from kreinflow.answering.parts import TRANSFORM, ModelPart, Subject, Told
 from kreinflow.answering.query_and_answers import NOBODY, REASONS, Answers, Decided, unsure
-from kreinflow.answering.record_scores import Records, RecordScores
 from kreinflow.answering.unknown_pvalue import Strangeness, mean_of_largest, strange
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, Number, Part

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.answering.parts import Section, Subject, Told
-from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import plural
 from kreinflow.classify.classification import first_alignments, likeliest_two

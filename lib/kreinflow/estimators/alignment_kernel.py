@@ -9,8 +9,8 @@ from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.backends import backend_named, checked
 from kreinflow.alignment.scoring import MODES, ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import NAMES, ScoreTransform, make_transform
+from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.answering.query_and_answers import Query
-from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.base.settings import Configured, SettingsSchema, whole_number

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kreinflow.answering.nearest_records import Records
 from kreinflow.answering.query_and_answers import NOBODY, Ask
-from kreinflow.answering.record_scores import Records
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from kreinflow.answering.cascade import Cascade, PairMachines
 from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.nearest_records import Records
 from kreinflow.answering.query_and_answers import FIRST, NEAREST
-from kreinflow.answering.record_scores import Records
 from kreinflow.base.numerics import IntArray
 from kreinflow.fitting.first_stage import FirstStage
 from kreinflow.fitting.fit_unknown import LARGEST_INDEX, spread

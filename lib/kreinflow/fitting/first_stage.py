@@ -11,8 +11,8 @@ from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
+from kreinflow.answering.nearest_records import Records, ScoreCache
 from kreinflow.answering.query_and_answers import Decided
-from kreinflow.answering.record_scores import Records, ScoreCache
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.fitting.fit_lift import Lifted, Lifting, TriedWidths
 from kreinflow.fitting.inner_folds import Calibrator, InnerFits, decisions_with_all_landmarks

@@ -25,8 +25,8 @@ from kreinflow.answering.cascade import (
     pair_features,
 )
 from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.nearest_records import Records
 from kreinflow.answering.query_and_answers import FIRST
-from kreinflow.answering.record_scores import Records
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.fitting.calibration import TemperatureCalibrator

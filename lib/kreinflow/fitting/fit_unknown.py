@@ -15,8 +15,8 @@ from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.cascade import SMALLEST
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.levels import lineages
+from kreinflow.answering.nearest_records import Records, RecordScores, ScoreCache
 from kreinflow.answering.query_and_answers import NOBODY, Query
-from kreinflow.answering.record_scores import Records, RecordScores, ScoreCache
 from kreinflow.answering.relatives import (
     MORE,
     NEAREST,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from kreinflow.answering.cascade import LevelAnswers
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import outcomes
+from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.answering.query_and_answers import Answers, Query
-from kreinflow.answering.record_scores import ScoreCache
 from kreinflow.answering.several_labels import label_texts
 from kreinflow.base.numerics import TILE, IntArray, single_threaded, tile_map
 from kreinflow.fitting.best_hits import Hits

@@ -3,8 +3,8 @@
 import numpy as np
 
 from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.answering.nearest_records import Records
 from kreinflow.answering.query_and_answers import NOBODY, Ask, Query
-from kreinflow.answering.record_scores import Records
 from kreinflow.base.numerics import IntArray
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.views.lift import Lift

@@ -21,7 +21,7 @@ from kreinflow.alignment.backends import (
 from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.alignment.progress import tell_aligned
 from kreinflow.alignment.scoring import ScoringScheme
-from kreinflow.answering.record_scores import ScoreCache
+from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.base.tiled_matrix import TiledMatrix

@@ -1,4 +1,4 @@
-"""The scores of queries with training records, each pair aligned once, and how alike they are."""
+"""The nearest training records of a query, and their scores: each pair is aligned once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from answering.cascades import Problem
-from kreinflow.answering import record_scores
+from kreinflow.answering import nearest_records
 from kreinflow.answering.cascade import nearest_features, pair_features, seed_features
 from kreinflow.answering.query_and_answers import NOBODY
 from kreinflow.views.objects import Viewed
@@ -61,7 +61,7 @@ def test_there_may_be_fewer_records_than_are_asked_for():
 @pytest.mark.parametrize("first", [0, 3, 10])
 @pytest.mark.parametrize("most", [1, 3, 4, 11, 20, 32, 33, 40, 99])
 def test_candidates_are_those_of_most_seeds_and_then_near_ones_in_turn(first, most, monkeypatch):
-    monkeypatch.setattr(record_scores, "SEEDS_FIRST", first)
+    monkeypatch.setattr(nearest_records, "SEEDS_FIRST", first)
     scores, table = PROBLEM.scores()
     for places in (np.array([7, 3]), np.arange(12)):
         scores.rank(places, most)
@@ -85,7 +85,7 @@ def test_what_has_no_hit_is_no_candidate_by_seeds():
 
 @pytest.mark.parametrize("first", [3, 10])
 def test_the_nearest_besides_those_of_its_own_code(first, monkeypatch):
-    monkeypatch.setattr(record_scores, "SEEDS_FIRST", first)
+    monkeypatch.setattr(nearest_records, "SEEDS_FIRST", first)
     problem, codes = PROBLEM, PROBLEM.cascade.records.classes
     scores, _ = problem.scores()
     own = np.arange(25) % 5
