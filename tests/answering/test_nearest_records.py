@@ -80,7 +80,8 @@ def test_what_has_no_hit_is_no_candidate_by_seeds():
         scores.rank(np.arange(25), most)
         assert scores.ranked(np.arange(25), most)[0].tolist() == problem.near(0)[:most]
     features = scores.first(np.arange(25))
-    assert (features[0, :, 1:] == 0).all() and (features[1:, :, 1].max(axis=1) > 0).all()
+    assert (features[0, :, 1:] == 0).all()
+    assert (features[1:, :, 1].max(axis=1) > 0).all()
 
 
 @pytest.mark.parametrize("first", [3, 10])
