@@ -14,12 +14,13 @@ from kreinflow.answering.query_and_answers import EVERY_LEVEL, NOBODY, REASONS, 
 from kreinflow.answering.relatives import NoRelative, Relatives, overwhelming
 from kreinflow.answering.unknown_pvalue import Strangeness
 
-NEAR, FAR = 4, 9
+FEW, NEAR, FAR = 2, 4, 9
 
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     """Few of the nearest records: there are 40."""
+    monkeypatch.setattr(module, "FEW", FEW)
     monkeypatch.setattr(module, "NEAREST", NEAR)
     monkeypatch.setattr(module, "MORE", FAR)
     monkeypatch.setattr(nearest_records, "SEEDS_FIRST", 3)
@@ -50,7 +51,7 @@ def made_up(seed=0, **settings):
     rng = np.random.default_rng(seed)
     first = softmax(problem.query.decisions, axis=1)
     last = softmax(1.5 * problem.query.decisions, axis=1)
-    T = {q: [mean(plain(problem, i, q)[2], 3) for i in range(60)] for q in (0, NEAR, FAR)}
+    T = {q: [mean(plain(problem, i, q)[2], 3) for i in range(60)] for q in (0, FEW, NEAR, FAR)}
     of = {}
     for q, p in ((0, first), (NEAR, last)):
         parts = [plain(problem, i, q) for i in range(60)]
@@ -75,9 +76,10 @@ def answered(it, places=slice(None)):
     return it.relatives.answer(query, before), table
 
 
+@pytest.mark.parametrize("sure", [0.45, None])
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_said_is_what_plain_sums_say(seed):
-    it = made_up(seed)
+def test_what_is_said_is_what_plain_sums_say(seed, sure):
+    it = made_up(seed, sure_threshold=sure)
     found, table = answered(it)
     relatives, problem = it.relatives, it.problem
     p = relatives.strangeness.p_values(it.of[0], it.of[NEAR])
@@ -85,29 +87,32 @@ def test_what_is_said_is_what_plain_sums_say(seed):
     asks = relatives.strangeness.asks(it.of[0])
     codes, null = relatives.records.classes, relatives.null
     known = {j for j in problem.landmarks.tolist() if j >= 0}
-    reasons = set()
+    reasons, seen = set(), set()
     for i in range(60):
         label, top = it.last[i].argmax(), it.last[i].max()
         around, _, gains = plain(problem, i, NEAR)
-        goes = asks[i] or it.T[0][i] <= null.near or top < 0.9
+        goes = asks[i] or (sure and top < 0.9) or it.T[FEW][i] <= null.near
         further = goes and it.T[NEAR][i] <= null.near
+        q = FAR if further else NEAR if goes else FEW if it.T[0][i] <= null.near else 0
+        seen.add(q)
         own, others = gains[codes[around] == label], gains[codes[around] != label]
         best = max(own, default=-np.inf)
         hit = best >= np.log(1e10) and best - max(others, default=-np.inf) >= np.log(1e3)
-        reason = "unsure" if top < 0.9 and not hit else ""
+        unsure = top < 0.9 and not hit if sure else top < 0.6
+        reason = "unsure" if unsure else ""
         reason = "unknown" if p[i] <= 0.2 else reason
         best = plain(problem, i, FAR)[2].max()
         alone = further and it.T[FAR][i] <= null.far and best < np.log(1e10)
         reason = "no relative" if alone else reason
         assert found.reason[i] == reason
         reasons.add(reason)
-        aligned = set(plain(problem, i, FAR if further else NEAR)[0]) if goes else set()
+        aligned = set(plain(problem, i, q)[0]) if q else set()
         # The landmarks' scores are known.
         assert set(np.flatnonzero(table.asked[i])) == aligned - known
-        if not goes:
+        if not q:
             assert found.nearest[i] == NOBODY
             continue
-        around, _, gains = plain(problem, i, FAR if further else NEAR)
+        around, _, gains = plain(problem, i, q)
         fits = np.ones(len(around), dtype=bool)
         if reason in ("", "unsure"):
             fits = codes[around] == label
@@ -116,6 +121,7 @@ def test_what_is_said_is_what_plain_sums_say(seed):
             assert found.nearest[i] in around[best]
             assert found.nearest_score[i] == problem.S[i, found.nearest[i]]
     assert reasons == set(REASONS)
+    assert seen >= ({NEAR, FAR} if sure else {0, FEW, NEAR, FAR})
     assert table.asked.max() == 1, "a pair was asked for twice"
 
 

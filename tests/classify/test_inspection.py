@@ -179,7 +179,7 @@ def test_it_tells_what_is_known_of_unknown_objects(tmp_path):
     content = describe_model(replace(model, classifier=classifier))
     found = content["unknown"]
     assert found["no_relative"].pop("geometric_mean_of_3_best_evalues_at_least") == pytest.approx(
-        {"with_20_nearest_records": 1e-4, "with_100_nearest_records": 1e-5}
+        {"with_10_nearest_records": 1e-4, "with_100_nearest_records": 1e-5}
     )
     assert found.pop("largest_evalue_of_levels") == pytest.approx([0.1, 0.001, 0.0])
     expected = {"records": 30, "reject_threshold_of_sureness": 0.35, **about}

@@ -17,7 +17,7 @@ from kreinflow.views.seeds import SeedIndex, Seeds
 
 SEEDS_FIRST = 10
 """Candidates of an object by its seeds alone, before any of the space of landmarks."""
-BY_SEEDS = 32
+BY_SEEDS = 100
 """Records of most seeds that are known of all objects."""
 
 _RANKED = 1 << 21  # objects with their nearest records, at once

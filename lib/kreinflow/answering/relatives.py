@@ -1,10 +1,11 @@
 r"""Relatives: whether a new object has any among the training records, and whether it is strange.
 
-An object is in front of A(x), the landmarks and the 20 training records that are nearest to it by
-seeds and in the space of the first stage. With :math:`T(x)` the mean of the three largest -ln E
-over A(x), it has no relative if T(x) is at most the second largest T of 200 reversed training
-records, so it is with 100 nearest records, and none of these has an E of 1e-10 or less. T only
-grows with more records: an object that passes by the landmarks alone asks no other.
+An object is in front of A(x), the landmarks and the 10 training records that are nearest to it, by
+seeds if it has any. With :math:`T(x)` the mean of the three largest -ln E over A(x), it has no
+relative if T(x) is at most the second largest T of 200 reversed training records, so it is with 100
+nearest records, and none of these has an E of 1e-10 or less. T only grows with more records: an
+object that passes by the landmarks alone asks no other, and one that passes by the nearest three
+no further one.
 
 Whether it is strange says a p-value; see :mod:`kreinflow.answering.unknown_pvalue`.
 
@@ -33,7 +34,8 @@ from kreinflow.answering.unknown_pvalue import Strangeness, mean_of_largest, str
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, Number, Part
 
-NEAREST, MORE = 20, 100  #: nearest records asked, and by those that seem to have no relative
+FEW = 3  #: nearest records that may show that there is a relative
+NEAREST, MORE = 10, 100  #: nearest records asked, and by those that seem to have no relative
 
 _BEST = 3  # of -ln E that T is the mean of
 _OVERWHELMING, _AHEAD = -np.log(1e-10), np.log(1e3)
@@ -83,15 +85,18 @@ class Relatives(ModelPart):
         labels = before.probabilities.argmax(axis=1)
         normalised, gains = scores.with_landmarks()
         of_landmarks = strange(normalised, gains, before.first)
-        asks = np.zeros(n, dtype=bool)
-        if self.null is not None:
-            asks |= evidence_mean(gains) <= self.null.near
+        asks, unlike = np.zeros((2, n), dtype=bool)
         if self.strangeness is not None:
             asks |= self.strangeness.asks(of_landmarks)
         if threshold is not None:
             asks |= sureness / 2 < threshold
-        up = everyone[asks]
-        scores.rank(up, MORE if self.null is not None else NEAREST)
+        if self.null is not None:
+            unlike = evidence_mean(gains) <= self.null.near
+            scores.rank(everyone[unlike], FEW)
+            _, gains = scores.resemblance(everyone, scores.around(everyone, FEW))
+            asks |= evidence_mean(gains) <= self.null.near
+        scores.rank(everyone[asks], NEAREST)
+        up = everyone[asks | unlike]
         around = scores.around(up, NEAREST)
         normalised, gains = scores.resemblance(up, around)
         reason = before.reason
@@ -107,6 +112,7 @@ class Relatives(ModelPart):
         nearest, score = before.nearest.copy(), before.nearest_score.copy()
         if self.null is not None:
             far = evidence_mean(gains) <= self.null.near
+            scores.rank(up[far], MORE)
             further, alone = scores.around(up[far], MORE), np.zeros(n, dtype=bool)
             _, more = scores.resemblance(up[far], further)
             best = mean_of_largest(more, 1, -np.inf)

@@ -166,19 +166,18 @@ class SeedIndex:
         numbers, ends = self.seeds.numbers(sequences)
         best = np.empty((len(ends), 0), dtype=np.int64)
         for start, tile in zip(range(0, self._n, TILE), self._tiles, strict=True):
-            found = self._scores(tile, numbers, ends).astype(np.int64)
-            found <<= 32
-            found += self._n - start - np.arange(tile.n_records)
-            if best.size:
-                found = np.hstack([best, found])
-            best = found
-            if found.shape[1] > q:
-                best = np.partition(found, found.shape[1] - q, axis=1)[:, -q:]
+            keys = self._scores(tile, numbers, ends) * np.int32(MOST)
+            keys += np.arange(MOST - 1, MOST - 1 - tile.n_records, -1, dtype=np.int32)
+            own = _largest(keys, q).astype(
+                np.int64
+            )  # the score, and the record counted from behind
+            record = start + MOST - 1 - own % MOST
+            best = _largest(np.hstack([best, (own // MOST << 32) + self._n - 1 - record]), q)
         best = -np.sort(-best, axis=1)
         scores = best >> 32
-        return np.where(scores > 0, self._n - (best & 0xFFFFFFFF), -1), scores
+        return np.where(scores > 0, self._n - 1 - (best & 0xFFFFFFFF), -1), scores
 
-    def _scores(self, tile: _Tile, numbers: NDArray[np.int32], ends: IntArray) -> IntArray:
+    def _scores(self, tile: _Tile, numbers: NDArray[np.int32], ends: IntArray) -> NDArray[np.int32]:
         """Return the scores of objects with the records of a tile, (n, n_records)."""
         if worth_compiling(_MICROSECONDS * len(ends)):
             from kreinflow.views.loops import add_hits
@@ -191,7 +190,8 @@ class SeedIndex:
             [
                 self._score(tile, numbers[:, start:end])
                 for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)
-            ]
+            ],
+            dtype=np.int32,
         )
 
     def _score(self, tile: _Tile, numbers: NDArray[np.int32]) -> IntArray:
@@ -206,3 +206,8 @@ class SeedIndex:
         bands = np.minimum(bands, _LARGEST)
         best = (bands + np.roll(bands, 1, axis=0)).max(axis=0)
         return np.asarray(best[: tile.n_records], dtype=np.int64)
+
+
+def _largest(values: NDArray[Any], q: int) -> NDArray[Any]:
+    """Return the q largest of each row, in any order; all of fewer."""
+    return values if values.shape[1] <= q else np.partition(values, -q, axis=1)[:, -q:]
