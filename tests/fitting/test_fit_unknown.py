@@ -7,6 +7,7 @@ import pytest
 
 from answering.cascades import candidates
 from kreinflow.answering.query_and_answers import Query
+from kreinflow.answering.relatives import NEAREST
 from kreinflow.classify.classification import LEVEL_COLUMNS, classify_file
 from kreinflow.classify.new_objects import Options
 from kreinflow.fitting import fit_unknown as module
@@ -270,7 +271,7 @@ def test_records_calibrate_in_front_of_all_others(tmp_path):
     for i in range(n):
         hits = by_seeds[i, : np.count_nonzero(of_seeds[i])]
         orders = ([j for j in order.tolist() if j != i] for order in (hits, near[i]))
-        around = landmarks | set(candidates(*orders)[:20])
+        around = landmarks | set(candidates(*orders)[:NEAREST])
         mine = list(around - {i})
         wanted.append([-np.sort(part[i, mine])[-5:].mean() for part in (normalised, gains)])
     found = relatives.strangeness.of_nearest[:, :2]

@@ -27,6 +27,7 @@ from kreinflow.answering.cascade import (
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.nearest_records import Records
 from kreinflow.answering.query_and_answers import FIRST
+from kreinflow.answering.relatives import NEAREST
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.fitting.calibration import TemperatureCalibrator
@@ -35,8 +36,9 @@ from kreinflow.fitting.first_stage import FirstStage, OutOfFold
 from kreinflow.krein.landmark_kernel import LandmarkKernel
 from kreinflow.views.objects import square_norms
 
-STEPS = (10, 20, 50, 100, 200, 500, 1000)
-"""Nearest records that are asked, step by step; no more than an inner fold has."""
+STEPS = (NEAREST, 20, 50, 100, 200, 500, 1000)
+"""Nearest records that are asked, step by step; no more than an inner fold has. The first are those
+that p-values ask: where there are any, level 0 is counted with these."""
 
 LIKELIEST = 3
 """Classes whose members the level of pairs asks."""
@@ -253,7 +255,7 @@ class _HeldOut:
             inner.scores.records.forget()  # what is needed once
         w, first = self._logit(seen, everyone)
         levels, weights = [LevelAnswers(first, np.zeros(len(first), dtype=np.int64), everyone)], [w]
-        plans = [Plan(0, False, tuple(levels), tuple(weights))]
+        plans = []
         for number, q in enumerate(self.steps, start=1):
 
             def nearest(inner: _Inner, q: int = q) -> tuple[NDArray[Any], ...]:
@@ -262,9 +264,12 @@ class _HeldOut:
             features, alignments = self._gathered(nearest)
             w, said = self._logit(features, self._asks)
             said = np.where(self._asks[:, None], said, first)
+            if number == 1 and self._first.data.strangers is not None:
+                levels[0] = levels[0]._replace(alignments=alignments)
             levels.append(LevelAnswers(said, alignments, self._asks))
             weights.append(w)
             plans.append(Plan(number, False, tuple(levels), tuple(weights)))
+        plans.insert(0, Plan(0, False, tuple(levels[:1]), tuple(weights[:1])))
         self._pairs = self._confused(first)
         if not len(self._pairs) or not self._inner:
             return plans
