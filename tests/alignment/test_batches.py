@@ -104,7 +104,7 @@ def test_a_long_sequence_does_not_fill_a_batch_of_its_own(left_over, handed_out,
     batches.align_in_batches(packed, first, second)
     for batch in handed_out:
         assert packed.lengths[batch.members].max() < 2 * packed.lengths[batch.members].min()
-    monkeypatch.setattr(batches, "_LONGEST", 2_999)
+    monkeypatch.setattr(batches, "LONGEST", 2_999)
     left_over.clear()
     handed_out.clear()
     batches.align_in_batches(packed, second, first)

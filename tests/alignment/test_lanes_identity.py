@@ -10,10 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kreinflow.alignment import backends, batches, loops
+from kreinflow.alignment import backends, batches, loops, pair_lists
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import NOT_ALIGNED, pack
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix, _built_in_names
+from pair_list_kinds import KINDS, lists_in
 from sequence_pairs import AMINO_ACIDS, all_pairs, drawn, parasail_scores, scheme_of
 
 ALIGN = backend_named("auto")
@@ -27,7 +28,7 @@ def all_in(lanes):
         patch.setattr(batches, "lanes_here", lambda: lanes)
         patch.setattr(backends, "_FEWEST_STEPS", 0)
         patch.setattr(batches, "COLUMN_STEPS", 1e9)
-        patch.setattr(batches, "_LEAST_STEPS", 20_000)  # so that there are several pieces
+        patch.setattr(batches, "LEAST_STEPS", 20_000)  # so that there are several pieces
         yield
 
 
@@ -55,6 +56,12 @@ def assert_aligned(packed, rows, columns, theirs, mask=None, threads=2):
     for lanes in LANES:
         with all_in(lanes):
             assert_same(ALIGN(packed, rows, columns, mask), theirs, mask)
+    pairs = np.nonzero(np.ones(theirs.shape) if mask is None else mask)
+    left, right = rows[pairs[0]], columns[pairs[1]]
+    for kind in KINDS:
+        with lists_in(kind):
+            if tables := pair_lists.table_schemes(packed):
+                assert_same(pair_lists.align_lists(packed, left, right, tables), theirs[pairs])
 
 
 def assert_identical(sequences, rows, columns, scheme):

@@ -5,9 +5,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from kreinflow.alignment import backends, batches
+from kreinflow.alignment import backends, batches, loops, pair_lists
 from kreinflow.alignment.backends import BACKENDS, align_pair_lists
 from kreinflow.alignment.engine import NOT_ALIGNED, pack
+from pair_list_kinds import KINDS, lists_in
 from sequence_pairs import AMINO_ACIDS, parasail_scores, scheme_of
 
 SCHEME = scheme_of()
@@ -71,6 +72,104 @@ def test_each_distinct_pair_is_aligned_once_and_scores_what_parasail_says(name, 
     assert np.array_equal(ours, expected)
     assert set(noting.pairs) == asked_pairs(rows, asked)
     assert set(noting.pairs.values()) <= {1}
+
+
+each_kind = pytest.mark.parametrize("kind", KINDS, ids=str)
+
+
+def noted_pairs(monkeypatch):
+    """Note the pairs of lists that parasail aligns; the list may be cleared."""
+    noted = []
+    real = pair_lists.align_pairs
+
+    def align(packed, left, right):
+        noted.extend(zip(left.tolist(), right.tolist(), strict=True))
+        return real(packed, left, right)
+
+    monkeypatch.setattr(pair_lists, "align_pairs", align)
+    return noted
+
+
+def asked_lists(rng, count):
+    """Return rows and what they ask for: some ask twice, and for each other, and themselves."""
+    rows = rng.integers(0, count, rng.integers(1, count))
+    asked = rng.integers(0, count, (rows.size, rng.integers(1, 70)))
+    asked[rng.random(asked.shape) < rng.random()] = -1
+    return rows, asked
+
+
+@each_kind
+@pytest.mark.parametrize("seed", range(8))
+def test_lists_in_lanes_score_what_parasail_says_whatever_the_threads(kind, seed, monkeypatch):
+    rng = np.random.default_rng([76, seed])
+    sequences = families(rng, 90, int(rng.choice([30, 180, 500])), rng.choice([0.1, 0.4, 0.9]))
+    sequences += [s[: rng.integers(1, 40)] for s in sequences[:20]]
+    rows, asked = asked_lists(rng, len(sequences))
+    expected = np.full(asked.shape, NOT_ALIGNED, dtype=np.int32)
+    r, c = np.nonzero(asked >= 0)
+    expected[r, c] = parasail_scores(sequences, rows[r], asked[r, c], SCHEME)
+    by_parasail = noted_pairs(monkeypatch)
+    with lists_in(kind):
+        for threads in (1, 2, 3):
+            packed = pack(sequences, SCHEME, threads)
+            assert np.array_equal(align_pair_lists(packed, rows, asked, BACKENDS["auto"]), expected)
+    assert not by_parasail
+
+
+@each_kind
+def test_long_sequences_and_scores_beyond_16_bits_are_left_to_parasail(kind, monkeypatch):
+    rng = np.random.default_rng(77)
+    long = rng.choice(AMINO_ACIDS, 8_000)
+    sequences = [long.tobytes(), long[500:7_500].tobytes(), *families(rng, 30, 200, 0.5)]
+    sequences += [long[k : k + 4_000].tobytes() for k in range(5)]
+    asked = np.tile(np.arange(37), (37, 1))
+    expected = parasail_scores(sequences, *np.indices((37, 37)).reshape(2, -1), SCHEME)
+    left = noted_pairs(monkeypatch)
+    with lists_in(kind):
+        packed = pack(sequences, SCHEME, 2)
+        ours = align_pair_lists(packed, np.arange(37), asked, BACKENDS["auto"])
+        assert np.array_equal(ours.ravel(), expected)
+        assert {min(pair) for pair in left} == {0, 1}
+        assert len(left) == 37 + 36
+        left.clear()
+        dear = scheme_of("blosum62", 11, 1, factor=9)
+        ours = align_pair_lists(pack(sequences, dear, 2), np.arange(37), asked, BACKENDS["auto"])
+    expected = parasail_scores(sequences, *np.indices((37, 37)).reshape(2, -1), dear)
+    assert np.array_equal(ours.ravel(), expected)
+    assert len(left) == 37 + 36 + 15, "4,000 residues in common score more than 32,767"
+
+
+@each_kind
+@pytest.mark.parametrize("per_list", [10, 20, 32, 64])
+def test_lists_fill_vectors_and_each_pair_has_a_lane_of_its_own(kind, per_list, monkeypatch):
+    rng = np.random.default_rng(78)
+    sequences = [rng.choice(AMINO_ACIDS, 100).tobytes() for _ in range(300)]
+    noted = []
+    real = loops.align_vectors
+
+    def noting(tables, packed, pairs, ranges, vectors, scores):
+        noted.extend((tables[0][2], pairs, *ranges[vector]) for vector in range(*vectors))
+        return real(tables, packed, pairs, ranges, vectors, scores)
+
+    monkeypatch.setattr(loops, "align_vectors", noting)
+    left = np.repeat(np.arange(100), per_list)
+    right = np.concatenate([100 + rng.permutation(200)[:per_list] for _ in range(100)])
+    with lists_in(kind):
+        packed = pack(sequences, SCHEME)
+        tables = pair_lists.table_schemes(packed)
+        pair_lists.align_lists(packed, left, right, tables)
+    done = []
+    for lanes, (queries, records, lane, slot), begin, end in noted:
+        part = slice(begin, end)
+        assert np.unique(lane[part]).size == end - begin
+        assert lane[part].max() < lanes
+        assert np.unique(np.stack([queries[part], slot[part]]), axis=1).shape[1] <= 5
+        if kind[1] == "shuffle":
+            assert np.array_equal(slot[part], lane[part] // 16)
+        done += zip(queries[part].tolist(), records[part].tolist(), strict=True)
+    assert len(done) == len(set(done)) == left.size
+    full = left.size / sum(lanes for lanes, *_ in noted)
+    assert full > (0.95 if per_list > 20 else 0.75 if kind[1] == "permute" else 0.6)
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 5), (3, 0), (3, 4)])

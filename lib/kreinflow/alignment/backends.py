@@ -1,7 +1,8 @@
 """The backends that the config can name, their comparison with parasail, and lists for them.
 
 A backend shares its work among the pairs of one row or column. Sequences that are each aligned with
-a list of their own therefore stand together in one rectangle if their lists are alike.
+a list of their own therefore stand together in one rectangle if their lists are alike. Others have
+a way of their own, :mod:`kreinflow.alignment.pair_lists`, if the backend is the fastest.
 """
 
 import math
@@ -13,7 +14,9 @@ import numpy as np
 
 from kreinflow.alignment.batches import align_in_batches
 from kreinflow.alignment.engine import (
+    COLUMN_STEPS,
     NOT_ALIGNED,
+    RESIDUE_STEPS,
     Mask,
     PackedSequences,
     Scores,
@@ -22,6 +25,7 @@ from kreinflow.alignment.engine import (
     pack,
     parasail_steps,
 )
+from kreinflow.alignment.pair_lists import TableScheme, align_lists, table_schemes
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.base.errors import KreinflowError
 from kreinflow.base.numerics import FloatArray, IntArray
@@ -31,6 +35,9 @@ from kreinflow.base.wording import shortened
 SAMPLE = 1_000  # pairs, or all
 
 _FEWEST_STEPS = 1_000_000.0  # with fewer, parasail is done as soon as batches are laid out
+
+_DENSE = 0.75  # a rectangle of which this share is wanted is aligned faster as one
+_ALIKE = 16  # rows that share a partner, on the mean: with fewer, no rectangle is dense
 
 _MOST_ROWS = 512  # of a rectangle: with more, batches are hardly fuller, and fewer pairs wanted
 _MOST_CELLS = 2**21  # pairs of a rectangle, wanted or not: 8 MB of scores
@@ -186,8 +193,9 @@ def align_pair_lists(
 
     Both are numbers of sequences; a partner -1 is none, and scores
     :data:`~kreinflow.alignment.engine.NOT_ALIGNED`. Every distinct pair is aligned once, whichever
-    of its two sequences is the row. The backend is called for rectangles of 512 rows at most, and
-    what a checked one compares is drawn from all of them.
+    of its two sequences is the row. The backend is called for rectangles of 512 rows at most, the
+    fastest one only where most of a rectangle is wanted; what a checked one compares is drawn from
+    all pairs.
     """
     check = backend if isinstance(backend, CheckedBackend) else None
     align = backend if check is None else check.backend
@@ -195,16 +203,32 @@ def align_pair_lists(
     r, c = np.nonzero(partners >= 0)
     first, second, place = _distinct(rows[r], partners[r, c], sequences.lengths.size)
     found = np.empty(first.size, dtype=np.int32)
-    for pairs in _rectangles(first, second):
+    tables = _tables(sequences, first, second) if align is align_fast else []
+    unlike = tables and first.size < _ALIKE * np.count_nonzero(np.bincount(second))
+    sparse: list[IntArray] = [np.arange(first.size)] if unlike else []
+    for pairs in () if unlike else _rectangles(first, second):
         left, i = np.unique(first[pairs], return_inverse=True)
         right, j = np.unique(second[pairs], return_inverse=True)
+        if tables and pairs.size < _DENSE * left.size * right.size:
+            sparse.append(pairs)
+            continue
         mask = np.zeros((left.size, right.size), dtype=bool)
         mask[i, j] = True
         found[pairs] = align(sequences, left, right, mask)[i, j]
+    if sparse:
+        pairs = np.concatenate(sparse)
+        found[pairs] = align_lists(sequences, first[pairs], second[pairs], tables)
     scores[r, c] = found[place]
     if check is not None:
         check.compare(sequences, rows, partners, scores, partners >= 0)
     return scores
+
+
+def _tables(sequences: PackedSequences, left: IntArray, right: IntArray) -> list[TableScheme]:
+    """Return the scheme as tables; none if parasail is done with the pairs before they are made."""
+    a, b = sequences.lengths[left], sequences.lengths[right]
+    steps = COLUMN_STEPS * np.minimum(a, b).sum() + RESIDUE_STEPS * (a @ b)
+    return table_schemes(sequences) if steps > _FEWEST_STEPS else []
 
 
 def _distinct(left: IntArray, right: IntArray, count: int) -> tuple[IntArray, IntArray, IntArray]:

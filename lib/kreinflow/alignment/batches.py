@@ -21,6 +21,7 @@ from kreinflow.alignment.engine import (
     Mask,
     PackedSequences,
     Scores,
+    compiled_loops,
     in_threads,
     piece_ends,
 )
@@ -36,7 +37,7 @@ from kreinflow.base.numerics import FloatArray, IntArray
 
 # Residues of a sequence that lies in a lane, or is aligned with a batch. A profile takes 32 x 64
 # bytes for each, 10 MB for a thread, and so long sequences seldom fill the lanes.
-_LONGEST = 5_000
+LONGEST = 5_000
 
 _VECTOR_BYTES = 64
 
@@ -46,8 +47,8 @@ _PROFILE_STEPS = 50.0  # for each column of the profile of a batch
 _OF_HALF = 2 / 3
 # Of parasail's, steps of half the bytes take two thirds of the time, and a score of 16 bits four
 # times as long.
-_OF_WIDE = 4.0
-_LEAST_STEPS = 1_000_000  # of a piece of work, 1 or 2 ms: short against any run
+OF_WIDE = 4.0
+LEAST_STEPS = 1_000_000  # of a piece of work, 1 or 2 ms: short against any run
 
 # This share of the landmarks is aligned first, to see which members have relatives. The multiples
 # of the golden ratio are spread evenly, and have no period as classes may have.
@@ -58,7 +59,7 @@ _PENDING, _OVERFLOWED = -1, -2  # no local alignment scores below 0
 
 
 @dataclass(frozen=True, eq=False)
-class _LaneScheme:
+class LaneScheme:
     """A scoring scheme in so many bits; ``numbers`` are the ``kernel`` of the compiled loop."""
 
     code: VectorCode  # its addresses are good while it is kept
@@ -88,12 +89,12 @@ class _Rectangle:
         """The places of the members that a lane can hold, the longest first."""
         lengths = self.sequences.lengths[self.members]
         by_length = np.argsort(-lengths, kind="stable")
-        return by_length[lengths[by_length] <= _LONGEST]
+        return by_length[lengths[by_length] <= LONGEST]
 
     @cached_property
     def possible(self) -> Mask:
         """Which landmarks can be aligned with a batch."""
-        return np.asarray(self.sequences.lengths[self.landmarks] <= _LONGEST)
+        return np.asarray(self.sequences.lengths[self.landmarks] <= LONGEST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +119,12 @@ _LayOut = Callable[[_Rectangle, int, int, Mask], _Batches]
 def working_bytes(lengths: IntArray) -> int:
     """Return the bytes at most of a thread that aligns sequences of these lengths."""
     # Each residue has a vector for each letter (profile), two (states), one (lanes), and 4 bytes.
-    return min(int(lengths.max(initial=0)), _LONGEST) * ((LETTERS + 3) * _VECTOR_BYTES + 4)
+    return min(int(lengths.max(initial=0)), LONGEST) * ((LETTERS + 3) * _VECTOR_BYTES + 4)
 
 
-def _lane_schemes(sequences: PackedSequences, lanes: int) -> list[_LaneScheme]:
+def lane_schemes(
+    sequences: PackedSequences, lanes: int, make: Callable[[int, int], VectorCode] = vector_code
+) -> list[LaneScheme]:
     """Return the scheme in 8 bits and in 16, as far as these are exact up to some score."""
     scheme, codes = sequences.scheme, sequences.codes
     letters = np.flatnonzero(sequences.present)
@@ -141,10 +144,10 @@ def _lane_schemes(sequences: PackedSequences, lanes: int) -> list[_LaneScheme]:
         matrix = np.full((letters.size + 1, LETTERS), -worst, dtype=f"int{bits}")
         matrix[: letters.size, : letters.size] = table
         gap_open = min(scheme.gap_open, highest - zero)  # where no gap pays, dearer ones do not
-        code = vector_code(lanes * 8 // bits, bits)
-        of_code = code.profile, code.align, code.lanes, bits, COLUMNS, letters.size
+        code = make(lanes * 8 // bits, bits)
+        of_code = code.lay, code.align, code.lanes, bits, COLUMNS, letters.size
         numbers = np.array([*of_code, zero, gap_open, scheme.gap_extend, limit])
-        found.append(_LaneScheme(code, numbers, matrix.view(np.uint8), number_of))
+        found.append(LaneScheme(code, numbers, matrix.view(np.uint8), number_of))
     return found
 
 
@@ -167,7 +170,7 @@ def align_in_batches(
     lanes = lanes_here()
     if max(rows.size, columns.size) <= lanes // 2 and lanes > FEWEST_LANES:
         lanes //= 2
-    schemes = _lane_schemes(sequences, lanes)
+    schemes = lane_schemes(sequences, lanes)
     if not schemes:
         return engine.align_rectangle(sequences, rows, columns, mask)
     if mask is None or mask.all():
@@ -191,7 +194,7 @@ def align_in_batches(
         few = (sizes <= width // 2) & (lanes > FEWEST_LANES)
         for half, part in ((False, ~few), (True, few)):
             if part.any():
-                own = (_lane_schemes(sequences, lanes // 2) if half else schemes)[number]
+                own = (lane_schemes(sequences, lanes // 2) if half else schemes)[number]
                 scored, overflowed = _align(own, rectangle, batches.some(part))
                 left[state] -= scored + overflowed
                 left[_OVERFLOWED] += overflowed
@@ -318,7 +321,7 @@ def _cut(rectangle: _Rectangle, batches: _Batches, code: VectorCode) -> tuple[In
         _VECTOR_BYTES / code.vector_bytes
     )
     if code.bits > 8:
-        pair_steps *= _OF_WIDE
+        pair_steps *= OF_WIDE
     of_pair = _sums(pair_steps, batches.landmark_ranges)
     columns = lengths[rectangle.members[batches.members]].astype(np.float64)
     batch = np.repeat(np.arange(first.size), end - first)
@@ -337,17 +340,15 @@ def _sums(values: FloatArray, ranges: IntArray) -> FloatArray:
     return np.asarray(until[ranges[:, 1]] - until[ranges[:, 0]])
 
 
-def _align(scheme: _LaneScheme, rectangle: _Rectangle, batches: _Batches) -> tuple[int, int]:
+def _align(scheme: LaneScheme, rectangle: _Rectangle, batches: _Batches) -> tuple[int, int]:
     """Align batches, in pieces; return how many pairs got a score, and how many overflowed."""
-    from kreinflow.alignment import loops  # numba, which loads slowly
-
-    sequences, threads = rectangle.sequences, rectangle.sequences.threads
+    loops, sequences, threads = compiled_loops(), rectangle.sequences, rectangle.sequences.threads
     starts, costs = _cut(rectangle, batches, scheme.code)
     kept = starts < batches.member_ranges[:, 1]
     if not kept.any():
         return 0, 0
     costs = costs[kept].astype(np.int64)
-    most = max(int(costs.sum()) // (8 * threads), _LEAST_STEPS)
+    most = max(int(costs.sum()) // (8 * threads), LEAST_STEPS)
     low, high = batches.landmark_ranges[kept].T
     parts: IntArray = np.minimum(costs // most + 1, high - low)
     piece = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
@@ -356,7 +357,7 @@ def _align(scheme: _LaneScheme, rectangle: _Rectangle, batches: _Batches) -> tup
         [low + size * piece // count, low + size * (piece + 1) // count], axis=1
     )
     members = np.stack([starts[kept], batches.member_ranges[kept, 1]], axis=1)
-    ends = piece_ends(np.repeat(costs // parts, parts), threads, _LEAST_STEPS)
+    ends = piece_ends(np.repeat(costs // parts, parts), threads, LEAST_STEPS)
 
     own = rectangle.members[batches.members], batches.members, np.repeat(members, parts, axis=0)
     others = rectangle.landmarks[batches.landmarks], batches.landmarks, landmark_ranges

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import parasail
@@ -156,8 +156,7 @@ def align_pairs(sequences: PackedSequences, left: Scores, right: Scores) -> Scor
         return np.empty(0, dtype=np.int32)
     if not worth_compiling(20 * left.size + float(lengths[left] @ lengths[right]) / 1000):
         return _align_few(sequences, left, right)
-    from kreinflow.alignment import loops  # numba, which loads slowly
-
+    loops = compiled_loops()
     left, right, places = longer_first(lengths, left, right, _PROFILE_COST)
     ordered = np.empty(left.size, dtype=np.int32)
     gaps = np.int32(scheme.gap_open), np.int32(scheme.gap_extend)
@@ -175,6 +174,13 @@ def align_pairs(sequences: PackedSequences, left: Scores, right: Scores) -> Scor
     scores = np.empty_like(ordered)
     scores[places] = ordered
     return scores
+
+
+def compiled_loops() -> Any:
+    """Return the module of the compiled loops."""
+    from kreinflow.alignment import loops  # numba, which loads slowly
+
+    return loops
 
 
 def longer_first(

@@ -27,6 +27,7 @@ Bioinformatics 12:221 (2011).
 
 import ctypes
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -49,10 +50,10 @@ FEWEST_LANES = 16
 class VectorCode:
     """The addresses of the two compiled functions, for vectors of so many lanes and bits a score.
 
-    ``profile`` (codes, columns, matrix, profile, chunks) makes the profile of a batch. ``codes``
-    holds for each column a byte for each lane; ``columns`` is a multiple of :data:`COLUMNS`; a row
-    of the matrix has :data:`LETTERS` entries; ``chunks`` of 16 bytes of it are used. The vector of
-    a column and a letter is number ``(column // 4 * letters + letter) * 4 + column % 4``.
+    ``lay`` (codes, columns, matrix, profile, chunks) makes the profile of a batch. ``codes`` holds
+    for each column a byte for each lane; ``columns`` is a multiple of :data:`COLUMNS`; a row of the
+    matrix has :data:`LETTERS` entries; ``chunks`` of 16 bytes of it are used. The vector of a
+    column and a letter is number ``(column // 4 * letters + letter) * 4 + column % 4``.
 
     ``align`` (profile, groups of columns, bytes of a group, letters, number of letters, states, z,
     z + o, o, e, scores) aligns a landmark with the batch. ``letters`` are 32-bit offsets in a
@@ -62,7 +63,7 @@ class VectorCode:
 
     lanes: int
     bits: int
-    profile: int
+    lay: int
     align: int
     engine: Any
 
@@ -72,20 +73,51 @@ class VectorCode:
         return self.lanes * self.bits // 8
 
 
-def _llvm_text(lanes: int, bits: int) -> str:
-    """Return the two functions in LLVM's language."""
+@dataclass(frozen=True)
+class ScoreText:
+    """Text that gets the scores of a row of a group of columns, ``%score0`` to ``%score3``.
+
+    It goes where the group is at ``%base``, row ``%i`` begins, and a column's score is needed.
+    """
+
+    of_group: list[str]
+    of_row: list[str]
+    of_columns: list[list[str]]
+    declared: str = ""
+
+
+def _from_profile(lanes: int, bits: int) -> ScoreText:
+    """Return the text that reads the vector of a letter and a column in a profile."""
+    vector = f"<{lanes} x i{bits}>"
+    of_row = [
+        "%letter.place = getelementptr i32, ptr %letters, i64 %i",
+        "%letter = load i32, ptr %letter.place",
+        "%offset = zext i32 %letter to i64",
+        "%scores = getelementptr i8, ptr %base, i64 %offset",
+    ]
+    of_columns = [
+        [
+            f"%place{c} = getelementptr {vector}, ptr %scores, i64 {c}",
+            f"%score{c} = load {vector}, ptr %place{c}",
+        ]
+        for c in range(COLUMNS)
+    ]
+    return ScoreText([], of_row, of_columns)
+
+
+def align_text(lanes: int, bits: int, scores: ScoreText) -> str:
+    """Return the function ``align`` in LLVM's language."""
     vector = f"<{lanes} x i{bits}>"
     maximum = f"call {vector} @llvm.smax.v{lanes}i{bits}"
     steps, inputs, above = [], [], "left"
     best, e = "best", "e"
-    for c in range(COLUMNS):
+    for c, of_column in enumerate(scores.of_columns):
         inputs += [
             f"%d{c} = phi {vector} [%zero, %group], [%{above}, %row]",
             f"%f{c} = phi {vector} [%zero, %group], [%below{c}, %row]",
         ]
         steps += [
-            f"%place{c} = getelementptr {vector}, ptr %scores, i64 {c}",
-            f"%score{c} = load {vector}, ptr %place{c}",
+            *of_column,
             f"%diagonal{c} = add {vector} %d{c}, %score{c}",
             f"%either{c} = {maximum}({vector} %diagonal{c}, {vector} %f{c})",
             f"%h{c} = {maximum}({vector} %either{c}, {vector} %{e})",
@@ -110,12 +142,13 @@ def _llvm_text(lanes: int, bits: int) -> str:
     ]
     return f"""
 declare {vector} @llvm.smax.v{lanes}i{bits}({vector}, {vector})
+{scores.declared}
 
-define i64 @align(ptr noalias readonly %profile, i64 %groups, i64 %group_bytes,
+define i64 @align(ptr noalias readonly %columns, i64 %groups, i64 %group_bytes,
     ptr noalias readonly %letters, i64 %m, ptr noalias %states,
     i64 %zero.i, i64 %floor.i, i64 %open.i, i64 %extend.i, ptr noalias %out) {{
 entry:
-  {_lines(constants)}
+  {lines_of(constants)}
   %number = mul i64 %m, 2
   br label %clear
 clear:
@@ -129,21 +162,19 @@ group:
   %g = phi i64 [0, %clear], [%g.next, %next]
   %best.before = phi {vector} [%zero, %clear], [%{best}, %next]
   %shift = mul i64 %g, %group_bytes
-  %base = getelementptr i8, ptr %profile, i64 %shift
+  %base = getelementptr i8, ptr %columns, i64 %shift
+  {lines_of(scores.of_group)}
   br label %row
 row:
   %i = phi i64 [0, %group], [%i.next, %row]
   %best = phi {vector} [%best.before, %group], [%{best}, %row]
-  {_lines(inputs)}
-  %letter.place = getelementptr i32, ptr %letters, i64 %i
-  %letter = load i32, ptr %letter.place
-  %offset = zext i32 %letter to i64
-  %scores = getelementptr i8, ptr %base, i64 %offset
+  {lines_of(inputs)}
+  {lines_of(scores.of_row)}
   %h.place = getelementptr [2 x {vector}], ptr %states, i64 %i
   %e.place = getelementptr [2 x {vector}], ptr %states, i64 %i, i64 1
   %left = load {vector}, ptr %h.place
   %e = load {vector}, ptr %e.place
-  {_lines(steps)}
+  {lines_of(steps)}
   store {vector} %{above}, ptr %h.place
   store {vector} %{e}, ptr %e.place
   %i.next = add i64 %i, 1
@@ -158,8 +189,27 @@ done:
   store <{lanes} x i32> %wide, ptr %out, align 4
   ret i64 0
 }}
+"""
 
-define i64 @profile(ptr noalias readonly %codes, i64 %columns, ptr noalias readonly %matrix,
+
+def _profile_text(lanes: int, bits: int) -> str:
+    """Return the function ``lay``, which makes a profile.
+
+    16 bytes of a row of the matrix for each lane are transposed at a time.
+    """
+    vector = f"<{lanes} x i{bits}>"
+    rows = [
+        line
+        for lane in range(lanes)
+        for line in (
+            f"%code.place{lane} = getelementptr i8, ptr %codes.here, i64 {lane}",
+            f"%code{lane} = load i8, ptr %code.place{lane}",
+            f"%row{lane} = zext i8 %code{lane} to i64",
+            f"%from{lane} = getelementptr <{LETTERS} x i{bits}>, ptr %part, i64 %row{lane}",
+        )
+    ]
+    return f"""
+define i64 @lay(ptr noalias readonly %codes, i64 %columns, ptr noalias readonly %matrix,
     ptr noalias %profile, i64 %chunks) {{
 entry:
   br label %column
@@ -179,7 +229,7 @@ chunk:
   %letter = mul i64 %n, {128 // bits}
   %number = add i64 %first, %letter
   %place = getelementptr [{COLUMNS} x {vector}], ptr %profile, i64 %number, i64 %inside
-  {_lines(_transposition(lanes, bits))}
+  {lines_of(rows + transposition(lanes, bits, COLUMNS))}
   %n.next = add i64 %n, 1
   %n.more = icmp ult i64 %n.next, %chunks
   br i1 %n.more, label %chunk, label %next
@@ -193,10 +243,11 @@ done:
 """
 
 
-def _transposition(lanes: int, bits: int) -> list[str]:
-    """Return the text that turns a piece of a row for each lane into a vector for each letter.
+def transposition(lanes: int, bits: int, apart: int) -> list[str]:
+    """Return the text that turns 16 bytes of each lane into vectors, one for each entry of these.
 
-    16 bytes of as many rows as they hold letters are a square of registers. Interleaving the upper
+    The bytes are at ``%from0`` and so on, and vectors go to ``%place``, each ``apart`` of them.
+    16 bytes of as many rows as they hold entries are a square of registers. Interleaving the upper
     with the lower half of them, over and over, transposes all squares at once.
     """
     size = 128 // bits
@@ -211,13 +262,7 @@ def _transposition(lanes: int, bits: int) -> list[str]:
         return name
 
     for lane in range(lanes):
-        lines += [
-            f"%code.place{lane} = getelementptr i8, ptr %codes.here, i64 {lane}",
-            f"%code{lane} = load i8, ptr %code.place{lane}",
-            f"%row{lane} = zext i8 %code{lane} to i64",
-            f"%from{lane} = getelementptr <{LETTERS} x i{bits}>, ptr %part, i64 %row{lane}",
-            f"%piece{lane} = load {square}, ptr %from{lane}, align 1",
-        ]
+        lines.append(f"%piece{lane} = load {square}, ptr %from{lane}, align 1")
     for r in range(size):
         parts, width = [f"piece{lane}" for lane in range(r, lanes, size)], size
         while len(parts) > 1:
@@ -248,13 +293,14 @@ def _transposition(lanes: int, bits: int) -> list[str]:
         ]
     for letter, register in enumerate(registers):
         lines += [
-            f"%to{letter} = getelementptr [{COLUMNS} x {kind}], ptr %place, i64 {letter}",
+            f"%to{letter} = getelementptr [{apart} x {kind}], ptr %place, i64 {letter}",
             f"store {kind} %{register}, ptr %to{letter}",
         ]
     return lines
 
 
-def _lines(lines: list[str]) -> str:
+def lines_of(lines: list[str]) -> str:
+    """Return lines of a block of a function."""
     return "\n  ".join(lines)
 
 
@@ -266,24 +312,39 @@ def _llvm() -> Any:
 
 @cache
 def vector_code(lanes: int, bits: int) -> VectorCode:
-    """Compile the functions for the processor at hand.
+    """Compile the functions for a landmark and a profile.
 
-    ``lanes`` is a multiple of ``128 // bits``, and ``bits`` are 8 or 16. An OSError (``ENOMEM``)
-    says that there is no memory for the compiler, which would end the process.
+    ``lanes`` is a multiple of ``128 // bits``, and ``bits`` are 8 or 16.
+    """
+    text = align_text(lanes, bits, _from_profile(lanes, bits)) + _profile_text(lanes, bits)
+    return compiled_code(lanes, bits, text)
+
+
+def compiled_code(lanes: int, bits: int, text: str) -> VectorCode:
+    """Compile the functions ``lay`` and ``align`` of a text for the processor at hand.
+
+    An OSError (``ENOMEM``) says that there is no memory for the compiler, which would end the
+    process.
     """
     check_room(COMPILER_ROOM)
     llvm = _llvm()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    module = llvm.parse_assembly(_llvm_text(lanes, bits))
+    module = llvm.parse_assembly(text)
     module.verify()
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3
     )
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
-    profile, align = map(engine.get_function_address, ("profile", "align"))
-    return VectorCode(lanes, bits, profile, align, engine)
+    lay, align = map(engine.get_function_address, ("lay", "align"))
+    return VectorCode(lanes, bits, lay, align, engine)
+
+
+def features_here() -> Mapping[str, bool]:
+    """Return what the processor at hand can do, by LLVM's names."""
+    features: Mapping[str, bool] = _llvm().get_host_cpu_features()
+    return features
 
 
 @cache
@@ -292,7 +353,7 @@ def lanes_here() -> int:
 
     Some with 64 are slower with them than with 32: both are timed, in a tenth of a second.
     """
-    features = _llvm().get_host_cpu_features()
+    features = features_here()
     if features.get("avx512bw"):
         return min((64, 32), key=_seconds_of_a_lane)
     return 32 if features.get("avx2") else FEWEST_LANES
