@@ -163,6 +163,20 @@ def test_what_has_an_evalue_of_1e_10_has_a_relative():
     assert 0 < near.sum() < far.sum() < 60
 
 
+def test_what_a_cascade_names_with_an_evalue_of_1e_10_is_a_relative():
+    """Though it is none of the nearest: a cascade asks more."""
+    it = made_up(1, null=NoRelative(np.inf, np.inf), strangeness=None)
+    query, _ = it.problem.some(slice(None))
+    before = Answers.of_first(it.last, 0.6)
+    every = [plain(it.problem, i, 40) for i in range(60)]
+    gains = np.array([of[2].max() for of in every])
+    best = np.array([of[0][of[2].argmax()] for of in every])
+    score = it.problem.S[np.arange(60), best].astype(float)
+    named = it.relatives.answer(query, replace(before, nearest=best, nearest_score=score))
+    np.testing.assert_array_equal(named.reason == "no relative", gains < np.log(1e10))
+    assert (named.reason == "no relative").sum() < (answered(it)[0].reason == "no relative").sum()
+
+
 def test_what_is_not_asked_for_is_not_told():
     it = made_up(2, null=None, strangeness=None, sure_threshold=None)
     found, table = answered(it)

@@ -3,9 +3,9 @@ r"""Relatives: whether a new object has any among the training records, and whet
 An object is in front of A(x), the landmarks and the 10 training records that are nearest to it, by
 seeds if it has any. With :math:`T(x)` the mean of the three largest -ln E over A(x), it has no
 relative if T(x) is at most the second largest T of 200 reversed training records, so it is with 100
-nearest records, and none of these has an E of 1e-10 or less. T only grows with more records: an
-object that passes by the landmarks alone asks no other, and one that passes by the nearest three
-no further one.
+nearest records, and neither these nor the one that a cascade names have an E of 1e-10 or less. T
+only grows with more records: an object that passes by the landmarks alone asks no other, and one
+that passes by the nearest three no further one.
 
 Whether it is strange says a p-value; see :mod:`kreinflow.answering.unknown_pvalue`.
 
@@ -115,7 +115,8 @@ class Relatives(ModelPart):
             scores.rank(up[far], MORE)
             further, alone = scores.around(up[far], MORE), np.zeros(n, dtype=bool)
             _, more = scores.resemblance(up[far], further)
-            best = mean_of_largest(more, 1, -np.inf)
+            named = scores.resemblance(up[far], nearest[up[far], None])[1]  # by a cascade
+            best = mean_of_largest(np.hstack([more, named]), 1, -np.inf)
             alone[up[far]] = (evidence_mean(more) <= self.null.far) & (best < _OVERWHELMING)
             reason = np.where(alone, REASONS[3], reason)
             wide = np.full((len(up), further.shape[1]), NOBODY)
