@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,14 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import kreinflow
-from kreinflow.base.numerics import PRODUCT_ROWS, TILE, limited, tile_map, tiled_product
+from kreinflow.base.numerics import (
+    PRODUCT_ROWS,
+    TILE,
+    limited,
+    ordered_map,
+    tile_map,
+    tiled_product,
+)
 
 
 def test_rows_do_not_depend_on_their_neighbours_or_the_threads_of_blas():
@@ -102,3 +110,20 @@ def test_blas_without_memory_neither_waits_for_ever_nor_ends_the_process(megabyt
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
     )
     assert (done.returncode, done.stdout) == (0, said), done.stderr
+
+
+def test_a_map_inside_of_a_map_has_one_thread():
+    """Else a fit on 32 cores had a thousand."""
+    outer, inner = [], []
+
+    def work(item):
+        outer.append(threading.get_ident())
+        inner.append(set(ordered_map(lambda _: threading.get_ident(), range(20))))
+        return item
+
+    with limited(3):
+        assert list(ordered_map(work, range(9))) == list(range(9))
+        alone = set(ordered_map(lambda _: threading.get_ident(), range(20)))
+    assert all(len(own) == 1 for own in inner)
+    assert {next(iter(own)) for own in inner} == set(outer)
+    assert threading.get_ident() not in alone

@@ -6,6 +6,7 @@ And compilation by numba, and when it is worth the time that numba takes to impo
 import contextlib
 import mmap
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -112,6 +113,7 @@ class Limits:
 
 
 _limits = Limits()
+_own = threading.local()  # of each thread
 
 
 def current_limits() -> Limits:
@@ -131,18 +133,22 @@ def limited(threads: int = 1, memory_mb: float = 2048) -> Iterator[Limits]:
         _limits = before
 
 
+def _note_worker() -> None:
+    _own.is_worker = True
+
+
 def ordered_map(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
     """Yield ``function(item)`` of all items in order, as many at once as there are threads.
 
     BLAS has one thread; so what is summed up in the order of the items is the same whatever the
-    threads.
+    threads. A map inside of another has one thread.
     """
-    threads = current_limits().threads
+    threads = 1 if getattr(_own, "is_worker", False) else current_limits().threads
     with single_threaded():
         if threads == 1:
             yield from map(function, items)
             return
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(threads, initializer=_note_worker) as pool:
             waiting: deque[Future[T]] = deque()
             for item in items:
                 waiting.append(pool.submit(function, item))

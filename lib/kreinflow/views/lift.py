@@ -1,5 +1,6 @@
 """The lift: a kernel of scores and views together, with columns that need no alignment."""
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.base.numerics import PRODUCT_ROWS, FloatArray, IntArray
+from kreinflow.base.numerics import PRODUCT_ROWS, FloatArray, IntArray, ordered_map
 from kreinflow.files.state import Array, State, Value
 from kreinflow.views.nearest import Search
 from kreinflow.views.objects import Features, Points, Viewed, Words, residue_arrays, split_residues
@@ -27,9 +28,14 @@ def compared(form: Form, X: Features, points: Points) -> FloatArray:
 def by_rows(n: int, p: int, rows: Callable[[slice], FloatArray]) -> FloatArray:
     """Return the (n, p) rows of a function, made some at a time."""
     out = np.empty((n, p))
-    for start in range(0, n, PRODUCT_ROWS):
-        part = slice(start, min(start + PRODUCT_ROWS, n))
+
+    def fill(part: slice) -> None:
         out[part] = rows(part)
+
+    parts = [slice(i, min(i + PRODUCT_ROWS, n)) for i in range(0, n, PRODUCT_ROWS)]
+    for first in parts[:1]:  # alone: it makes what is kept for the others
+        fill(first)
+    deque(ordered_map(fill, parts[1:]), maxlen=0)
     return out
 
 

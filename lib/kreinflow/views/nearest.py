@@ -109,7 +109,9 @@ class Search:
     def _nearest(self, scores: NDArray[np.floating], objects: Viewed, q: int) -> NDArray[np.int64]:
         n = len(scores)
         blocks = [np.arange(n)[first : first + PRODUCT_ROWS] for first in range(0, n, PRODUCT_ROWS)]
-        rows = [self._coordinates(scores[block], objects.take(block)) for block in blocks]
+        rows = list(
+            ordered_map(lambda own: self._coordinates(scores[own], objects.take(own)), blocks)
+        )
         distances = [np.full((len(block), q), np.inf, dtype=np.float32) for block in blocks]
         places = [np.zeros((len(block), q), dtype=np.int64) for block in blocks]
         for start in range(0, len(self._scores), WIDTH):
