@@ -158,38 +158,28 @@ class Points:
     """Rows of shape (p, n_features) that others are compared with, prepared once."""
 
     def __init__(self, features: Features) -> None:
-        self.features = features
-
-    @cached_property
-    def _norms(self) -> FloatArray:
-        return square_norms(self.features)
+        self._n, self._norms = features.shape[0], square_norms(features)
+        self._dense = features if isinstance(features, np.ndarray) else None
+        if not isinstance(features, np.ndarray):  # these are not kept
+            self._columns = _columns_of(features)
 
     @cached_property
     def _about_mean(self) -> tuple[FloatArray, "Points"]:
-        mean = np.asarray(self.features.mean(axis=0))
-        return mean, Points(np.asarray(self.features - mean))
+        assert self._dense is not None
+        mean = np.asarray(self._dense.mean(axis=0))
+        return mean, Points(np.asarray(self._dense - mean))
 
     @cached_property
     def _transposed(self) -> FloatArray:
-        assert isinstance(self.features, np.ndarray)
-        return np.ascontiguousarray(self.features.T)
-
-    @cached_property
-    def _columns(self) -> tuple[IntArray, FloatArray, tuple[NDArray[Any], ...]]:
-        """The common columns, these of all rows, and the CSR arrays of the others, transposed."""
-        X = self.features
-        assert isinstance(X, scipy.sparse.csr_array)
-        common = common_columns(X)
-        rest = without_columns(X, common).T.tocsr()
-        dense = np.ascontiguousarray(X[:, common].toarray().T)
-        return common, dense, (rest.indptr, rest.indices.astype(np.uint32), rest.data)
+        assert self._dense is not None
+        return np.ascontiguousarray(self._dense.T)
 
     def inner_products(self, X: Features) -> FloatArray:
         """Return X Y', of shape (n, p); each row depends on its own row of X alone, bit for bit."""
         if isinstance(X, np.ndarray):
             return tiled_product(X, self._transposed)
         common, dense, rest = self._columns
-        out = np.empty((X.shape[0], self.features.shape[0]))
+        out = np.empty((X.shape[0], self._n))
         for start in range(0, len(out), PRODUCT_ROWS):
             part = X[start : start + PRODUCT_ROWS]
             products = tiled_product(part[:, common].toarray(), dense)
@@ -211,6 +201,16 @@ class Points:
         distances += square_norms(X)[:, None]
         distances += points._norms
         return np.maximum(distances, 0.0, out=distances)
+
+
+def _columns_of(
+    X: scipy.sparse.csr_array,
+) -> tuple[IntArray, FloatArray, tuple[NDArray[Any], ...]]:
+    """Return the common columns, these of all rows, and the CSR arrays of the rest, transposed."""
+    common = common_columns(X)
+    rest = without_columns(X, common).T.tocsr()
+    dense = np.ascontiguousarray(X[:, common].toarray().T)
+    return common, dense, (rest.indptr, rest.indices.astype(np.uint32), rest.data)
 
 
 def square_norms(X: Features) -> FloatArray:
