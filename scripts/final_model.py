@@ -47,7 +47,8 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
         strangers = run.strangers(part, scheme, params.seed)
         cache = run.pair_scores(scheme, params.backend, snakemake.threads, strangers)
         of_run = run.landmarks(table), part, run.objects
-        classifier = NoRelativeFit(*of_run, evidence, strangers, cache).fit(classifier)
+        rule = NoRelativeFit(*of_run, evidence, strangers, cache, scheme.matrix.alphabet)
+        classifier = rule.fit(classifier)
         console.say(f"{cache.aligned:,} pairs were aligned to tell what has no relative")
     if "unknown" in classifier.about:
         console.say(description_text({"unknown": classifier.about["unknown"]}).rstrip())

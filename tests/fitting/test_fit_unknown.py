@@ -14,6 +14,7 @@ from kreinflow.fitting import fit_unknown as module
 from kreinflow.fitting.fit_unknown import NoRelativeFit
 from kreinflow.fitting.strangers import STRANGERS, made_strange
 from kreinflow.sequences.payload import digest
+from kreinflow.views.seeds import NUCLEOTIDE
 from plain_seeds import plain_seed_scores
 from sequence_pairs import rectangle
 from small_inputs import (
@@ -139,6 +140,14 @@ def test_nothing_is_learned_where_nothing_is_told(tmp_path):
     told = classifier.about["unknown"]["no_relative"]
     assert told["off"]
     assert told["known_rejected"] > 0.5
+
+
+def test_the_letters_of_the_matrix_say_what_seeds_are_made_of(tmp_path):
+    it = trained_on(tmp_path, drawn(16, each=10)[0], unknown=None)
+    rule = replace(fit_of(it), letters=DNA)
+    lifting = replace(it.training.liftings({"views": {}, "lift": {}}), letters=DNA)
+    found = [rule.asked(it.model.classifier, 9).seeds.groups, lifting.seeds.groups]
+    assert found == [NUCLEOTIDE, NUCLEOTIDE]
 
 
 def test_a_rule_of_very_many_scores_has_fewer_records(tmp_path, monkeypatch):

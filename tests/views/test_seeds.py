@@ -1,5 +1,6 @@
 """The index by seeds against plain loops, whatever runs it."""
 
+import tracemalloc
 from functools import cache
 from math import log
 
@@ -12,7 +13,9 @@ from kreinflow.views.seeds import NUCLEOTIDE, PROTEIN, SHAPES, SeedIndex, Seeds
 from plain_seeds import plain_seed_scores
 from sequence_pairs import AMINO_ACIDS, drawn, related_pair
 
-OF_PROTEINS, OF_NUCLEOTIDES = (Seeds(of, SHAPES[of][1 << 23]) for of in (PROTEIN, NUCLEOTIDE))
+OF_PROTEINS, OF_NUCLEOTIDES = (
+    Seeds(of, SHAPES[of][1 << 23, mean]) for of, mean in ((PROTEIN, 1 << 11), (NUCLEOTIDE, 1 << 13))
+)
 FEW = Seeds(("AC", "DEF", "GHIKLMN"), ("101", "11"))  # many seeds are the same, others have none
 
 
@@ -61,11 +64,14 @@ def compile_or_not(monkeypatch, compiled):
     monkeypatch.setattr(module, "worth_compiling", lambda microseconds: compiled)
 
 
-@pytest.mark.parametrize("tile", [25, 700, 4096])
+@pytest.mark.parametrize(
+    ("tile", "residues", "hits"), [(25, 1 << 22, 1 << 22), (700, 3000, 9), (4096, 1 << 22, 100)]
+)
 @pytest.mark.parametrize("case", CASES)
-def test_the_nearest_are_those_of_plain_loops(case, tile, monkeypatch):
-    """Of equal scores the first; -1 for a score of 0."""
-    monkeypatch.setattr(module, "TILE", tile)
+def test_the_nearest_are_those_of_plain_loops(case, tile, residues, hits, monkeypatch):
+    """Of equal scores the first; -1 for a score of 0; whatever is done at once."""
+    for name, value in (("TILE", tile), ("_RESIDUES", residues), ("_HITS", hits)):
+        monkeypatch.setattr(module, name, value)
     seeds, records, queries = CASES[case]
     index, n = SeedIndex(seeds, records), len(records)
     expected, order = plain(case)
@@ -134,6 +140,49 @@ def test_a_sequence_that_has_changed_finds_its_parent_first():
     assert places[:, 0].tolist() == list(range(60))
 
 
+def peak(function, *args):
+    """The bytes that a call takes at most."""
+    tracemalloc.start()
+    function(*args)
+    found = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return found
+
+
+def alike(rng, letters, count, length):
+    return drawn(rng, bytes(letters), count, length, length + 1)
+
+
+def test_memory_is_bounded_by_what_is_done_at_once(monkeypatch):
+    """Long records are built, and a long object is looked up, in parts."""
+    for name in ("_RESIDUES", "_HITS"):
+        monkeypatch.setattr(module, name, 1 << 16)
+    compile_or_not(monkeypatch, False)
+    rng = np.random.default_rng(6)
+    long = alike(rng, AMINO_ACIDS, 60, 10_000)
+    index = SeedIndex(OF_PROTEINS, long)
+    assert peak(SeedIndex, OF_PROTEINS, long) < index.nbytes + 200 * (1 << 16)
+    few = SeedIndex(OF_PROTEINS, alike(rng, AMINO_ACIDS, 300, 300))
+    assert peak(few.nearest, alike(rng, AMINO_ACIDS, 1, 100_000), 1) < 64 << 20
+
+
+@pytest.mark.parametrize(
+    ("letters", "length", "changed"), [(AMINO_ACIDS, 12_000, 0.65), (b"ACGT", 50_000, 0.2)]
+)
+def test_long_records_have_seeds_that_tell_them_apart(letters, length, changed):
+    """A quarter of each record is that of a query, changed."""
+    rng = np.random.default_rng(7)
+    queries, pool = alike(rng, letters, 40, length), np.frombuffer(bytes(letters), dtype=np.uint8)
+    records = []
+    for query, rest in zip(queries, alike(rng, letters, 40, length * 3 // 4), strict=True):
+        own = np.frombuffer(query[: length // 4], dtype=np.uint8).copy()
+        other = rng.random(len(own)) < changed
+        own[other] = rng.choice(pool, other.sum())
+        records.append(own.tobytes() + rest)
+    places, _ = SeedIndex(Seeds.of(records), records).nearest(queries, 1)
+    assert places[:, 0].tolist() == list(range(40))
+
+
 @pytest.mark.parametrize(
     ("sequences", "groups"),
     [
@@ -145,16 +194,26 @@ def test_a_sequence_that_has_changed_finds_its_parent_first():
 )
 def test_groups_and_shapes_are_those_of_the_records(sequences, groups):
     seeds = Seeds.of(sequences)
-    assert seeds == Seeds(groups, SHAPES[groups][1 << 23])
+    assert (seeds.groups, seeds.shapes) == (groups, next(iter(SHAPES[groups].values())))
     assert Seeds.from_dict(seeds.to_dict()) == seeds
 
 
+def test_the_letters_of_the_matrix_say_what_the_groups_are():
+    assert Seeds.of([b"ACGTAC"], "ARNDCQEGHILKMFPSTWYVBZX*").groups == PROTEIN
+    assert Seeds.of([b"RYKMRYKM"], "ATGCSWRYKMBVHDN*").groups == NUCLEOTIDE
+
+
 @pytest.mark.parametrize(("letter", "groups"), [(b"C", NUCLEOTIDE), (b"K", PROTEIN)])
-def test_more_residues_have_longer_shapes(letter, groups):
-    million = letter * (1 << 20)
-    for millions, shapes in zip((8, 32, 33), SHAPES[groups].values(), strict=True):
-        assert Seeds.of([million] * millions).shapes == shapes
-    assert Seeds.of([million] * 8 + [letter]).shapes == SHAPES[groups][1 << 25]
-    sizes = [{shape.count("1") for shape in shapes} for shapes in SHAPES[groups].values()]
-    assert [len(of) for of in sizes] == [1, 1, 1], "of one number of places"
-    assert sorted(sizes, key=min) == sizes
+def test_more_and_longer_records_have_longer_shapes(letter, groups):
+    def shapes(residues, length):
+        return Seeds.of([letter * length] * (residues // length)).shapes
+
+    table = SHAPES[groups]
+    for (residues, mean), own in table.items():
+        most, longest = min(residues, 1 << 26), min(mean, 1 << 20)
+        assert shapes(most, longest) == own
+        assert shapes(2 * most, longest) != own or residues > most
+        assert shapes(most, 2 * longest) != own or mean > longest
+    places = [{shape.count("1") for shape in shapes} for shapes in table.values()]
+    assert [len(of) for of in places] == [1] * len(places), "of one number of places"
+    assert sorted(places, key=min) == places

@@ -67,7 +67,7 @@ class Lifting:
     views: Mapping[str, Any]  # ``views`` of the recipe
     settings: Mapping[str, Any]  # ``lift`` of the recipe
     keys: NDArray[np.uint64]  # of the distinct rows, from their digests: the smallest are drawn
-    letters: str = ""  # of the sequences, for words
+    letters: str = ""  # of the sequences, for words and seeds
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class Lifting:
     def seeds(self) -> Seeds:
         """What sequences are found by, beside the views."""
         assert self.objects.sequences is not None, "seeds of no sequences"
-        return Seeds.of(self.objects.sequences)
+        return Seeds.of(self.objects.sequences, self.letters)
 
     @property
     def form(self) -> Form:

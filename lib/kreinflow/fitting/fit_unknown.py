@@ -79,6 +79,7 @@ class NoRelativeFit:
     evidence: ScoreTransform  # of E-values
     strangers: Strangers
     cache: ScoreCache  # of the distinct rows, and behind them the strangers, with each other
+    letters: str = ""  # of the sequences, for seeds
 
     def asked(self, classifier: LandmarkClassifier, most: int) -> Records:
         """Return the records that a classifier asks, else those of its part, so many at most."""
@@ -95,7 +96,7 @@ class NoRelativeFit:
         else:
             index = replace(lift, scores=scores, objects=own)
         assert self.objects.sequences is not None, "relatives of no sequences"
-        seeds = Seeds.of(self.objects.sequences)
+        seeds = Seeds.of(self.objects.sequences, self.letters)
         return records_of(index, seeds, self.part, self.landmarks, kept)
 
     def fit(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
@@ -185,9 +186,9 @@ def fit_part(
         drawn = first.drawn()
         places, probabilities = places[drawn], probabilities[drawn]
     learned = np.isin(data.fits.inner[places], first.learned)
-    objects = first.index.objects
+    index, of_data = first.index, (data.landmarks, data.part)
     rule = NoRelativeFit(
-        data.landmarks, data.part, objects, first.evidence, data.strangers, first.cache
+        *of_data, index.objects, first.evidence, data.strangers, first.cache, index.letters
     )
     if learned.any():
         of = places[learned], probabilities[learned]

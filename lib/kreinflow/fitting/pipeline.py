@@ -26,7 +26,7 @@ class LiftSource:
 
     objects: Viewed  # all distinct rows as views see them
     digests: Sequence[str]  # their names, which inducing points are drawn by
-    letters: str = ""  # that sequences are made of, for their words
+    letters: str = ""  # that sequences are made of, for their words and seeds
 
     @classmethod
     def of(cls, run: Run, scheme: ScoringScheme | None) -> "LiftSource":

@@ -67,8 +67,8 @@ def add_hits(
         for shape in range(n_shapes):
             for residue in range(start, ends[query]):
                 ahead = min(residue + 2, ends[query] - 1)
-                if numbers[shape, ahead] >= 0:
-                    seed = numbers[shape, ahead] + n_seeds * shape
+                seed = numbers[shape, ahead] + n_seeds * shape
+                if numbers[shape, ahead] >= 0 and weights[seed] > 0:
                     for k in range(pointers[seed], pointers[seed + 1], 16):
                         prefetch(base + 4 * k)
                 number = numbers[shape, residue]

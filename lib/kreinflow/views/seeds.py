@@ -8,12 +8,14 @@ sequence x has at i, and a record r at j; related sequences have many hits on on
 .. math:: s(x, r) = \max_b \sum_{hits \in b \cup b + 1} w_{seed}, \qquad
           w_{seed} = \mathrm{round}(4 \max(0, \ln((N + 1) / N_{seed})))
 
-for N records that have :math:`N_{seed}` such seeds. Diagonals are counted modulo 512: what lies
-further away adds chance hits alone. All numbers are integers, so no order of sums matters.
+for N records with :math:`N_{seed}` such seeds, those that a record repeats included: so repeats say
+little. If there are more than .3 N it weighs nothing, so longer records need shapes of more places.
+Diagonals are counted modulo 512: what lies further away adds chance hits alone. All numbers are
+integers, so no order of sums matters.
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,29 +28,41 @@ from kreinflow.base.numerics import TILE, IntArray, ordered_map, worth_compiling
 BAND = 16  #: diagonals
 DIAGONALS = 512  #: that are told apart
 MOST = 4096  #: records of a tile, whose bands stay in a near cache
+_RESIDUES = 1 << 22  # of a tile, and of objects that are looked up at once: bounds memory
+_HITS = 1 << 22  # that are added up at once without compiled loops
 _LARGEST = (1 << 16) - 1  # of a band
 _BANDS = DIAGONALS // BAND
-_BLOCK = 64  # objects that are looked up at once
+_BLOCK = 64  # objects that are looked up at once, at most
 _UNIT = 4  # of weights
-_COMMON = 0.3  # of the records: a seed that more have weighs nothing, and takes the longest
-_MICROSECONDS = 5_000.0  # that an object takes without compiled loops, of 5,000 records
+_COMMON = 0.3  # for each record: seeds that are there more often weigh nothing, and take longest
+_OF_OBJECT, _OF_SEED = 500.0, 2.0  # microseconds without compiled loops, of 5,000 records
 _NO_GROUP = 255
 
 PROTEIN = ("A", "KR", "DE", "NQ", "C", "G", "H", "IV", "LM", "FWY", "P", "ST")
 NUCLEOTIDE = ("A", "C", "G", "TU")
-SHAPES = {
+_IUPAC = "ACGTURYSWKMBDHVNX*"  # signs of nucleotides
+_ANY = 1 << 62
+SHAPES: Mapping[tuple[str, ...], Mapping[tuple[int, int], tuple[str, ...]]] = {
     PROTEIN: {
-        1 << 23: ("1111", "110101", "1010011", "1100101"),
-        1 << 25: ("1111", "1010011"),
-        1 << 62: ("1101011",),
+        (1 << 23, 1 << 11): ("1111", "110101", "1010011", "1100101"),
+        (1 << 25, 1 << 11): ("1111", "1010011"),
+        (1 << 23, _ANY): ("11111", "1101011", "11001011", "10100111"),
+        (1 << 25, _ANY): ("11111", "1101011"),
+        (_ANY, _ANY): ("1101011",),
     },
     NUCLEOTIDE: {
-        1 << 23: ("11111111", "110100110111"),
-        1 << 25: ("110100110111",),
-        1 << 62: ("11011010010111",),
+        (1 << 23, 1 << 13): ("11111111", "110100110111"),
+        (1 << 25, 1 << 13): ("110100110111",),
+        (_ANY, 1 << 15): ("11011010010111",),
+        (_ANY, 1 << 17): ("1101100011010111",),
+        (_ANY, _ANY): ("111010010100110111",),
     },
 }
-"""The shapes for so many residues at most: longer and fewer for more, to bound time and memory."""
+"""The shapes for records of so many residues at most, and of so many in the mean.
+
+More residues have fewer shapes, to bound time and memory. Longer records have shapes of more
+places: by chance a seed is in a record .1 to .2 times at most, so it weighs something.
+"""
 
 
 @dataclass(frozen=True)
@@ -59,12 +73,20 @@ class Seeds:
     shapes: tuple[str, ...]
 
     @classmethod
-    def of(cls, sequences: Sequence[bytes]) -> "Seeds":
-        """Return those for records like these; nine of ten letters of nucleotides are known."""
+    def of(cls, sequences: Sequence[bytes], letters: str = "") -> "Seeds":
+        """Return those for records like these.
+
+        ``letters`` are those of the substitution matrix: some of a protein are no sign of
+        nucleotides. Else nine of ten residues of nucleotides are A, C, G, T, U or N.
+        """
         residues = sum(map(len, sequences))
         others = sum(len(own.translate(None, b"ACGTUN")) for own in sequences)
-        groups = NUCLEOTIDE if 10 * others <= residues else PROTEIN
-        return cls(groups, next(own for most, own in SHAPES[groups].items() if residues <= most))
+        proteins = bool(set(letters) - set(_IUPAC)) if letters else 10 * others > residues
+        groups = PROTEIN if proteins else NUCLEOTIDE
+        for (most, mean), shapes in SHAPES[groups].items():
+            if residues <= most and residues <= mean * len(sequences):
+                return cls(groups, shapes)
+        raise AssertionError("shapes for any records")
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> "Seeds":
@@ -110,6 +132,7 @@ class _Tile(NamedTuple):
 
     pointers: NDArray[np.int32]  # (n_shapes * n_seeds + 1,)
     places: NDArray[np.int32]  # MOST times the residue modulo DIAGONALS, and the record
+    first: int  # of its records
     n_records: int
 
 
@@ -118,9 +141,7 @@ class SeedIndex:
 
     def __init__(self, seeds: Seeds, sequences: Sequence[bytes]) -> None:
         self.seeds, self._n = seeds, len(sequences)
-        self._tiles = [
-            self._tile(sequences[start : start + TILE]) for start in range(0, self._n, TILE)
-        ]
+        self._tiles = [self._tile(sequences[part], part.start) for part in _parts(sequences, TILE)]
         counts = np.sum([np.diff(t.pointers) for t in self._tiles], axis=0, dtype=np.int64)
         rarity = np.log((self._n + 1) / np.maximum(1, counts))
         self._weights = np.round(_UNIT * np.maximum(0.0, rarity)).astype(np.int32)
@@ -131,19 +152,24 @@ class SeedIndex:
         """The bytes that it takes."""
         return sum(tile.pointers.nbytes + tile.places.nbytes for tile in self._tiles)
 
-    def _tile(self, sequences: Sequence[bytes]) -> _Tile:
+    def _tile(self, sequences: Sequence[bytes], first: int) -> _Tile:
         numbers, ends = self.seeds.numbers(sequences)
         sizes = np.diff(ends, prepend=0)
         residue = np.arange(numbers.shape[1]) - np.repeat(ends - sizes, sizes)
-        place = residue % DIAGONALS * MOST + np.repeat(np.arange(len(sizes)), sizes)
-        keys = numbers + self.seeds.n_seeds * np.arange(len(numbers))[:, None]
-        there = numbers >= 0
-        values = np.broadcast_to(place.astype(np.int32), there.shape)[there]
-        shape = 1, len(numbers) * self.seeds.n_seeds
-        # The transposition of one row sorts by counting, and keeps the order of equal keys.
-        row = scipy.sparse.csr_array((values, keys[there], [0, len(values)]), shape=shape)
-        columns = row.tocsc()
-        return _Tile(columns.indptr.astype(np.int32), columns.data, len(sizes))
+        record = np.repeat(np.arange(len(sizes)), sizes)
+        place = (residue % DIAGONALS * MOST + record).astype(np.int32)
+        pointers, places = [np.zeros(1, dtype=np.int32)], []
+        for own in numbers:
+            there = own >= 0
+            values = place[there]
+            # The transposition of one row sorts by counting, and keeps the order of equal keys.
+            row = scipy.sparse.csr_array(
+                (values, own[there], [0, len(values)]), shape=(1, self.seeds.n_seeds)
+            )
+            columns = row.tocsc()
+            pointers.append(columns.indptr[1:].astype(np.int32) + pointers[-1][-1])
+            places.append(columns.data)
+        return _Tile(np.concatenate(pointers), np.concatenate(places), first, len(sizes))
 
     def nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
         """Return the q records of the largest scores, in order, and the scores, (n, min(q, N)).
@@ -151,13 +177,13 @@ class SeedIndex:
         Of equal scores the first record is nearest. A record without any hit is none: -1, and 0.
         """
         q = min(q, self._n)
-        blocks = [sequences[i : i + _BLOCK] for i in range(0, len(sequences), _BLOCK)]
+        blocks = [*_parts(sequences, _BLOCK)]
         places = np.empty((len(sequences), q), dtype=np.int64)
         scores = np.empty_like(places)
 
         def look(number: int) -> None:
-            own = slice(number * _BLOCK, number * _BLOCK + len(blocks[number]))
-            places[own], scores[own] = self._nearest(blocks[number], q)
+            own = blocks[number]
+            places[own], scores[own] = self._nearest(sequences[own], q)
 
         deque(ordered_map(look, range(len(blocks))), maxlen=0)
         return places, scores
@@ -165,13 +191,11 @@ class SeedIndex:
     def _nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
         numbers, ends = self.seeds.numbers(sequences)
         best = np.empty((len(ends), 0), dtype=np.int64)
-        for start, tile in zip(range(0, self._n, TILE), self._tiles, strict=True):
+        for tile in self._tiles:
             keys = self._scores(tile, numbers, ends) * np.int32(MOST)
             keys += np.arange(MOST - 1, MOST - 1 - tile.n_records, -1, dtype=np.int32)
-            own = _largest(keys, q).astype(
-                np.int64
-            )  # the score, and the record counted from behind
-            record = start + MOST - 1 - own % MOST
+            own = _largest(keys, q).astype(np.int64)  # score, and record counted from behind
+            record = tile.first + MOST - 1 - own % MOST
             best = _largest(np.hstack([best, (own // MOST << 32) + self._n - 1 - record]), q)
         best = -np.sort(-best, axis=1)
         scores = best >> 32
@@ -179,7 +203,7 @@ class SeedIndex:
 
     def _scores(self, tile: _Tile, numbers: NDArray[np.int32], ends: IntArray) -> NDArray[np.int32]:
         """Return the scores of objects with the records of a tile, (n, n_records)."""
-        if worth_compiling(_MICROSECONDS * len(ends)):
+        if worth_compiling(_OF_OBJECT * len(ends) + _OF_SEED * numbers.size):
             from kreinflow.views.loops import add_hits
 
             scores = np.zeros((len(ends), tile.n_records), dtype=np.int32)
@@ -197,15 +221,31 @@ class SeedIndex:
     def _score(self, tile: _Tile, numbers: NDArray[np.int32]) -> IntArray:
         shape, residue = np.nonzero(numbers >= 0)
         keys = numbers[shape, residue] + self.seeds.n_seeds * shape
-        first, sizes = tile.pointers[keys], tile.pointers[keys + 1] - tile.pointers[keys]
-        of = np.repeat(np.arange(len(keys)), sizes)
-        skipped = np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
-        at, record = np.divmod(tile.places[np.arange(len(of)) + skipped], MOST)
-        cell = ((at - residue[of]) % DIAGONALS // BAND) * MOST + record
-        bands = np.bincount(cell, self._weights[keys][of], _BANDS * MOST).reshape(_BANDS, MOST)
-        bands = np.minimum(bands, _LARGEST)
-        best = (bands + np.roll(bands, 1, axis=0)).max(axis=0)
+        weighs = self._weights[keys] > 0
+        keys, residue = keys[weighs], residue[weighs]
+        first, sizes = tile.pointers[keys], np.diff(tile.pointers)[keys]
+        ends, bands = np.cumsum(sizes, dtype=np.int64), np.zeros(_BANDS * MOST)
+        for part in np.split(np.arange(len(keys)), np.flatnonzero(np.diff(ends // _HITS)) + 1):
+            of = np.repeat(part, sizes[part])
+            skipped = (first - (ends - sizes))[of] + (ends[part] - sizes[part])[:1].sum()
+            at, record = np.divmod(tile.places[np.arange(len(of)) + skipped], MOST)
+            cell = ((at - residue[of]) % DIAGONALS // BAND) * MOST + record
+            bands += np.bincount(cell, self._weights[keys[of]], _BANDS * MOST)
+        table = np.minimum(bands, _LARGEST).reshape(_BANDS, MOST)
+        best = (table + np.roll(table, 1, axis=0)).max(axis=0)
         return np.asarray(best[: tile.n_records], dtype=np.int64)
+
+
+def _parts(sequences: Sequence[bytes], most: int) -> Iterator[slice]:
+    """Yield slices of so many sequences at most, in order; a long sequence may be alone."""
+    start = residues = 0
+    for end, sequence in enumerate(sequences):
+        residues += len(sequence)
+        if end > start and (end - start == most or residues > _RESIDUES):
+            yield slice(start, end)
+            start, residues = end, len(sequence)
+    if sequences:
+        yield slice(start, len(sequences))
 
 
 def _largest(values: NDArray[Any], q: int) -> NDArray[Any]:
