@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from answering.cascades import candidates
+from kreinflow.answering import relatives
 from kreinflow.answering.query_and_answers import Query
 from kreinflow.answering.relatives import NEAREST
 from kreinflow.classify.classification import LEVEL_COLUMNS, classify_file
@@ -177,6 +178,16 @@ def test_a_group_says_nothing_of_its_own_members(tmp_path):
     assert told[0]["known_rejected"] <= 0.05
     assert told[1]["known_rejected"] > 0.9
     assert [part["off"] for part in told] == [False, True]
+
+
+def test_the_rule_is_measured_as_it_answers(tmp_path, monkeypatch):
+    """What has one overwhelming hit has a relative, whatever the rest; here any hit is one."""
+    monkeypatch.setattr(relatives, "_OVERWHELMING", -np.inf)
+    rng = np.random.default_rng(3)
+    records = [(f"r{i}", "ab"[i % 2], "".join(rng.choice(list(PROTEIN), 40))) for i in range(60)]
+    it = trained_on(tmp_path, records, unknown=None)
+    told = fit_of(it).fit(it.model.classifier).about["unknown"]["no_relative"]
+    assert (told["known_rejected"], told["off"]) == (0.0, False)
 
 
 def test_nucleotides_of_both_strands(tmp_path):

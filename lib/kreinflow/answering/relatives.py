@@ -55,6 +55,11 @@ class NoRelative(NamedTuple):
     near: float
     far: float
 
+    def alone(self, gains: FloatArray, *others: FloatArray) -> NDArray[np.bool_]:
+        """Return whether objects have no relative, by -ln E of :data:`MORE` and other records."""
+        best = mean_of_largest(np.hstack([gains, *others]), 1, -np.inf)
+        return np.asarray((evidence_mean(gains) <= self.far) & (best < _OVERWHELMING))
+
 
 @dataclass(frozen=True, eq=False)
 class Relatives(ModelPart):
@@ -116,8 +121,7 @@ class Relatives(ModelPart):
             further, alone = scores.around(up[far], MORE), np.zeros(n, dtype=bool)
             _, more = scores.resemblance(up[far], further)
             named = scores.resemblance(up[far], nearest[up[far], None])[1]  # by a cascade
-            best = mean_of_largest(np.hstack([more, named]), 1, -np.inf)
-            alone[up[far]] = (evidence_mean(more) <= self.null.far) & (best < _OVERWHELMING)
+            alone[up[far]] = self.null.alone(more, named)
             reason = np.where(alone, REASONS[3], reason)
             wide = np.full((len(up), further.shape[1]), NOBODY)
             wide[:, : around.shape[1]] = around

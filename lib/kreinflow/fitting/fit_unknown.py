@@ -112,7 +112,8 @@ class NoRelativeFit:
         records = relatives.records
         reverse, shuffled = np.split(np.arange(len(strangers.sequences)), 2)
         query = self._query(classifier, records, reverse)
-        T = _evidence(RecordScores(records, classifier.decided(query), relatives.evidence))
+        away = RecordScores(records, classifier.decided(query), relatives.evidence)
+        T = map(evidence_mean, _gains(away))
         rule = NoRelative(*(float(np.sort(of)[-SPARED - 1]) for of in T))
         # And training records, each without the records of its own group.
         rows = np.unique(strangers.sources)
@@ -121,8 +122,8 @@ class NoRelativeFit:
         ask = self.cache.of_rows(rows, records.rows)
         query = row_query(self.landmarks, rows, self.objects, ask)
         known = RecordScores(records, classifier.decided(query), relatives.evidence)
-        near, far = _evidence(known, (own, others))
-        rejected = float(np.mean((near <= rule.near) & (far <= rule.far)))
+        near, far = _gains(known, (own, others))
+        rejected = float(np.mean((evidence_mean(near) <= rule.near) & rule.alone(far)))
         off = rejected > TOO_MANY or not np.isfinite([rule.near, rule.far]).all()
         told: dict[str, Any] = {"off": off, "known_rejected": rejected, "tried": len(rows)}
         if not off:
@@ -152,15 +153,12 @@ Besides = tuple[IntArray, IntArray]
 """Codes of objects and of all records: of an object those of its own code are left out."""
 
 
-def _evidence(
-    scores: RecordScores, besides: Besides | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """Return T over the landmarks and a few of the nearest records, and more of them."""
+def _gains(scores: RecordScores, besides: Besides | None = None) -> tuple[FloatArray, FloatArray]:
+    """Return -ln E of the landmarks and a few of the nearest records, and of more of them."""
     every = np.arange(len(scores.query))
     scores.rank(every, MORE, besides)
     near, far = (
-        evidence_mean(scores.resemblance(every, _around(scores, every, q, besides))[1])
-        for q in (NEAREST, MORE)
+        scores.resemblance(every, _around(scores, every, q, besides))[1] for q in (NEAREST, MORE)
     )
     return near, far
 
