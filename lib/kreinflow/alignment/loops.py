@@ -160,17 +160,17 @@ def fill_vectors(queries: Any, shape: Any, lane_of: Any, slot_of: Any) -> Any:
 
 @compiled
 def align_vectors(
-    tables: Any, sequences: Any, pairs: Any, ranges: Any, vectors: Any, scores: Any
+    scheme: Any, sequences: Any, pairs: Any, ranges: Any, vectors: Any, scores: Any
 ) -> Any:
     """Score the pairs of the vectors from one to another; each has a range of the pairs.
 
     The pairs are numbers of queries and of records, lanes and slots. A score that exceeds the limit
     is -2.
     """
-    (kernel, words, places), (letters, offsets) = tables, sequences
+    (kernel, words), (letters, offsets) = scheme, sequences
     (queries, records, lane_of, slot_of), (start, stop) = pairs, vectors
     lay, align, lanes, bits, at_once, pad = kernel[:6]
-    zero, gap_open, gap_extend, limit, shift = kernel[6:11]
+    zero, gap_open, gap_extend, limit, shift, empty = kernel[6:12]
     size = lanes * bits // 8
     of_row = size // 4  # words of two vectors
     longest, widest = 0, 0
@@ -180,12 +180,13 @@ def align_vectors(
     widest = (widest + 15) // 16 * 16
     own = np.empty(widest * lanes, dtype=np.uint8)
     columns = np.empty(widest * lanes + _ALIGNMENT, dtype=np.uint8)
-    rows = np.empty(longest * of_row + _ALIGNMENT // 8, dtype=np.uint64)
+    tables = np.empty(longest * of_row + _ALIGNMENT // 8, dtype=np.uint64)
     states = np.empty(2 * longest * size + _ALIGNMENT, dtype=np.uint8)
     best = np.empty(lanes, dtype=np.int32)
     of_columns = columns.ctypes.data + -columns.ctypes.data % _ALIGNMENT
     of_states = states.ctypes.data + -states.ctypes.data % _ALIGNMENT
-    before = -rows.ctypes.data % _ALIGNMENT // 8
+    before = -tables.ctypes.data % _ALIGNMENT // 8
+    rows = tables[before : before + longest * of_row].reshape(longest, of_row)
     for vector in range(start, stop):
         begin, end = ranges[vector]
         m, n = 0, 0
@@ -193,7 +194,8 @@ def align_vectors(
             m = max(m, offsets[queries[k] + 1] - offsets[queries[k]])
             n = max(n, offsets[records[k] + 1] - offsets[records[k]])
         stride = (n + 15) // 16 * 16
-        own[: stride * lanes] = pad
+        own[: stride * lanes] = empty
+        rows[:m] = 0
         for k in range(begin, end):
             record = letters[offsets[records[k]] : offsets[records[k] + 1]]
             lane = own[lane_of[k] * stride : (lane_of[k] + 1) * stride]
@@ -204,22 +206,20 @@ def align_vectors(
                 continue
             query = letters[offsets[queries[k]] : offsets[queries[k] + 1]]
             for i in range(m):
-                row = words[query[i] if i < query.size else pad]
-                at = before + i * of_row
-                for copy in range(places.shape[1]):
-                    for word in range(4):
-                        rows[at + places[slot, copy, word]] = row[word]
+                letter = query[i] if i < query.size else pad
+                for word in range(of_row):
+                    rows[i, word] |= words[slot, letter, word]
         call(lay, (own.ctypes.data, stride, stride // 16, of_columns))
         call(
             align,
             (
                 *(of_columns, (n + at_once - 1) // at_once, at_once * lanes),
-                *(rows.ctypes.data + 8 * before, m, of_states),
+                *(rows.ctypes.data, m, of_states),
                 *(zero, zero + gap_open, gap_open, gap_extend, best.ctypes.data),
             ),
         )
         for k in range(begin, end):
             score = best[lane_of[k]]
             scores[k] = score - zero if score <= limit else -2
-    own[:1], columns[:1], rows[:1], states[:1] = 0, 0, 0, 0
+    own[:1], columns[:1], tables[:1], states[:1] = 0, 0, 0, 0
     return 0

@@ -1,6 +1,6 @@
 """Local alignments of lists of pairs, each sequence with some of its own, by vector code.
 
-A *part* is a sequence, the query, with some 16 of the records that it is paired with, of about one
+A *part* is a sequence, the query, with some of the records that it is paired with, of about one
 length. Each record lies in a lane; each part has a slot of the tables in which scores are looked up
 (:mod:`kreinflow.alignment.lookup_code`). A vector is filled with parts, of queries of about one
 length, until it has no lane or no slot left.
@@ -28,7 +28,6 @@ from kreinflow.alignment.engine import (
 from kreinflow.alignment.lookup_code import Lookup, lookup_code, lookup_here
 from kreinflow.base.numerics import IntArray
 
-_OF_PART = 16  # records, or up to twice as many: such parts fill the lanes before the slots
 _OVERFLOWED = -2
 
 
@@ -36,14 +35,14 @@ _OVERFLOWED = -2
 class TableScheme:
     """A scoring scheme in so many bits as tables.
 
-    ``words[letter]`` are the 8-byte words of a letter's row of a slot, and ``places[slot]`` where
-    they stand in two vectors. Slots begin at lanes that are multiples of ``unit``. ``numbers`` are
-    those of the lane scheme, and what a slot adds to the places of letters.
+    ``rows[slot, letter]`` are the 8-byte words of two vectors with the scores of a letter in a
+    slot, and 0 elsewhere; the last letter fills up shorter queries. Slots begin at lanes that are
+    multiples of ``unit``. ``numbers`` are those of the lane scheme, then what a slot adds to the
+    place of a letter, and the place that fills up shorter records.
     """
 
     lanes: LaneScheme
-    words: NDArray[np.uint64]
-    places: NDArray[np.int64]
+    rows: NDArray[np.uint64]
     unit: int
     numbers: NDArray[np.int64]
 
@@ -63,25 +62,26 @@ def table_schemes(sequences: PackedSequences) -> list[TableScheme]:
 
 def _as_tables(scheme: LaneScheme, lookup: Lookup) -> TableScheme | None:
     code, letters = scheme.code, int(scheme.numbers[5])
-    scores = scheme.matrix.view(f"int{code.bits}").reshape(letters + 1, -1)
-    if letters + 1 > scores.shape[1] or scores.min() < -128 or scores.max() > 127:
+    scores, size = scheme.matrix.view(f"int{code.bits}").reshape(letters + 1, -1), code.vector_bytes
+    if letters == scores.shape[1] or scores.min() < -128 or scores.max() > 127:
         return None
-    table = np.full((letters + 1, 32), scores.min(), dtype=np.int8)
-    table[:, :letters] = scores[:, :letters]
-    of_vector = code.vector_bytes // 8
+    if lookup == "permute":  # the last byte is that of all columns that are filled up
+        places, unit, shift, empty = np.arange(letters)[None], 1, letters, 2 * size - 1
+        slots = empty // letters
+    else:  # 16 bytes of either vector are of a slot, for each column of a vector of places
+        scores = np.where(np.arange(scores.shape[1]) < letters, scores, scores.min())
+        half, place = np.divmod(np.arange(scores.shape[1]), 16)
+        copies = np.arange(0, size, code.lanes)[:, None]
+        places, unit, shift, empty = half * size + place + copies, 16, 0, letters
+        slots = code.lanes // 16
+    rows = np.zeros((slots, letters + 1, 2 * size), dtype=np.int8)
+    for slot in range(slots):
+        for copy in places + slot * (shift or unit):
+            rows[slot][:, copy] = scores[:, : copy.size]
     if lookup == "permute":
-        width = letters // 8 + 1  # the rest of four words is of the next slots, written later
-        slots = (2 * of_vector - 4) // width + 1
-        places = width * np.arange(slots)[:, None, None] + np.arange(4)
-        unit, shift = 1, 8 * width
-    else:  # for each column of a vector of places, 16 bytes of either vector are of a slot
-        slots, copies, unit, shift = code.lanes // 16, code.bits // 8, 16, 0
-        copy, half, word = np.indices((copies, 2, 2))
-        inside = half * of_vector + copy * code.lanes // 8 + word
-        places = 2 * np.arange(slots)[:, None, None] + inside.reshape(copies, 4)
-    return TableScheme(
-        scheme, table.view(np.uint64), places, unit, np.append(scheme.numbers, shift)
-    )
+        rows[:, :, empty] = scores.min()
+    numbers = np.append(scheme.numbers, [shift, empty])
+    return TableScheme(scheme, rows.view(np.uint64), unit, numbers)
 
 
 def align_lists(
@@ -120,7 +120,7 @@ def _align(
 ) -> Scores:
     """Return scores of pairs, -1 where these are left to parasail, -2 where they overflow."""
     scores, lengths, lanes = np.full(queries.size, -1, np.int32), sequences.lengths, scheme.lanes
-    slots, loops = scheme.places.shape[0], compiled_loops()
+    slots, loops = len(scheme.rows), compiled_loops()
     order = _in_parts(lengths, queries, records, scheme)
     if not order.size:
         return scores
@@ -135,7 +135,7 @@ def _align(
     found = np.empty(order.size, dtype=np.int32)
 
     def work(piece: tuple[int, int]) -> None:
-        tables = scheme.numbers, scheme.words, scheme.places
+        tables = scheme.numbers, scheme.rows
         packed, pairs = (letters, sequences.offsets), (queries, records, lane, slot)
         loops.align_vectors(tables, packed, pairs, ranges, piece, found)
 
@@ -152,7 +152,7 @@ def _in_parts(
     Parts are in bands of about one length of the query, and in a band by their longest record.
     """
     code = scheme.lanes.code
-    slots = scheme.places.shape[0]
+    slots = len(scheme.rows)
     order = np.argsort(queries.astype(np.int64) * (batches.LONGEST + 1) - lengths[records])
     first = np.flatnonzero(np.diff(queries[order], prepend=-1))
     sizes = np.diff(first, append=order.size)
@@ -161,7 +161,8 @@ def _in_parts(
     if scheme.unit > 1:
         part = place // scheme.unit
     else:
-        part = place * np.maximum(sizes // _OF_PART, 1)[of_list] // sizes[of_list]
+        least = -(-code.lanes // (slots - 1))  # fills the lanes, though vectors cut some parts
+        part = place * np.maximum(sizes // least, 1)[of_list] // sizes[of_list]
     starts = np.flatnonzero((part != np.roll(part, 1)) | (place == 0))
     counts = np.diff(starts, append=order.size)
     own, longest = lengths[queries[order[starts]]], lengths[records[order[starts]]]
@@ -173,7 +174,7 @@ def _in_parts(
     until = np.cumsum(counts[kept])
     if not kept.size:
         return kept
-    bands = max(1, round((until[-1] / code.lanes) ** 0.5 / 1.5))
+    bands = max(1, round((until[-1] / code.lanes) ** 0.5))
     band = (until - 1) * bands // until[-1]
     kept = kept[np.lexsort((-longest[kept], band))]
     before = np.cumsum(counts[kept]) - counts[kept]
