@@ -3,6 +3,7 @@
     python benchmarks/alignment.py             timings of all shapes, ten minutes on a quiet machine
     python benchmarks/alignment.py --shapes 150 "1 row"             some of them
     python benchmarks/alignment.py --peak      how much of what the machine can calculate is used
+    python benchmarks/alignment.py --lists     each query with some records: how near a rectangle
     python benchmarks/alignment.py --ways      what makes the backends faster or slower, as ratios
     python benchmarks/alignment.py --check     100,000 pairs and long ones: scores identical?
 
@@ -448,6 +449,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="identity of scores, no timings")
     parser.add_argument("--ways", action="store_true", help="what was tried, as ratios")
     parser.add_argument("--peak", action="store_true", help="how far from the machine's limit")
+    parser.add_argument("--lists", action="store_true", help="each query with records of its own")
     parser.add_argument("--quick", action="store_true", help="small sizes, two repeats")
     parser.add_argument("--shapes", nargs="+", choices=[shape.name for shape in SHAPES])
     parser.add_argument("--repeats", type=int, default=5)
@@ -460,6 +462,10 @@ def main() -> int:
         from alignment_peak import peak  # LLVM
 
         met = peak(given.quick, repeats)
+    elif given.lists:
+        from alignment_lists import compare_lists
+
+        met = compare_lists(given.quick, repeats)
     elif given.ways:
         met = ways(given.quick, repeats)
     else:

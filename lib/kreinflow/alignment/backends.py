@@ -36,8 +36,7 @@ SAMPLE = 1_000  # pairs, or all
 
 _FEWEST_STEPS = 1_000_000.0  # with fewer, parasail is done as soon as batches are laid out
 
-_DENSE = 0.75  # a rectangle of which this share is wanted is aligned faster as one
-_ALIKE = 16  # rows that share a partner, on the mean: with fewer, no rectangle is dense
+_DENSE = 0.75  # rectangles of which this share is wanted are aligned faster than lists
 
 _MOST_ROWS = 512  # of a rectangle: with more, batches are hardly fuller, and fewer pairs wanted
 _MOST_CELLS = 2**21  # pairs of a rectangle, wanted or not: 8 MB of scores
@@ -194,30 +193,18 @@ def align_pair_lists(
     Both are numbers of sequences; a partner -1 is none, and scores
     :data:`~kreinflow.alignment.engine.NOT_ALIGNED`. Every distinct pair is aligned once, whichever
     of its two sequences is the row. The backend is called for rectangles of 512 rows at most, the
-    fastest one only where most of a rectangle is wanted; what a checked one compares is drawn from
-    all pairs.
+    fastest one only if most of these would be wanted; what a checked one compares is drawn from all
+    pairs.
     """
     check = backend if isinstance(backend, CheckedBackend) else None
     align = backend if check is None else check.backend
     scores = np.full(partners.shape, NOT_ALIGNED, dtype=np.int32)
     r, c = np.nonzero(partners >= 0)
     first, second, place = _distinct(rows[r], partners[r, c], sequences.lengths.size)
-    found = np.empty(first.size, dtype=np.int32)
-    tables = _tables(sequences, first, second) if align is align_fast else []
-    unlike = tables and first.size < _ALIKE * np.count_nonzero(np.bincount(second))
-    sparse: list[IntArray] = [np.arange(first.size)] if unlike else []
-    for pairs in () if unlike else _rectangles(first, second):
-        left, i = np.unique(first[pairs], return_inverse=True)
-        right, j = np.unique(second[pairs], return_inverse=True)
-        if tables and pairs.size < _DENSE * left.size * right.size:
-            sparse.append(pairs)
-            continue
-        mask = np.zeros((left.size, right.size), dtype=bool)
-        mask[i, j] = True
-        found[pairs] = align(sequences, left, right, mask)[i, j]
-    if sparse:
-        pairs = np.concatenate(sparse)
-        found[pairs] = align_lists(sequences, first[pairs], second[pairs], tables)
+    if align is align_fast and (tables := _tables(sequences, first, second)):
+        found = align_lists(sequences, first, second, tables)
+    else:
+        found = _in_rectangles(sequences, first, second, align)
     scores[r, c] = found[place]
     if check is not None:
         check.compare(sequences, rows, partners, scores, partners >= 0)
@@ -225,10 +212,12 @@ def align_pair_lists(
 
 
 def _tables(sequences: PackedSequences, left: IntArray, right: IntArray) -> list[TableScheme]:
-    """Return the scheme as tables; none if parasail is done with the pairs before they are made."""
+    """Return the scheme as tables; none if pairs are few, or rectangles would be dense."""
     a, b = sequences.lengths[left], sequences.lengths[right]
     steps = COLUMN_STEPS * np.minimum(a, b).sum() + RESIDUE_STEPS * (a @ b)
-    return table_schemes(sequences) if steps > _FEWEST_STEPS else []
+    rows, columns = (int(np.count_nonzero(np.bincount(side))) for side in (left, right))
+    dense = left.size >= _DENSE * min(rows, _MOST_ROWS) * columns
+    return [] if dense or steps <= _FEWEST_STEPS else table_schemes(sequences)
 
 
 def _distinct(left: IntArray, right: IntArray, count: int) -> tuple[IntArray, IntArray, IntArray]:
@@ -240,6 +229,19 @@ def _distinct(left: IntArray, right: IntArray, count: int) -> tuple[IntArray, In
     is_row[left] = True
     swapped = ~is_row[low]
     return np.where(swapped, high, low), np.where(swapped, low, high), place
+
+
+def _in_rectangles(
+    sequences: PackedSequences, first: IntArray, second: IntArray, align: Backend
+) -> Scores:
+    found = np.empty(first.size, dtype=np.int32)
+    for pairs in _rectangles(first, second):
+        left, i = np.unique(first[pairs], return_inverse=True)
+        right, j = np.unique(second[pairs], return_inverse=True)
+        mask = np.zeros((left.size, right.size), dtype=bool)
+        mask[i, j] = True
+        found[pairs] = align(sequences, left, right, mask)[i, j]
+    return found
 
 
 def _rectangles(left: IntArray, right: IntArray) -> Iterator[IntArray]:

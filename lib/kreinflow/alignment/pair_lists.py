@@ -30,6 +30,8 @@ from kreinflow.base.numerics import IntArray
 
 _OVERFLOWED = -2
 
+_FULL = 0.8  # of the slots hold parts that fill the lanes: others have what vectors cut off
+
 
 @dataclass(frozen=True, eq=False)
 class TableScheme:
@@ -161,8 +163,8 @@ def _in_parts(
     if scheme.unit > 1:
         part = place // scheme.unit
     else:
-        least = -(-code.lanes // (slots - 1))  # fills the lanes, though vectors cut some parts
-        part = place * np.maximum(sizes // least, 1)[of_list] // sizes[of_list]
+        parts = np.maximum(np.rint(_FULL * sizes * slots / code.lanes).astype(np.int64), 1)
+        part = place * parts[of_list] // sizes[of_list]
     starts = np.flatnonzero((part != np.roll(part, 1)) | (place == 0))
     counts = np.diff(starts, append=order.size)
     own, longest = lengths[queries[order[starts]]], lengths[records[order[starts]]]
