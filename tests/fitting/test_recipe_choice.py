@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 
 from flipped_bits import count_refused
 from kreinflow.base.errors import InputError
@@ -10,13 +11,19 @@ from kreinflow.evaluation.inner_choice import chosen_recipes
 from kreinflow.files.tables import write_table
 from kreinflow.fitting.recipe_choice import (
     FIGURES_COLUMNS,
+    PREFERENCES,
     TEXT_COLUMNS,
     choose_recipe,
+    close,
+    fold_accuracies,
     gained,
+    inner_bits,
     other_choice,
     packed,
+    race_table,
     read_figures,
     unpacked,
+    worst_fold,
 )
 from kreinflow.sequences.partition import fold_numbers
 
@@ -34,8 +41,11 @@ def test_the_final_recipe_is_the_inner_choice():
     assert choose_recipe(figures, ["a", "b", "c", "d"], "a") == "a"
 
 
-def inner(recipe, right, alignments, loss=0.1):
-    """What inner folds say of a recipe that predicts some records right; NaN was not measured."""
+def inner(recipe, right, alignments, loss=0.1, sizes=""):
+    """What inner folds say of a recipe that predicts some records right; NaN was not measured.
+
+    ``sizes``: how many records each fold has, if groups were held out.
+    """
     right = np.asarray(right, dtype=np.float64)
     known = ~np.isnan(right)
     return {
@@ -45,6 +55,7 @@ def inner(recipe, right, alignments, loss=0.1):
         "inner_log_loss": loss,
         "alignments_per_query": alignments,
         "inner_records": int(known.sum()),
+        "inner_sizes": sizes,
         "inner_right": packed(right[known] == 1),
         "inner_known": "" if known.all() else packed(known),
     }
@@ -115,6 +126,111 @@ def test_cheap_is_the_fewest_alignments_within_a_standard_error_of_the_best():
     assert other_choice(figures, order, "cheap") == ("accuracy", "many")
 
 
+SIZES = [180, 60, 80, 100, 80]
+FOLD = np.repeat(np.arange(5), SIZES)
+
+
+def in_folds(recipe, right, alignments, fold=FOLD, **more):
+    """What folds of whole groups say of a recipe, by the fold of each record."""
+    names, sizes = np.unique(fold, return_counts=True)
+    parts = [np.asarray(right)[fold == name] for name in names]
+    return inner(recipe, np.concatenate(parts), alignments, sizes=" ".join(map(str, sizes)), **more)
+
+
+def all_but(per_fold):
+    """Which records are right, if so many of each fold are wrong, the first ones."""
+    return np.concatenate([np.arange(n) >= k for n, k in zip(SIZES, per_fold, strict=True)])
+
+
+def test_a_cheap_recipe_that_fails_in_one_inner_fold_is_not_taken():
+    """It makes up for it in the others, so that the means are close."""
+    best, cheap, order = all_but([18, 10, 12, 15, 10]), all_but([0, 50, 6, 7, 5]), ["many", "few"]
+    for known in (np.ones(500, dtype=bool), np.arange(500) % 3 > 0):
+        sampled = np.where(known, cheap, np.nan)
+        ungrouped = [inner("many", best, 900), inner("few", sampled, 10)]
+        assert choose_recipe(ungrouped, order, prefer="cheap") == "few"
+        assert race_table(ungrouped, order, "cheap")["goes_on"].tolist() == ["yes"] * 2
+        grouped = [in_folds("many", best, 900), in_folds("few", sampled, 10)]
+        assert choose_recipe(grouped, order, prefer="cheap") == "many"
+        there, here, p = worst_fold(*grouped)
+        own = known & (FOLD == 1)
+        assert (there, here) == (best[own].mean(), cheap[own].mean())
+        lost, won = (best & ~cheap)[own].sum(), (cheap & ~best)[own].sum()
+        assert p == pytest.approx(binomtest(won, won + lost, 0.5, "less").pvalue)
+
+
+def test_the_order_of_records_folds_and_recipes_does_not_change_the_choice():
+    random = np.random.default_rng(3)
+    taken = []
+    for _ in range(60):
+        base = random.random(500) < 0.85
+        hard = random.integers(5)
+        rows = {
+            name: np.where(random.random(500) < 0.08, random.random(500) < 0.8, base)
+            & ~((hard == FOLD) & (random.random(500) < loss))
+            for name, loss in (("a", 0.0), ("b", 0.04), ("c", 0.08))
+        }
+        cost = {"a": 900, "b": 100, "c": 10}
+        place, number = random.permutation(500), random.permutation(5)
+        for prefer in PREFERENCES:
+            one = [in_folds(name, right, cost[name]) for name, right in rows.items()]
+            other = [
+                in_folds(name, right[place], cost[name], number[FOLD][place])
+                for name, right in reversed(rows.items())
+            ]
+            choices = {choose_recipe(part, ["a", "b", "c"], prefer=prefer) for part in (one, other)}
+            assert len(choices) == 1
+            taken += choices
+    assert {"a", "b", "c"} == set(taken)
+
+
+def test_noise_in_the_worst_fold_seldom_costs_a_cheap_recipe_its_place():
+    """Of recipes that are equal, the worst fold is looked for: so p is a bit below its level."""
+    random = np.random.default_rng(4)
+    refused = tried = 0
+    for _ in range(500):
+        base = random.random(500) < 0.9
+        best, cheap = (
+            np.where(random.random(500) < 0.2, random.random(500) < 0.9, base) for _ in "ab"
+        )
+        one, other = in_folds("many", best, 900), in_folds("few", cheap, 10)
+        if (
+            close(unpacked(one), unpacked(other))
+            and one["inner_accuracy"] > other["inner_accuracy"]
+        ):
+            tried += 1
+            refused += choose_recipe([one, other], ["many", "few"], prefer="cheap") == "many"
+    assert tried > 100
+    assert refused / tried < 0.1
+
+
+def test_of_equal_means_the_better_worst_fold_wins():
+    even, uneven = all_but([20, 8, 10, 12, 10]), all_but([0, 8, 30, 12, 10])
+    for first, second in ((even, uneven), (uneven, even)):
+        rows = [in_folds("x", first, 9), in_folds("y", second, 9)]
+        better = "x" if first is even else "y"
+        assert choose_recipe(rows, ["x", "y"]) == choose_recipe(rows, ["y", "x"]) == better
+        rows = [inner("x", first, 9), inner("y", second, 9)]
+        assert choose_recipe(rows, ["x", "y"]) == "x", "folds that hold no groups are not looked at"
+    tied = [in_folds("x", even, 9, loss=0.3), in_folds("y", even, 9)]
+    assert choose_recipe(tied, ["x", "y"]) == "y", "then the loss"
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_the_columns_of_a_recipe_say_what_is_right_in_which_fold(share):
+    random = np.random.default_rng(5)
+    fold, known = random.choice([0, 1, 2, 4], 101), random.random(101) < share
+    right = random.random(101) < 0.6
+    row = inner_bits(fold, known, right[known], True) | {"inner_records": known.sum()}
+    means, bits, place = fold_accuracies([row])
+    for f, (mean, name) in enumerate(zip(means[0], np.unique(fold), strict=True)):
+        own = right[known & (fold == name)]
+        assert mean == own.mean()
+        np.testing.assert_array_equal(bits[0, place == f], own)
+    row |= inner_bits(fold, known, right[known], False)
+    assert fold_accuracies([row])[0].tolist() == [[right[known].mean()]]
+
+
 def test_the_recipe_of_each_fold_is_that_of_its_own_inner_folds():
     """Of those that were trained there."""
     models = pd.DataFrame(
@@ -136,7 +252,12 @@ def write_figures(folder):
             place = {"repeat": repeat, "fold": number, "selector": selector}
             text = dict.fromkeys(TEXT_COLUMNS[2:], "NA")
             rows = [{"recipe": name} | place | text for name in recipes]
-            bits = {"inner_records": 4, "inner_right": "80", "inner_known": ""}
+            bits = {
+                "inner_records": 4,
+                "inner_right": "80",
+                "inner_known": "",
+                "inner_sizes": "2 2",
+            }
             table = pd.DataFrame(rows, columns=FIGURES_COLUMNS).assign(**bits).fillna(0.25)
             paths.append(folder / selector / f"{fold}.tsv")
             write_table(paths[-1], table.assign(converged=True))
@@ -163,6 +284,8 @@ def test_figures_of_all_folds_are_read_as_one_table(tmp_path):
         ("inner_records", "3"),
         ("inner_right", "c0"),
         ("inner_known", "e0"),
+        ("inner_sizes", "1 2"),
+        ("inner_sizes", "0.5 4"),
         ("cascade_pairs", ""),
     ],
 )

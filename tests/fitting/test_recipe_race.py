@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fitting.test_recipe_choice import inner
+from fitting.test_recipe_choice import all_but, in_folds, inner
 from flipped_bits import count_refused
 from kreinflow.base.errors import InputError
 from kreinflow.files.tables import write_table
@@ -73,6 +73,16 @@ def test_what_the_part_prefers_always_goes_on(prefer, seed):
             wanted = choose_recipe(figures, order, prefer=other)
             assert choose_recipe(left, order, prefer=other) == wanted
         assert fate(prefer, kept[0], figures, order) == kept
+
+
+def test_a_dear_recipe_goes_on_if_the_cheap_one_fails_in_an_inner_fold():
+    """It is not the best: that of the part is dearer still, and is kept in any case."""
+    best, dear = all_but([18, 10, 12, 15, 9]), all_but([18, 10, 12, 15, 10])
+    cheap = all_but([0, 50, 6, 7, 5])
+    named = (("many", best, 900), ("some", dear, 100), ("few", cheap, 10))
+    for make, kept in ((inner, ["many", "few"]), (in_folds, ["many", "some", "few"])):
+        figures = [make(*row) for row in named]
+        assert fate("cheap", None, figures, ["many", "some", "few"]) == kept
 
 
 def test_recipes_that_are_as_good_as_the_best_are_seldom_behind_it():

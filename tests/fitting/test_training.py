@@ -30,6 +30,8 @@ from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
 from kreinflow.base.errors import InputError
+from kreinflow.fitting.inner_folds import inner_partition
+from kreinflow.fitting.recipe_choice import fold_accuracies
 from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.krein.landmark_kernel import TrainingPart, landmark_kernel
 from kreinflow.learners import registry
@@ -284,3 +286,23 @@ def test_labels_that_are_noise_are_not_learned_by_a_tree(learn):
         right.append(trained.figures["inner_accuracy"])
         assert trained.figures["inner_log_loss"] > 1.0
     assert np.mean(right) < 0.45
+
+
+def test_figures_tell_the_inner_folds_of_groups_that_are_held_out():
+    landmarks, part, _ = problem("sequences")
+    part = replace(part, groups=np.arange(len(part.rows)) // 2)
+    embedding, kernel = embedded(landmarks, part, "none")
+    recipe = recipe_for("sequences", "none", "pooled")
+    of_groups = training_of(landmarks, part)
+    trained = of_groups.train(recipe, LEARNERS["pooled"], embedding, kernel)
+    means, right, place = fold_accuracies([trained.figures])
+    inner = of_groups.fits.inner
+    expected = trained.held_out == part.labels
+    assert means[0].tolist() == [expected[inner == fold].mean() for fold in range(3)]
+    for fold in range(3):
+        np.testing.assert_array_equal(right[0, place == fold], expected[inner == fold])
+    torn = training_of(landmarks, part, inner_partition(replace(part, groups=part.rows), 3, 1, "x"))
+    single = training_of(landmarks, replace(part, groups=part.rows))
+    for training in (torn, single):
+        figures = training.train(recipe, LEARNERS["pooled"], embedding, kernel).figures
+        assert figures["inner_sizes"] == ""

@@ -148,7 +148,7 @@ def made_up_models(places, recipes, budget):
     models = places.merge(pd.DataFrame(recipes, columns=columns), how="cross")
     landmarks, pcvm = models["selector"].map(budget), models["learner"] == "pcvm"
     counts = dict.fromkeys(("unlearned_classes", "singular_classes", "cascade_pairs"), 0)
-    texts = ("unlearned_names", "singular_names", "views", "inner_known", "cascade")
+    texts = ("unlearned_names", "singular_names", "views", "inner_sizes", "inner_known", "cascade")
     return models.assign(
         **{"landmarks": landmarks, "rank": landmarks // 2, "alignments_per_query": landmarks + 1},
         iterations=np.where(pcvm, 500, 1),

@@ -55,6 +55,18 @@ def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
     assert re.search(".*".join(rows), text)
 
 
+@pytest.mark.parametrize("prefer", ["accuracy", "cheap"])
+def test_the_choice_tells_of_the_worst_inner_fold_if_groups_are_held_out(tables, prefer):
+    told = {"accuracy": "the best worst inner fold", "cheap": "not clearly behind the best recipe"}
+    for sizes, whole in (("", AUTO), ("11 9", AUTO), ("11 9", config())):
+        models = tables["models"].assign(inner_sizes=sizes)
+        changes = {"models": models, "final_recipe": "ikfd-pooled-meb"}
+        text = text_of(tables, whole | {"prefer": prefer}, **changes)
+        assert text.count(told[prefer]) == (0 if sizes == "" else 3), "glance, choice, methods"
+        behind = sizes != "" and "auto" in whole and prefer == "cheap"
+        assert ("not clearly behind it in their own worst inner fold (prefer: ch" in text) == behind
+
+
 def test_the_page_tells_what_each_view_is_worth(tables):
     own = (models := tables["models"])["recipe"] == "ikfd-pooled-meb"
     fold = models["fold"].clip(lower=0)

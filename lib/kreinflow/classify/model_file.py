@@ -259,7 +259,7 @@ def final_model(
             "training": {
                 key: value
                 for key, value in figures.items()
-                if key not in ("repeat", "fold", "inner_right", "inner_known")
+                if key not in ("repeat", "fold", "inner_sizes", "inner_right", "inner_known")
             },
             "factor": {
                 key: None if isinstance(value, float) and not np.isfinite(value) else value

@@ -12,19 +12,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import bdtr
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import FloatArray
+from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.tables import read_measures, read_table
 from kreinflow.fitting.calibration import LOSS_DIGITS
 from kreinflow.sequences.partition import fold_numbers, is_fold_name
 
 BITS = ("inner_right", "inner_known")
-"""Columns with a bit for each inner record."""
+"""Columns with a bit for each inner record, fold by fold."""
 TEXT_COLUMNS = (
     *("recipe", "selector", "transform", "correction", "learner"),
     *("unlearned_names", "singular_names", "hyper_parameters", "views", "cascade"),
-    *BITS,
+    *("inner_sizes", *BITS),
 )
 FIGURES_COLUMNS = (
     *("recipe", "repeat", "fold", "selector", "transform", "correction", "learner"),
@@ -32,7 +33,7 @@ FIGURES_COLUMNS = (
     *("singular_classes", "unlearned_names", "singular_names", "hyper_parameters"),
     *("views", "cascade", "cascade_pairs"),
     *("groups_held_out", "temperature", "reject_threshold", "inner_accuracy", "inner_log_loss"),
-    *("alignments_per_query", "inner_records", *BITS),
+    *("alignments_per_query", "inner_records", "inner_sizes", *BITS),
 )
 """Columns of the tables of models."""
 
@@ -46,6 +47,9 @@ PREFERENCES = ("accuracy", "cheap")
 
 BEHIND = 2.0
 """A recipe is out if it is behind the best by more standard errors of the difference than this."""
+
+FAILS = 0.025
+"""A recipe fails in an inner fold if the exact test there has a smaller p than this."""
 
 RACE_COLUMNS = (
     *("recipe", "landmarks", "alignments_per_query", "inner_accuracy"),
@@ -65,6 +69,23 @@ def packed(right: NDArray[np.bool_]) -> str:
     return np.packbits(right).tobytes().hex()
 
 
+def inner_bits(
+    fold: IntArray, inside: NDArray[np.bool_], right: NDArray[np.bool_], grouped: bool
+) -> dict[str, str]:
+    """Return the columns that say which inner records are right, and how many each fold has.
+
+    ``fold`` and ``inside``, of shape (n,): the inner folds of the records, and which of them were
+    measured; ``right`` is of these. Folds are told if they are ``grouped``: no group is in several.
+    """
+    order, own = (np.argsort(part, kind="stable") for part in (fold, fold[inside]))
+    sizes = np.unique(fold, return_counts=True)[1] if grouped else ()
+    return {
+        "inner_sizes": " ".join(map(str, sizes)),
+        "inner_right": packed(right[own]),
+        "inner_known": "" if inside.all() else packed(inside[order]),
+    }
+
+
 def unpacked(row: Mapping[Any, Any]) -> FloatArray:
     """Return what the recipe of a row predicts of the inner records; see :func:`packed`.
 
@@ -78,6 +99,35 @@ def unpacked(row: Mapping[Any, Any]) -> FloatArray:
     found = np.full(len(known), np.nan)
     found[known] = right[:n]
     return found
+
+
+def fold_accuracies(rows: Sequence[Mapping[Any, Any]]) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return the accuracies of k recipes in f inner folds, on n records that all were measured on.
+
+    Shapes (k, f), and (k, n), (n,): which records are right, and in which fold they are. All are in
+    one fold if the table tells no folds, for no groups were held out.
+    """
+    right = np.stack([unpacked(row) for row in rows])
+    sizes = [int(size) for size in str(rows[0].get("inner_sizes") or right.shape[1]).split()]
+    common = np.flatnonzero(~np.isnan(right).any(axis=0))
+    fold = np.repeat(np.arange(len(sizes)), sizes)[common]
+    right = right[:, common]
+    names, fold = np.unique(fold, return_inverse=True)
+    means = [right[:, fold == name].mean(axis=1) for name in range(len(names))]
+    return np.stack(means, axis=1), right, fold
+
+
+def worst_fold(better: Mapping[Any, Any], other: Mapping[Any, Any]) -> tuple[float, float, float]:
+    """Return both accuracies in the inner fold where the other has its lowest, and p.
+
+    Of b records of that fold that only the better recipe has right, and c that only the other, it
+    is P(B <= c) for B binomial of b + c trials of 1/2: the one-sided exact test of McNemar.
+    """
+    means, right, fold = fold_accuracies([better, other])
+    place = int(np.lexsort((-means[0], means[1]))[0])
+    d = np.subtract(*right[:, fold == place])
+    p = float(bdtr((d < 0).sum(), np.count_nonzero(d), 0.5))
+    return float(means[0, place]), float(means[1, place]), p
 
 
 def gained(better: FloatArray, other: FloatArray) -> tuple[float, float]:
@@ -111,6 +161,11 @@ def close(better: FloatArray, other: FloatArray, errors: float = 1.0) -> bool:
     """
     difference, error = gained(better, other)
     return difference <= errors * error * (1 + 1e-9)
+
+
+def as_good(better: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
+    """Return whether a recipe may stand for a better one: see :func:`close`, :func:`worst_fold`."""
+    return close(unpacked(better), unpacked(other)) and worst_fold(better, other)[2] >= FAILS
 
 
 def read_figures(paths: Sequence[str | os.PathLike[str]], order: Sequence[str]) -> pd.DataFrame:
@@ -153,7 +208,8 @@ def _fits(row: Mapping[Any, Any]) -> bool:
         return False
     try:
         right = unpacked(row)
-    except ValueError:  # no digits, or not as many records as were measured
+        fold_accuracies([row])
+    except (ValueError, IndexError):  # no digits, or not as many records as were measured
         return False
     return abs(float(np.nanmean(right)) - accuracy) < 1e-9
 
@@ -170,28 +226,30 @@ def choose_recipe(
     recipes as the config does; those without a row cannot be chosen.
 
     ``prefer: accuracy`` takes the highest inner accuracy on the records that all were measured on;
-    among equals the lowest log loss, then the first listed. ``cheap`` takes the recipe with the
-    fewest alignments among those that are behind it by one standard error of the difference at
-    most; see :func:`gained`.
+    among equals the best worst fold, if folds are grouped, then the lowest log loss, then the first
+    listed. ``cheap`` takes the recipe with the fewest alignments among those that are behind it by
+    one standard error of the difference at most; see :func:`gained`. If folds are grouped, it also
+    must not fail in its own worst fold; see :func:`worst_fold`.
     """
     if wanted is not None:
         return wanted
     found = {str(row["recipe"]): row for row in figures if row["recipe"] in order}
-    accuracies = {name: float(row["inner_accuracy"]) for name, row in found.items()}
-    if any(row.get("inner_known") for row in found.values()):
-        right = np.stack([unpacked(row) for row in found.values()])
-        common = right[:, ~np.isnan(right).any(axis=0)].mean(axis=1)
-        accuracies = dict(zip(found, common.tolist(), strict=True))
+    accuracies = worst = {name: float(row["inner_accuracy"]) for name, row in found.items()}
+    if any(row.get("inner_known") or row.get("inner_sizes") for row in found.values()):
+        means, right, _ = fold_accuracies(list(found.values()))
+        accuracies, worst = (
+            dict(zip(found, own.tolist(), strict=True))
+            for own in (right.mean(axis=1), means.min(axis=1))
+        )
 
-    def rank(name: str) -> tuple[float, float, int]:
+    def rank(name: str) -> tuple[float, float, float, int]:
         loss = round(float(found[name]["inner_log_loss"]), LOSS_DIGITS)
-        return -accuracies[name], loss, order.index(name)
+        return -accuracies[name], -worst[name], loss, order.index(name)
 
     names = sorted(found, key=rank)
     if prefer == "accuracy":
         return names[0]
-    best = unpacked(found[names[0]])
-    near = [name for name in names if close(best, unpacked(found[name]))]
+    near = [name for name in names if as_good(found[names[0]], found[name])]
     return min(near, key=lambda name: float(found[name]["alignments_per_query"]))
 
 
@@ -213,8 +271,8 @@ def race_table(
 
     A recipe is out if it is behind the best by more than :data:`BEHIND` standard errors; see
     :func:`gained`. With ``prefer: cheap`` it also is if it needs more alignments than others that
-    go on, and is not ahead of the best of these by more than one standard error. The best recipe,
-    the one that the part prefers, and the one ``wanted`` as final go on in any case.
+    go on, and the best of these is as good; see :func:`as_good`. The best recipe, the one that the
+    part prefers, and the one ``wanted`` as final go on in any case.
 
     ``figures``: of the first training part. ``order``: the recipes, as the config lists them.
     """
@@ -235,7 +293,7 @@ def race_table(
             continue
         if not close(right[best], right[name], BEHIND):
             why[name] = f"behind {best} by more than {BEHIND:g} standard errors"
-        elif prefer == "cheap" and cheaper and close(right[name], right[rival]):
+        elif prefer == "cheap" and cheaper and as_good(rows[name], rows[rival]):
             why[name] = f"not a standard error ahead of {rival}, which needs fewer alignments"
     table = [
         (

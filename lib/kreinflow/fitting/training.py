@@ -28,7 +28,7 @@ from kreinflow.fitting.factors import FactorEntry, embedding_of
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold, RecipeLift, TrainingData
 from kreinflow.fitting.fit_lift import positive_factor
 from kreinflow.fitting.inner_folds import InnerFits, LiftedFits, choose, whole_groups
-from kreinflow.fitting.recipe_choice import packed
+from kreinflow.fitting.recipe_choice import inner_bits
 from kreinflow.fitting.reject_threshold import fitted_levels
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, landmark_kernel
@@ -162,6 +162,8 @@ class Training(TrainingData):
             for fit in PART_FITS:
                 classifier, held = fit(first, classifier, held)
         inside, truth = np.isin(measured, held.places), self.part.labels[held.places]
+        inner, groups = self.fits.inner, self.part.groups
+        whole, grouped = whole_groups(groups, inner), len(np.unique(groups)) < len(groups)
         if classifier.several is None:
             right = held.compared.argmax(axis=1) == truth
             likely = np.clip(held.compared[np.arange(len(truth)), truth], 1e-15, 1.0)
@@ -183,15 +185,14 @@ class Training(TrainingData):
             **{f"{note}_names": abridged(labels) for note, labels in noted.items()},
             "hyper_parameters": as_json({**first.choice, **widths}),
             "views": "" if tried is None else as_json(tried.worth()),
-            "groups_held_out": whole_groups(self.part.groups, self.fits.inner),
+            "groups_held_out": whole,
             "temperature": (cascade or classifier).temperature,
             "reject_threshold": (cascade or classifier).reject_threshold,
             "inner_accuracy": float(np.mean(right)),
             "inner_log_loss": float(losses.mean()),
             "alignments_per_query": held.alignments,
             "inner_records": len(right),
-            "inner_right": packed(right),
-            "inner_known": "" if inside.all() else packed(inside),
+            **inner_bits(inner[measured], inside, right, grouped and whole),
             "cascade": "" if cascade is None else described(cascade),
             "cascade_pairs": held.aligned,
         }

@@ -134,8 +134,9 @@ def chosen_by(data: DatasetResults) -> str:
         return "as the config asks"
     if len(data.recipes) == 1:
         return "the only recipe"
-    how: str = TEXTS["chosen_by"][data.config["prefer"]]
-    return how.format(unit=data.unit)
+    prefer = data.config["prefer"]
+    how: str = TEXTS["chosen_by"][prefer].format(unit=data.unit)
+    return how + (TEXTS["chosen_by_worst"][prefer] if data.final["inner_sizes"] else "")
 
 
 def asks(landmarks: str, cascade: Mapping[str, Any]) -> str:
