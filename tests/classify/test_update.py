@@ -190,7 +190,7 @@ def test_a_model_that_knows_strangers_learns_a_new_class(tmp_path, cascade):
 
 def test_levels_of_a_cascade_stay_those_of_whole_answers(tmp_path):
     """The new class is deeper than all others, so nothing is promised at its last level."""
-    old, new = old_and_new(11, 30, 22, 0.7)
+    old, new = old_and_new(11, 30, 22, 0.75)
     new = [(id, f"{label}.p.q" if label == "two.c" else label, s) for id, label, s in as_paths(new)]
     levels = {"separator": ".", "back_off": 0.6}
     config = config_of("sf-lsm", {"cascade": {"loss": 0.1}}, levels=levels)
@@ -395,7 +395,7 @@ def test_models_of_vectors_and_strings(tmp_path, kernel):
     ids=["scores", "lifted", "apart"],
 )
 def test_new_records_join_a_cascade_and_its_levels_stay(tmp_path, recipe):
-    old, new = old_and_new(11, 30, 22, 0.7)
+    old, new = old_and_new(11, 30, 22, 0.75)
     config = config_of("sf-lsm", recipe)
     it = trained_on(tmp_path, old, config)
     before = it.model.classifier.cascade

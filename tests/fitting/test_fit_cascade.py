@@ -132,6 +132,13 @@ def problem_of(seed=0, n=200, k=4, p=3):
     return X, np.array([rng.choice(k, p=row) for row in said])
 
 
+def slope_of(X, y, w):
+    """Of the loss of weights, and their shrinkage."""
+    left = softmax(X @ w, axis=1)
+    left[np.arange(len(y)), y] -= 1
+    return np.einsum("nc,ncp->p", left, X) / len(y) + 2 * cascading._SHRINKAGE * w
+
+
 def test_a_conditional_logit_has_the_least_loss():
     X, y = problem_of()
 
@@ -139,15 +146,21 @@ def test_a_conditional_logit_has_the_least_loss():
         own = np.log(softmax(X @ w, axis=1))[np.arange(len(y)), y]
         return -own.mean() + cascading._SHRINKAGE * w @ w
 
-    def slope(w):
-        left = softmax(X @ w, axis=1)
-        left[np.arange(len(y)), y] -= 1
-        return np.einsum("nc,ncp->p", left, X) / len(y) + 2 * cascading._SHRINKAGE * w
-
     found = fit_logit(X, y)
-    assert check_grad(loss, slope, found) < 1e-5
-    assert np.abs(slope(found)).max() < 1e-4
+    assert check_grad(loss, lambda w: slope_of(X, y, w), found) < 1e-5
+    assert np.abs(slope_of(X, y, found)).max() < 1e-4
     assert loss(found) <= minimize(loss, np.zeros(3), method="Nelder-Mead", tol=1e-8).fun + 1e-7
+
+
+def test_what_the_level_before_says_makes_no_class_less_likely():
+    """The first weight is 0 where it would be negative, and the others are the best ones then."""
+    X, y = problem_of()
+    X[:, :, 0] *= -1
+    found = fit_logit(X, y)
+    assert found[0] == 0
+    first, *others = slope_of(X, y, found)
+    assert first > 0.1
+    np.testing.assert_allclose(others, 0, atol=1e-4)
 
 
 def test_of_two_classes_it_is_logistic_regression_of_differences():

@@ -59,9 +59,10 @@ _SHRINKAGE = 1e-3  # of the squared weights of a level, against the mean log los
 def fit_logit(features: FloatArray, y: IntArray) -> FloatArray:
     r"""Return the weights of a conditional logit, shared by all classes.
 
-    .. math:: \min_w -\frac1n \sum_i \log softmax_c(x_{ic}'w)_{y_i} + \rho \|w\|^2
+    .. math:: \min_{w: w_1 \ge 0} -\frac1n \sum_i \log softmax_c(x_{ic}'w)_{y_i} + \rho \|w\|^2
 
-    ``features``: of shape (n, n_classes, n_features).
+    The first feature is what the level before says: no class is less likely for it, whatever a
+    few records say. ``features``: of shape (n, n_classes, n_features).
 
     References
     ----------
@@ -79,8 +80,12 @@ def fit_logit(features: FloatArray, y: IntArray) -> FloatArray:
         expected = np.einsum("nc,ncp->p", np.exp(said), features)
         return float(value), (expected - own.sum(axis=0)) / n + 2 * _SHRINKAGE * w
 
-    start = np.zeros(p)
-    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B").x)
+    free = [(None, None)] * p
+    for bounds in (free, [(0.0, 0.0), *free[1:]]):  # of a convex loss the bound is met or inactive
+        w = minimize(loss, np.zeros(p), jac=True, method="L-BFGS-B", bounds=bounds).x
+        if w[0] >= 0:
+            break
+    return np.asarray(w)
 
 
 def fit_machine(rows: FloatArray, first: NDArray[np.bool_]) -> tuple[FloatArray, float]:
