@@ -72,7 +72,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         labels = {key: recipe[key] for key in ("selector", "transform", "correction", "learner")}
         place = {"recipe": name, "repeat": repeat, "fold": number}
         figures.append(place | labels | trained.figures)
-        tested = FoldRecords(run, landmarks, fold, classifier, training.cache)
+        tested = FoldRecords(run, landmarks, fold, classifier, training.cache, scheme)
         if classifier.cascade is not None and len(truth):
             curves.append(tested.curve().table(truth).assign(**place))
         predictions.append(tested.predictions(name))

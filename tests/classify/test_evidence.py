@@ -17,6 +17,7 @@ from kreinflow.classify.explanation import explain
 from kreinflow.classify.explanation_text import alignments, explanation_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options
+from kreinflow.sequences import identity as sequence_identity
 from kreinflow.sequences.payload import digest
 from small_inputs import (
     configuration,
@@ -285,7 +286,7 @@ def test_who_cannot_be_classified_or_traced(asked, tmp_path, monkeypatch):
     nobody = write_fasta(tmp_path / "nobody.fasta", [("bad", "a", "M1")])
     none, *_ = found_by(model, nobody, on_fault=told.append)
     assert (len(none), tuple(none.columns)) == (0, EVIDENCE_COLUMNS)
-    monkeypatch.setattr(evidence, "LARGEST_TRACE", 3599)
+    monkeypatch.setattr(sequence_identity, "LARGEST_TRACE", 3599)
     less, _, predictions = found_by(model, new)
     assert (less[list(EVIDENCE_COLUMNS[8:])] == "").all(axis=None)
     assert predictions["record_identity"].isna().all()

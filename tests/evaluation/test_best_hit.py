@@ -29,6 +29,7 @@ def made_up(seed=0, n=80, repeats=2, folds=4, each=2, **recipes):
             columns |= {"true": true, "predicted": guesses(rng, true, share)}
             hit = guesses(rng, true, of_hits) if among else ""
             told = {"hit": hit, "hit_among": among, "hit_of": 60 if among else None}
+            told |= {"hit_identity": rng.integers(20, 101, n) / 100 if among else np.nan}
             part = pd.DataFrame(columns | told)
             parts.append(part.sample(frac=1, random_state=seed + repeat))
     table = pd.concat(parts, ignore_index=True)

@@ -33,6 +33,7 @@ def with_reasons(table):
         hit=rng.permutation(table["true"].to_numpy()),
         hit_among=7,
         hit_of=9,
+        hit_identity=0.75,
     )
 
 

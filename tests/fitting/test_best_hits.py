@@ -18,6 +18,7 @@ from kreinflow.fitting.run import Run
 from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.sequences.identity import aligned_identity
 from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.payload import Matrix
 from kreinflow.sequences.scores import MatrixScores, transforms_of
@@ -69,12 +70,16 @@ def test_of_all_records_it_is_the_best_of_a_dense_matrix(alike):
     run, own = folded(dataset, scores), np.diag(scores)
     tied = unlike = 0
     for fold in run.partition.names:
-        table = run.hits(fold).table()
+        table = run.hits(fold, scheme_of()).table()
         assert tuple(table) == HIT_COLUMNS
         training = np.unique(dataset.rows[run.partition.training(fold)])
         assert set(table["hit_among"]) == set(table["hit_of"]) == {len(training)}
-        for row, hit in zip(dataset.rows[run.partition.testing(fold)], table["hit"], strict=True):
-            assert hit == best(scores, own, row, training, dataset.digests, dataset.row_labels)
+        rows = dataset.rows[run.partition.testing(fold)]
+        for row, hit, identity in zip(rows, table["hit"], table["hit_identity"], strict=True):
+            nearest = best(scores, own, row, training, dataset.digests, range(len(scores)))
+            assert hit == dataset.row_labels[nearest]
+            pair = dataset.sequences[row], dataset.sequences[nearest]
+            assert identity == aligned_identity(*pair, scheme_of())
             first = training[scores[row, training] == scores[row, training].max()]
             tied += len(first) > 1
             unlike += dataset.row_labels[first[0]] != hit
@@ -101,6 +106,7 @@ def test_of_a_matrix_it_is_the_nearest(kind):
         ]
         assert table["hit"].tolist() == expected
         assert set(table["hit_among"]) == {len(training)}
+        assert table["hit_identity"].isna().all()
 
 
 def test_the_same_object_in_two_classes_is_a_hit_and_one_record():
@@ -112,7 +118,8 @@ def test_the_same_object_in_two_classes_is_a_hit_and_one_record():
     partition = Partition(np.arange(6), np.array([[0, 1, 1, 1, 1, 1]]))
     run = replace(folded(dataset, values), partition=partition)
     table = run.hits("r0f0").table()
-    assert table.to_numpy().tolist() == [["x", 4, 4]], "five training records, two of them alike"
+    told = table[["hit", "hit_among", "hit_of"]].to_numpy().tolist()
+    assert told == [["x", 4, 4]], "five training records, two of them alike"
     without = replace(run, partition=Partition(np.arange(6), np.array([[0, 1, 0, 1, 1, 1]])))
     table = without.hits("r0f0").table()
     assert table["hit"].tolist() == ["y", "y"], "what is tested tells no label of its own"
@@ -124,10 +131,10 @@ def test_of_some_columns_alone_there_is_none(alike):
     for dropped in (1, len(training) - 2):
         union = np.setdiff1d(np.arange(len(scores)), training[:dropped])
         run = folded(dataset, scores, union=union)
-        table = run.hits(FOLD).table()
+        table = run.hits(FOLD, scheme_of()).table()
         assert len(table) == run.partition.testing(FOLD).sum()
         assert (table["hit"] == "").all()
-        assert table[["hit_among", "hit_of"]].isna().all(axis=None)
+        assert table[["hit_among", "hit_of", "hit_identity"]].isna().all(axis=None)
         assert run.hits("all").table().empty
 
 
@@ -195,7 +202,7 @@ def test_of_a_recipe_that_asks_it_is_the_best_of_those_asked(asking, way, togeth
     every = np.arange(len(dataset.digests))
     aligned(every, np.tile(every, (len(every), 1)))  # another recipe of the job asked for all
     counted = Counted(aligned)
-    tested = FoldRecords(run, asking.landmarks, FOLD, classifier, counted)
+    tested = FoldRecords(run, asking.landmarks, FOLD, classifier, counted, asking.scheme)
     if classifier.cascade is not None:
         tested.curve()
     table = tested.predictions("it")
@@ -208,12 +215,14 @@ def test_of_a_recipe_that_asks_it_is_the_best_of_those_asked(asking, way, togeth
         asked.append(len(others))
         if not others:
             assert told["hit"] == ""
-            assert pd.isna(told["hit_among"])
+            assert pd.isna([told["hit_among"], told["hit_identity"]]).all()
             continue
         others |= columns
         assert others <= set(training.tolist())
-        expected = best(scores, own, row, sorted(others), dataset.digests, dataset.row_labels)
-        assert told["hit"] == expected
+        nearest = best(scores, own, row, sorted(others), dataset.digests, range(len(scores)))
+        assert told["hit"] == dataset.row_labels[nearest]
+        pair = dataset.sequences[row], dataset.sequences[nearest]
+        assert told["hit_identity"] == aligned_identity(*pair, asking.scheme)
         assert (told["hit_among"], told["hit_of"]) == (len(others), len(np.unique(training)))
     if way == "relatives":
         assert 0 < asked.count(0) < len(asked), "some have asked nobody"

@@ -198,7 +198,7 @@ def test_of_several_labels_a_fold_predicts_them_all(tmp_path):
         assert row["predicted"] == ";".join("abc"[code] for code in np.flatnonzero(chosen))
     assert table["true"].str.contains(";").any()
     assert (table["hit"] == "").all()
-    assert table[["hit_among", "hit_of"]].isna().all(axis=None)
+    assert table[["hit_among", "hit_of", "hit_identity"]].isna().all(axis=None)
     several = replace(classifier.several, thresholds=np.full(3, 1 - 1e-12))
     none = fold_records(it, run, replace(classifier, several=several)).predictions("one")
     assert (none["predicted"] == "").all()

@@ -130,7 +130,9 @@ def with_reasons(predictions):
     below = [top < 0.3, top < 0.31, top < 0.5]
     reasons = np.select(below, ["unknown", "no relative", "unsure"], "")
     hits = predictions["true"].where(predictions.index % 5 > 0, predictions["predicted"].iloc[0])
-    return predictions.assign(reason=reasons, hit=hits, hit_among=80, hit_of=80)
+    identity = (7 * predictions.index % 91 + 10) / 100
+    told = {"hit": hits, "hit_among": 80, "hit_of": 80, "hit_identity": identity}
+    return predictions.assign(reason=reasons, **told)
 
 
 def several_statistics(labels):

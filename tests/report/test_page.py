@@ -45,8 +45,8 @@ def test_two_data_sets_with_unique_ids_and_links_that_lead_somewhere(tables):
 
 def test_all_sections_and_figures_are_there_and_nothing_is_loaded_from_anywhere(html):
     page = Page(html)
-    order = "glance classes confusion reject sets calibration alignments input landmarks comparison"
-    order += " methods appendix spectrum map times"
+    order = "glance classes confusion reject identity sets calibration alignments input landmarks"
+    order += " comparison methods appendix spectrum map times"
     found = [name for name in page.ids if name.startswith("data-1-")]
     assert found == [f"data-1-{name}" for name in order.split()]
     assert {"versions", "config", "references"} <= set(page.ids)
@@ -61,6 +61,14 @@ def test_all_sections_and_figures_are_there_and_nothing_is_loaded_from_anywhere(
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert policy.split("; ")[0] == "default-src 'none'"
     assert policy.endswith(f"script-src 'sha256-{digest}'")
+
+
+def test_without_identities_there_is_no_section_of_them(tables):
+    page = report_page(tables, best_hit=tables["best_hit"].assign(among=40.0, whole=False))[1]
+    text = page.sections()["data-1-identity"]
+    assert "best hit among 40 of 80 training records, those that were aligned in this run" in text
+    page = report_page(tables, identity=tables["identity"][:0])[1]
+    assert "data-1-identity" not in page.ids
 
 
 def test_hostile_labels_are_text(tables):

@@ -22,7 +22,7 @@ from small_inputs import model_of
 
 EVALUATION = (
     *("models", "summary", "comparison", "per_class", "confusion"),
-    *("coverage", "errors", "accepted", "rejected", "best_hit"),
+    *("coverage", "errors", "accepted", "rejected", "best_hit", "identity"),
 )
 
 

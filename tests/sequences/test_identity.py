@@ -9,7 +9,8 @@ from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.traceback import trace
 from kreinflow.sequences import identity as module
 from kreinflow.sequences import simulation
-from kreinflow.sequences.identity import covered, identity, identity_clusters
+from kreinflow.sequences.identity import aligned_identity, covered, identity, identity_clusters
+from sequence_pairs import PREFIX, related_pair, scheme_of
 
 PROTEIN = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", dtype=np.uint8)
 NUCLEOTIDE = np.frombuffer(b"ACGT", dtype=np.uint8)
@@ -235,3 +236,69 @@ def test_all_pairs_of_a_class_are_compared_by_identity_and_coverage(remote):
     few = identity_clusters(sequences, 0.4, 0.8)
     assert len(set(clusters)) < len(set(few)) < n
     assert ((few[:, None] == few) <= (clusters[:, None] == clusters)).all()
+
+
+def identities(a, b, scheme):
+    """The identities of all alignments with the best score, by a plain loop.
+
+    A cell has its score, and matches and columns of all alignments that reach it with that score.
+    """
+    letters, local = scheme.matrix.alphabet.encode(), scheme.mode == "local"
+    match, none, fresh = scheme.matrix.scores, (-(10**9), frozenset()), (0, frozenset({(0, 0)}))
+
+    def first(*ways):
+        score = max(score for score, _ in ways)
+        return score, frozenset().union(*(told for s, told in ways if s == score))
+
+    def onward(cell, gain, equal=0):
+        return cell[0] + gain, {(matches + equal, columns + 1) for matches, columns in cell[1]}
+
+    def gap(cell, longer):
+        return first(onward(cell, -scheme.gap_open), onward(longer, -scheme.gap_extend))
+
+    def edge(count):
+        cost = scheme.gap_open + (count - 1) * scheme.gap_extend
+        return (-cost, {(0, count)}) if count and scheme.mode == "global" else fresh
+
+    rows = [list(map(edge, range(len(b) + 1)))]
+    down = [none] * (len(b) + 1)
+    for i, x in enumerate(a, 1):
+        row, right = [edge(i)], none
+        for j, y in enumerate(b, 1):
+            right, down[j] = gap(row[-1], right), gap(rows[-1][j], down[j])
+            gain = int(match[letters.index(x), letters.index(y)])
+            ways = [onward(rows[-1][j - 1], gain, int(x == y)), right, down[j]]
+            row.append(first(*ways, *([fresh] if local else [])))
+        rows.append(row)
+    ends = {"local": [cell for row in rows for cell in row], "global": rows[-1][-1:]}
+    ends["semiglobal"] = rows[-1][1:] + [row[-1] for row in rows[1:]]
+    found = first(*ends[scheme.mode])[1]
+    return {matches / columns if columns else "none" for matches, columns in found}
+
+
+@pytest.mark.parametrize("mode", PREFIX)
+def test_an_identity_is_that_of_a_best_alignment(mode):
+    """Of two unrelated sequences there may be several, of which each is allowed."""
+    scheme, rng = scheme_of(mode=mode), np.random.default_rng(1)
+    several, found = 0, []
+    for _ in range(60):
+        pair = related_pair(rng, 60)
+        allowed, share = identities(*pair, scheme), aligned_identity(*pair, scheme)
+        assert ("none" if np.isnan(share) else share) in allowed
+        several += len(allowed) > 1
+        found.append(share)
+        if mode == "local":
+            texts, gaps = [text.decode() for text in pair], (scheme.gap_open, scheme.gap_extend)
+            stats = parasail.sw_stats_scan_32(*texts, *gaps, parasail.blosum62)
+            assert (stats.matches / stats.length if stats.length else "none") in allowed
+    assert several > 0
+    assert len(set(found)) > 10
+
+
+def test_without_an_alignment_there_is_no_identity(monkeypatch):
+    assert np.isnan(aligned_identity(b"WW", b"PP", scheme_of())), "no residues are aligned"
+    pair = b"WWPC" * 3, b"WWPC" * 3
+    monkeypatch.setattr(module, "LARGEST_TRACE", 144)
+    assert aligned_identity(*pair, scheme_of()) == 1
+    monkeypatch.setattr(module, "LARGEST_TRACE", 143)
+    assert np.isnan(aligned_identity(*pair, scheme_of())), "it is too large"

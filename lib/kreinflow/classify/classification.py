@@ -17,10 +17,11 @@ from kreinflow.answering.label_sets import accepted
 from kreinflow.answering.query_and_answers import REASONS, STAGES, Answers
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.classify.evidence import SHOWN, Witnesses, nearest_landmarks, traced
+from kreinflow.classify.evidence import SHOWN, Witnesses, nearest_landmarks
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import DEFAULTS, Batch, Options, score_new
 from kreinflow.files.tables import table_text
+from kreinflow.sequences.identity import aligned_identity
 from kreinflow.sequences.labels import SEPARATOR
 
 RECORD_COLUMNS = ("nearest_record", "record_label", "record_evalue", "record_identity")
@@ -218,9 +219,8 @@ def nearest_records(
     r"""Return the four columns of the training record that an answer rests on.
 
     It is the one with the most evidence for the label among those that were aligned with the
-    object. Its E-value is NaN if the evidence is none. Its identity is the share of equal residues
-    in the columns of the alignment; NaN if that has more than
-    :data:`~kreinflow.classify.evidence.LARGEST_TRACE` cells.
+    object. Its E-value is NaN if the evidence is none. Its identity is the
+    :func:`~kreinflow.sequences.identity.aligned_identity`.
     """
     nearest = answers.nearest
     rows = np.flatnonzero(nearest >= 0)
@@ -237,10 +237,7 @@ def nearest_records(
         evalue[rows] = asking.evidence.evalues(answers.nearest_score[rows], *lengths)
 
         def share(row: int) -> float:
-            alignment = traced(sequences[row], residues[nearest[row]], scheme)
-            if alignment is None or not alignment.marks:
-                return np.nan
-            return alignment.identical / len(alignment.marks)
+            return aligned_identity(sequences[row], residues[nearest[row]], scheme)
 
         identity[rows] = in_threads(share, rows.tolist(), threads)
     return dict(zip(RECORD_COLUMNS, (ids, labels, evalue, identity), strict=True))

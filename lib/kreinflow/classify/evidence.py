@@ -19,17 +19,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.engine import in_threads
-from kreinflow.alignment.scoring import ScoringScheme
-from kreinflow.alignment.traceback import Alignment, trace
 from kreinflow.answering.query_and_answers import NOBODY, Answers
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, normalised_scores
+from kreinflow.sequences.identity import traced
 from kreinflow.sequences.matrix_files import DISSIMILARITIES
 
 CANDIDATES = 20  #: nearest training records of a class that an object is aligned with
 SHOWN = 5  #: members of a class in the table of kreinflow classify
-LARGEST_TRACE = 100_000_000  #: cells of an alignment that is traced back, a byte and more for each
 
 PREDICTED, RUNNER_UP, OTHER = "predicted", "runner-up", "other"
 
@@ -40,7 +38,8 @@ EVIDENCE_COLUMNS = (
 """``of`` says what the class is to the object: :data:`OTHER` is that of the record that the answer
 names, or of its nearest landmark. ``bits`` is :math:`(\\lambda s - \\ln K) / \\ln 2`. Positions
 count from 1. Without E-values ``evalue`` and ``bits`` are empty; without an alignment, or of one
-with more than :data:`LARGEST_TRACE` cells, the columns from ``identity`` on."""
+with too many cells (:func:`~kreinflow.sequences.identity.traced`), the columns from ``identity``
+on."""
 
 
 class Evidence(NamedTuple):
@@ -201,12 +200,6 @@ class Witnesses:
         gaps = alignment.first.count("-"), alignment.second.count("-")
         ends = [start + n - gap - 1 for start, gap in zip(starts, gaps, strict=True)]
         return alignment.identical / n, n, starts[0], ends[0], starts[1], ends[1]
-
-
-def traced(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment | None:
-    """Return the alignment of two sequences; None if it has too many cells to trace back."""
-    too_large = len(first) * len(second) > LARGEST_TRACE
-    return None if too_large else trace(first, second, scheme)
 
 
 def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], FloatArray]:

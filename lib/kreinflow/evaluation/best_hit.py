@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.evaluation.paired import paired_difference
@@ -22,9 +23,24 @@ _RECORD = ["repeat", "id"]
 def best_hit_table(predictions: pd.DataFrame, groups: "pd.Series[int]") -> pd.DataFrame:
     """Compare each recipe with the best hit of each record; ``groups`` are those of all, by id.
 
+    The hits are those of :func:`with_hits`; without any there are no rows.
+    """
+    rows = []
+    for recipe, part in with_hits(predictions).items():
+        right, hit = rights(part)
+        own = np.asarray(groups.loc[part["id"]], dtype=np.int64)
+        found = paired_difference(right, hit, own, part["repeat"].nunique())
+        among, of = (part[name].astype(float) for name in ("hit_among", "hit_of"))
+        sizes = among.mean(), of.mean(), bool((among == of).all())
+        rows.append((recipe, len(part), *sizes, right.mean(), hit.mean(), *found))
+    return pd.DataFrame(rows, columns=list(BEST_HIT_COLUMNS))
+
+
+def with_hits(predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the predictions of each recipe that predicted all records, all beside the same hits.
+
     The hits are those of one recipe: of those that have a hit of each record, the first one that
-    compared them with the most training records. There are no rows if a record has no hit, and none
-    of recipes that did not predict all records.
+    compared them with the most training records. There is none if a record has no hit.
     """
     parts: dict[str, pd.DataFrame] = {}
     if set(HIT_COLUMNS) <= set(predictions.columns):
@@ -33,21 +49,19 @@ def best_hit_table(predictions: pd.DataFrame, groups: "pd.Series[int]") -> pd.Da
         parts = {str(recipe): part for recipe, part in every if len(part) == wanted}
     compared = {recipe: _compared(part) for recipe, part in parts.items()}
     if not any(compared.values()):
-        return pd.DataFrame(columns=list(BEST_HIT_COLUMNS))
+        return {}
     teller = max(compared, key=lambda recipe: compared[recipe])
     known = parts[teller].set_index(_RECORD)[list(HIT_COLUMNS)]
-    rows = []
-    for recipe, part in parts.items():
-        hits = known.loc[pd.MultiIndex.from_frame(part[_RECORD])]
-        true = part["true"].astype(str).to_numpy()
-        right = part["predicted"].astype(str).to_numpy() == true
-        hit = hits["hit"].astype(str).to_numpy() == true
-        own = np.asarray(groups.loc[part["id"]], dtype=np.int64)
-        found = paired_difference(right, hit, own, part["repeat"].nunique())
-        among, of = (hits[name].astype(float) for name in HIT_COLUMNS[1:])
-        sizes = among.mean(), of.mean(), bool((among == of).all())
-        rows.append((recipe, len(part), *sizes, right.mean(), hit.mean(), *found))
-    return pd.DataFrame(rows, columns=list(BEST_HIT_COLUMNS))
+    return {
+        recipe: part.drop(columns=[*HIT_COLUMNS]).join(known, on=_RECORD)
+        for recipe, part in parts.items()
+    }
+
+
+def rights(part: pd.DataFrame) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which predictions are right, and which of the hits beside them."""
+    true, *told = (part[name].astype(str).to_numpy() for name in ("true", "predicted", "hit"))
+    return told[0] == true, told[1] == true
 
 
 def _compared(part: pd.DataFrame) -> int:

@@ -6,6 +6,7 @@ from kreinflow.evaluation import accepted as a
 from kreinflow.evaluation import metrics as m
 from kreinflow.evaluation.best_hit import BEST_HIT_COLUMNS, best_hit_table
 from kreinflow.evaluation.comparison import COMPARISON_COLUMNS, compare_recipes
+from kreinflow.evaluation.identity import IDENTITY_COLUMNS, identity_table
 from kreinflow.evaluation.measured_rows import Kind, OneLabel, SeveralLabels
 
 _COLUMNS = {
@@ -15,6 +16,7 @@ _COLUMNS = {
     "accepted": a.ACCEPTED_COLUMNS,
     "rejected": a.REJECTED_COLUMNS,
     "best_hit": BEST_HIT_COLUMNS,
+    "identity": IDENTITY_COLUMNS,
 }
 
 TABLE_COLUMNS = m.columns_of(OneLabel) | _COLUMNS
@@ -50,4 +52,5 @@ def evaluation_tables(
         "accepted": a.accepted_table(predictions),
         "rejected": a.rejected_by_class(predictions, several),
         "best_hit": best_hit_table(predictions, groups),
+        "identity": identity_table(predictions),
     }

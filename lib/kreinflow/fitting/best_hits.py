@@ -4,6 +4,7 @@ Of the columns of a run, which are landmarks of all folds and recipes, those tha
 records of the fold are looked at, and what a recipe asks for besides: a hit costs no alignment.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,11 +17,13 @@ from kreinflow.answering.query_and_answers import NOBODY, Ask
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 
-HIT_COLUMNS = ("hit", "hit_among", "hit_of")
+HIT_COLUMNS = ("hit", "hit_among", "hit_of", "hit_identity")
 """Of a predictions table. ``hit`` is the label of the training record with the best score (of a
 matrix or vectors: the nearest one), ``hit_among`` the number of distinct training records that were
-compared, ``hit_of`` that of all. They are empty for a record that none was asked for, unless all
-training records are landmarks of the run, and where records may have several labels."""
+compared, ``hit_of`` that of all, ``hit_identity`` (of sequences alone) the
+:func:`~kreinflow.sequences.identity.aligned_identity` of record and hit. They are empty for a
+record that none was asked for, unless all training records are landmarks of the run, and where
+records may have several labels."""
 
 _TOGETHER = 1 << 17  # pairs that are looked at at once
 
@@ -38,6 +41,7 @@ class Searched:
     part: TrainingPart
     rows: IntArray  # (n,): the distinct rows of the records that are tested
     ranks: IntArray  # (n_distinct,): the place of the digest of each distinct row among all digests
+    identity: Callable[[int, int], float] | None = None  # of two distinct rows that are sequences
 
     @cached_property
     def best(self) -> FloatArray:
@@ -125,14 +129,20 @@ class Hits:
         if part.memberships is None:
             known |= np.isin(training, columns).all()
         hit, found = np.full(n, "", dtype=object), np.flatnonzero(known)
+        identity = np.full(n, np.nan)
         if len(found):
             both = np.stack([self._best[:, found], searched.best[:, found]], axis=2)
-            hit[found] = np.array(part.classes, dtype=object)[-_first(both)[3].astype(np.int64)]
+            rank, label = -_first(both)[2:].astype(np.int64)
+            hit[found] = np.array(part.classes, dtype=object)[label]
+            if searched.identity is not None:
+                pairs = searched.rows[found], np.argsort(searched.ranks)[rank]
+                identity[found] = list(map(searched.identity, *(rows.tolist() for rows in pairs)))
         among = fresh + len(np.unique(columns))
         return pd.DataFrame(
             {
                 "hit": hit,
                 "hit_among": pd.array(np.where(known, among, np.nan), dtype="Int64"),
                 "hit_of": pd.array(np.where(known, len(training), np.nan), dtype="Int64"),
+                "hit_identity": identity,
             }
         )

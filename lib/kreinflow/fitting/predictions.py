@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.cascade import LevelAnswers
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import outcomes
@@ -36,6 +37,7 @@ class FoldRecords:
     fold: str
     classifier: LandmarkClassifier
     cache: ScoreCache | None = None  # of the distinct rows; without it the first stage answers
+    scheme: ScoringScheme | None = None  # of sequences
 
     @cached_property
     def records(self) -> IntArray:
@@ -45,7 +47,7 @@ class FoldRecords:
     @cached_property
     def hits(self) -> Hits:
         """The best hits of the records, which take note of what is asked."""
-        return self.run.hits(self.fold)
+        return self.run.hits(self.fold, self.scheme)
 
     def query(self, places: IntArray) -> Query:
         """Return the query of some of the records."""

@@ -1,9 +1,9 @@
 """The files of a run that learning reads; see :mod:`kreinflow.sequences.scores`."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.landmarks.selector import Selector
 from kreinflow.landmarks.stage import LandmarkStage, read_union
 from kreinflow.sequences.dataset import Dataset, read_dataset, read_rows
+from kreinflow.sequences.identity import aligned_identity
 from kreinflow.sequences.partition import Partition, read_partition
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.scores import Scores, reverse_scores
@@ -113,10 +114,11 @@ class Run:
 
         return chosen
 
-    def hits(self, fold: str) -> Hits:
+    def hits(self, fold: str, scheme: ScoringScheme | None = None) -> Hits:
         """Return what finds the best hits of the records that a fold tests.
 
-        Of the columns only rows that the fold trains on are searched: others may be tested.
+        Of the columns only rows that the fold trains on are searched: others may be tested. The
+        ``scheme``, always the same, is that of sequences.
         """
         if fold not in self._searched:
             training = self.dataset.rows[self.partition.training(fold)]
@@ -125,7 +127,9 @@ class Run:
             columns = self.landmarks(pd.DataFrame({"row": rows, "class": labels}))
             tested = self.dataset.rows[self.partition.testing(fold)]
             ranks = np.unique(self.dataset.digests, return_inverse=True)[1]
-            self._searched[fold] = Searched(columns, self.training_part(fold), tested, ranks)
+            part = self.training_part(fold)
+            identity = None if scheme is None else _identities(self.dataset.sequences, scheme)
+            self._searched[fold] = Searched(columns, part, tested, ranks, identity)
         return Hits(self._searched[fold])
 
     @cached_property
@@ -164,6 +168,14 @@ class Run:
             classes=self.dataset.classes,
             memberships=None if memberships is None else memberships[mask],
         )
+
+
+def _identities(sequences: Sequence[bytes], scheme: ScoringScheme) -> Callable[[int, int], float]:
+    @cache  # most recipes have the same hits
+    def identity(row: int, other: int) -> float:
+        return aligned_identity(sequences[row], sequences[other], scheme)
+
+    return identity
 
 
 def objects_of(dataset: Dataset) -> Viewed:

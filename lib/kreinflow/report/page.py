@@ -97,6 +97,7 @@ def _view(number: int, data: DatasetResults) -> dict[str, Any]:
         "balls": bool(np.isfinite(numbers(data.own_landmarks["radius"])).any()),
         "learns": data.final_recipe in set(data.own_factors["recipe"]),
         "unknown": sections.unknown(data),
+        "identity": not data.own("identity").empty,
         "levels": sections.levels(data),
         "sets": sections.sets(data),
         "unlabelled": None if data.unlabelled is None else sections.unlabelled(data.unlabelled),

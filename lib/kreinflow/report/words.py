@@ -129,17 +129,12 @@ def _best_hit(data: DatasetResults) -> tuple[str, str]:
         return "not known", _TEXTS["several_hit"]
     if own.empty:
         return "not known", _TEXTS["no_hit_aligned" if data.aligned else "no_hit_compared"]
-    low, high, p, difference, accuracy, among, of = (
-        float(numbers(own[name])[0])
-        for name in ("low", "high", "p", "difference", "hit_accuracy", "among", "of")
+    low, high, p, difference, accuracy = (
+        float(numbers(own[name])[0]) for name in ("low", "high", "p", "difference", "hit_accuracy")
     )
     hit = TEXTS["hits"][data.settings["scoring"]["mode"]] if data.aligned else "nearest neighbour"
-    which = f"among all {of:,.0f} training records"
-    if not whole_search(data):
-        which = f"among {among:,.0f} of {of:,.0f} training records, those that were "
-        which += f"{'aligned' if data.aligned else 'compared'} in this run"
     figure = f"{100 * difference:+.1f} points"
-    line = f"against the {hit} {which}, which is right in {_percent(accuracy)}."
+    line = f"against the {hit} {found_among(data)}, which is right in {_percent(accuracy)}."
     if np.isnan([low, high, p]).any():
         return f"{figure}, not tested", line
     told = "< 0.001" if p < 0.001 else f"= {p:.3f}"
@@ -148,6 +143,15 @@ def _best_hit(data: DatasetResults) -> tuple[str, str]:
     return f"{figure}, {verdict}", (
         f"{line} 95 % interval: {100 * low:+.1f} to {100 * high:+.1f} points; exact test: p {told}."
     )
+
+
+def found_among(data: DatasetResults) -> str:
+    """Return among which training records the best hits are."""
+    among, of = (numbers(data.own("best_hit")[name])[0] for name in ("among", "of"))
+    if whole_search(data):
+        return f"among all {of:,.0f} training records"
+    told = "aligned" if data.aligned else "compared"
+    return f"among {among:,.0f} of {of:,.0f} training records, those that were {told} in this run"
 
 
 def whole_search(data: DatasetResults) -> bool:

@@ -4,6 +4,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from kreinflow.evaluation.accepted import AS
+from kreinflow.evaluation.identity import IDENTITY_COLUMNS
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.report.figures import figure_svg, percent
@@ -169,3 +170,27 @@ def test_where_nothing_is_answered_or_no_set_was_made_nothing_is_drawn(tables, d
         figure = drawn(made, **({"levels": {name: empty}} if name == "levels" else {name: empty}))
         assert figure_svg(figure)
         assert all(not axes.lines and not axes.patches for axes in figure.axes)
+
+
+def test_by_identity_there_is_a_line_for_each_share_and_a_bar_of_records(drawn):
+    rows = [
+        (0.0, 0.3, 20, 0.25, 0.7, 0.5, 0.6, 0.3, 0.0, 0.1),
+        (0.9, 1.0, 4, 0.97, *[1.0] * 3, 0, 0, 0),
+    ]
+    table = pd.DataFrame(rows, columns=list(IDENTITY_COLUMNS[1:])).assign(recipe="a")
+    other = table.assign(recipe="b", accuracy=0.0)
+    figure = drawn(p.identity_figure, "a", identity=pd.concat([table, other]))
+    above, below = figure.axes
+    lines = {line.get_label(): line.get_xydata().tolist() for line in above.lines}
+    assert lines == {
+        "right: model": [[0.25, 0.7], [0.97, 1]],
+        "right: best hit": [[0.25, 0.5], [0.97, 1]],
+        "accepted": [[0.25, 0.6], [0.97, 1]],
+        "no relative": [[0.25, 0.1], [0.97, 0]],
+    }, "nothing was unknown"
+    assert [bar.get_height() for bar in below.patches] == [20, 4]
+    assert figure.get_label() == (
+        "0 to 30 % identity: 20 records, 70 % right, 50 % of the best hits. "
+        "90 to 100 % identity: 4 records, 100 % right, 100 % of the best hits."
+    )
+    assert figure_svg(drawn(p.identity_figure, "a", identity=table[:0]))

@@ -17,6 +17,7 @@ DRAWN: Mapping[str, Callable[[DatasetResults], Figure]] = {
     "confusion": recipes.confusion_figure,
     "alignments": recipes.alignments_figure,
     "reject": probabilities.reject_figure,
+    "identity": probabilities.identity_figure,
     "calibration": probabilities.calibration_figure,
     "sets": probabilities.sets_figure,
     "unknown": probabilities.unknown_figure,

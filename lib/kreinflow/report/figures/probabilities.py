@@ -16,6 +16,13 @@ from kreinflow.report.tables import numbers, of_recipe
 
 _CLASSES = 12  # held out as unknown that are drawn
 _SPREAD = 0.36  # of the dots of classes, beside each other
+_BY_IDENTITY = (
+    ("accepted", "accepted", look.GREEN, "^", ":"),
+    ("as_unknown", "unknown", look.PURPLE, "v", ":"),
+    ("as_no_relative", "no relative", look.VERMILION, "D", ":"),
+    ("hit_accuracy", "right: best hit", look.BLACK, "s", "--"),
+    ("accuracy", "right: model", look.BLUE, "o", "-"),
+)
 
 
 def reject_figure(data: DatasetResults) -> Figure:
@@ -111,6 +118,42 @@ def _draw_reasons(axes: Axes, summary: pd.DataFrame, families: pd.DataFrame) -> 
     look.percent_axis(axes.xaxis, form=".0f")
     axes.set(xlim=(0, 1), xlabel="rejected, by reason")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handlelength=0.8)
+
+
+def identity_figure(data: DatasetResults) -> Figure:
+    """Draw right and accepted predictions by identity to the best hit, above how many have it.
+
+    Reasons for which some are rejected as strange have a line each.
+    """
+    own = data.own("identity")
+    figure = look.canvas(4.2)
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+    low, high, count, identity = (
+        numbers(own[name]) for name in ("low", "high", "records", "identity")
+    )
+    for name, label, colour, marker, line in _BY_IDENTITY:
+        shares = numbers(own[name])
+        if name not in AS.values() or shares.any():
+            drawn = {"color": colour, "marker": marker, "markersize": 5, "linestyle": line}
+            above.plot(identity, shares, **drawn, label=label, clip_on=False)
+    above.set(ylim=(0, 1), ylabel="share of the records")
+    figure.legend(handles=above.lines[::-1], loc="outside upper left", ncols=5)
+    below.bar(low, count, high - low, align="edge", color=look.SKY, edgecolor="white")
+    for x, n in zip((low + high) / 2, count, strict=True):
+        below.text(x, 1.1 * n, f"{n:,.0f}", ha="center", va="bottom", fontsize=7)
+    below.set(yscale="log", ylim=(0.8, 5 * max(count, default=1)), xlim=(0, 1), ylabel="records")
+    below.yaxis.set_major_formatter("{x:,.0f}")
+    below.set_yticks([], minor=True)
+    below.set_xlabel("identity to the best hit")
+    look.percent_axis(above.yaxis, below.xaxis)
+    right, of_hits = (numbers(own[name]) for name in ("accuracy", "hit_accuracy"))
+    told = [
+        f"{100 * a:g} to {100 * b:g} % identity: {n:,.0f} records, {look.percent(ours)} right, "
+        f"{look.percent(hits)} of the best hits."
+        for a, b, n, ours, hits in zip(low, high, count, right, of_hits, strict=True)
+    ]
+    figure.set_label(" ".join(told) or "There are 0 records with an identity.")
+    return figure
 
 
 def calibration_figure(data: DatasetResults) -> Figure:
