@@ -142,7 +142,7 @@ def test_of_some_columns_alone_there_is_none(alike):
 def asking(tmp_path_factory):
     """A recipe with a cascade and relatives, trained on the training part of a fold."""
     folder = tmp_path_factory.mktemp("asking")
-    records = families(7, each=12, changed=0.7)
+    records = families(7, each=12, changed=0.6)
     records += [(f"{id}-again", label, residues) for id, label, residues in records[::2]]
     write_fasta(folder / "x.fasta", records)
     recipe = {"cascade": {"loss": 0}}
