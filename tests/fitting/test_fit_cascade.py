@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -297,6 +298,29 @@ def test_sets_hold_what_they_promise_where_inner_folds_choose_otherwise():
         held.append(outcomes(classifier.calibration, probabilities, y)["held_90"].mean())
     assert np.mean(held) > 0.9
     assert min(held) > 0.88
+
+
+def test_level_0_is_counted_with_the_records_that_p_values_ask(monkeypatch):
+    """So are pairs right above it. Fewer alignments than both are refused."""
+    families, seen = Families(seed=20, spread=0.7), []
+    monkeypatch.setattr(
+        cascading, "chosen", lambda plans, *of: seen.append(plans) or chosen(plans, *of)
+    )
+    for strangers in (None, object()):
+        start = len(seen)
+        families.trained({"alignments": 60}, replace(families.training(), strangers=strangers))
+        seen[start + 1 :] = []
+    for plain, counted in zip(*seen, strict=True):
+        assert not plain.levels[0].alignments.any()
+        np.testing.assert_array_equal(counted.levels[0].alignments, seen[0][1].levels[1].alignments)
+        for before, level in pairwise(counted.levels):
+            assert (level.alignments >= before.alignments).all()
+        for level, same in zip(counted.levels, plain.levels, strict=True):
+            np.testing.assert_array_equal(level.probabilities, same.probabilities)
+    assert any(plan.pairs and not plan.steps for plan in seen[1])
+    with pytest.raises(InputError, match=r"first stage takes 13, and p-values 10 more\."):
+        families.trained({"alignments": 22}, replace(families.training(), strangers=object()))
+    families.trained({"alignments": 22})
 
 
 @pytest.mark.parametrize("p_values", [False, True])

@@ -47,7 +47,8 @@ def test_a_mean_curve_is_that_of_its_folds_at_the_same_share_of_the_way():
 
 def test_costs_and_pairs_of_cascades_are_those_of_the_outer_folds(asked):
     models = pd.DataFrame({"recipe": ["r", "r", "s"], "repeat": 0, "alignments_per_query": 20.0})
-    assert costs_of(models, TWO_FOLDS) == {"r": 35.0, "s": 20.0}
+    accepted = {"recipe": ["r", "s", "inner choice"], "alignments_mean": [35.0, np.nan, 30.0]}
+    assert costs_of(models, pd.DataFrame(accepted)) == {"r": 35.0, "s": 20.0}
     models = pd.DataFrame({"cascade_pairs": [500, 700, 0]})
     pairs = 100 * (61 - 11) + 100 * (63 - 13)
     assert pairs_asked(models, TWO_FOLDS) == {"fitted": 1200, "tested": pairs}

@@ -10,8 +10,8 @@ probability of an object is below a threshold, it goes up the levels of a cascad
   with the best score :math:`s_c` of class c by seeds, and its share :math:`h_c` of the ten records
   of most seeds;
 * ``nearest``, a level for each number q of steps: q candidates are aligned with the object, the
-  first ten of most seeds, the others in turn near it in the space of the first stage and of most
-  seeds. To the sum above are added
+  first ten of most seeds if they have any in common, the others in turn near it in the space of
+  the first stage and of most seeds. To the sum above are added
 
   .. math:: w_4\, e_c(x) + w_5\, \bar e_c(x) + w_6\, n_c(x) / q
 

@@ -211,7 +211,7 @@ class RecordScores:
         """Find the nearest records of some objects, so many at most.
 
         The first :data:`SEEDS_FIRST` are those of most seeds, the others in turn those that are
-        near in the space of the index, and those of most seeds.
+        near in the space of the index, and those of most seeds. Without a hit a record has none.
         ``besides`` are codes of the objects and of all records: those of its own code are left out.
         """
         most = min(most, len(self.records))

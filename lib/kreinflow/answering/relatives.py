@@ -37,13 +37,14 @@ from kreinflow.files.state import Array, Number, Part
 FEW = 3  #: nearest records that may show that there is a relative
 NEAREST, MORE = 10, 100  #: nearest records asked, and by those that seem to have no relative
 
-_BEST = 3  # of -ln E that T is the mean of
+_BEST, _NONE = 3, -20.0  # -ln E that T is the mean of, and what stands for one that is not there
 _OVERWHELMING, _AHEAD = -np.log(1e-10), np.log(1e3)
 
 
 def evidence_mean(gains: FloatArray) -> FloatArray:
-    """Return T of objects from -ln E of records, NaN for none."""
-    return mean_of_largest(gains, _BEST, -np.inf)
+    """Return T of objects from -ln E of records, NaN for none; of fewer than three, less."""
+    none = np.full((len(gains), _BEST), _NONE)  # so T only grows with more records
+    return mean_of_largest(np.hstack([gains, none]), _BEST, -np.inf)
 
 
 class NoRelative(NamedTuple):

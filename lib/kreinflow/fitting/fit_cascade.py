@@ -118,16 +118,18 @@ def fit_part(
 ) -> tuple[LandmarkClassifier, OutOfFold]:
     """Return the model with the cascade that its recipe asks for, if it does.
 
-    Raises InputError if the landmarks alone are more alignments than are wanted.
+    Raises InputError if the landmarks, and what p-values ask, are more alignments than are wanted.
     """
     settings = classifier.about["recipe"].get("cascade")
     if settings is None:
         return classifier, held
     wanted, base, before = Wanted.of(settings), first.alignments, first.cache.aligned
-    if wanted.alignments is not None and base > wanted.alignments:
+    least = base + (0 if first.data.strangers is None else NEAREST)
+    if wanted.alignments is not None and least > wanted.alignments:
+        also = f", and p-values {NEAREST} more" if least > base else ""
         raise InputError(
             f"cascade: {wanted.alignments:g} alignments for a query are asked for, and the "
-            f"first stage takes {base}. Give more, or its selector a smaller budget."
+            f"first stage takes {base}{also}. Give more, or its selector a smaller budget."
         )
     most = wanted.most_nearest(base)
     with single_threaded():
@@ -196,6 +198,8 @@ class _HeldOut:
         fewest = min(int((fits.inner != fold).sum()) for fold in fits)
         asked = min(fewest, most_nearest) if own else 0
         self.steps = tuple(q for q in STEPS if q <= asked)
+        p_values = first.data.strangers is not None
+        self._asked_anyway = self.steps[0] if p_values and self.steps else 0
         self.plans = self._planned()
 
     def _of_fold(self, fold: int) -> _Inner:
@@ -269,7 +273,7 @@ class _HeldOut:
             features, alignments = self._gathered(nearest)
             w, said = self._logit(features, self._asks)
             said = np.where(self._asks[:, None], said, first)
-            if number == 1 and self._first.data.strangers is not None:
+            if q == self._asked_anyway:
                 levels[0] = levels[0]._replace(alignments=alignments)
             levels.append(LevelAnswers(said, alignments, self._asks))
             weights.append(w)
@@ -286,7 +290,7 @@ class _HeldOut:
 
     def _with_pairs(self, plan: Plan, machines: Mapping[_Inner, PairMachines]) -> Plan:
         before = plan.levels[-1]
-        q = self.steps[plan.steps - 1] if plan.steps else 0
+        q = self.steps[plan.steps - 1] if plan.steps else self._asked_anyway
 
         def votes(inner: _Inner) -> tuple[NDArray[Any], ...]:
             own, every = before.probabilities[inner.held], np.arange(len(inner.held))

@@ -142,14 +142,14 @@ class Lifting:
         known = np.isin(self.inducing, seen)
         places, n = self.inducing[known], len(self.part.rows)
         lift = self.lift_of(kernel, seen, widths, places)
-        rates = lift.rates
+        rates, between = lift.rates, self._between  # made here, with all threads
 
         def columns(asked: IntArray) -> FloatArray:
             def rows(some: slice) -> FloatArray:
                 def part_of(view: str) -> FloatArray:
                     if view == SCORES:
                         return lift.part(SCORES, np.asarray(kernel.C[asked[some]]), None)
-                    return np.asarray(self._between[view][asked[some]])[:, known]
+                    return np.asarray(between[view][asked[some]])[:, known]
 
                 return combined(self.form, rates, part_of)
 

@@ -58,11 +58,16 @@ def mean_curve(curve: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"alignments": alignments, "accuracy": accuracy})
 
 
-def costs_of(models: pd.DataFrame, curves: pd.DataFrame) -> dict[str, float]:
-    """Return the mean alignments of a query by recipe: of outer folds, where they were measured."""
+def costs_of(models: pd.DataFrame, accepted: pd.DataFrame) -> dict[str, float]:
+    """Return the mean alignments of a query by recipe, all that asks records: of outer folds.
+
+    Where predictions do not say them, it is what the inner folds took.
+    """
     costs = mean_by(measured(models), "recipe", "alignments_per_query")
-    asked = fold_means(chosen(curves))["alignments"]
-    return costs | {str(name): float(n) for name, n in asked.items()}
+    took = mean_by(accepted, "recipe", "alignments_mean")
+    return {
+        name: n if np.isnan(took.get(name, np.nan)) else took[name] for name, n in costs.items()
+    }
 
 
 def pairs_asked(models: pd.DataFrame, curves: pd.DataFrame) -> dict[str, int]:

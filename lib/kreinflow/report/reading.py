@@ -310,7 +310,7 @@ class DatasetResults:
     @cached_property
     def costs(self) -> dict[str, float]:
         """The mean cost of a query, by recipe."""
-        return costs_of(self["models"], self.curves)
+        return costs_of(self["models"], self["accepted"])
 
     @cached_property
     def chosen(self) -> dict[tuple[int, int], str]:
