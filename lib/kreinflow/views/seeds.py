@@ -142,7 +142,9 @@ class SeedIndex:
     def __init__(self, seeds: Seeds, sequences: Sequence[bytes]) -> None:
         self.seeds, self._n = seeds, len(sequences)
         self._tiles = [self._tile(sequences[part], part.start) for part in _parts(sequences, TILE)]
-        counts = np.sum([np.diff(t.pointers) for t in self._tiles], axis=0, dtype=np.int64)
+        counts = np.zeros(len(seeds.shapes) * seeds.n_seeds, dtype=np.int64)
+        for tile in self._tiles:
+            counts += np.diff(tile.pointers)
         rarity = np.log((self._n + 1) / np.maximum(1, counts))
         self._weights = np.round(_UNIT * np.maximum(0.0, rarity)).astype(np.int32)
         self._weights[counts > _COMMON * self._n] = 0
@@ -223,7 +225,7 @@ class SeedIndex:
         keys = numbers[shape, residue] + self.seeds.n_seeds * shape
         weighs = self._weights[keys] > 0
         keys, residue = keys[weighs], residue[weighs]
-        first, sizes = tile.pointers[keys], np.diff(tile.pointers)[keys]
+        first, sizes = tile.pointers[keys], tile.pointers[keys + 1] - tile.pointers[keys]
         ends, bands = np.cumsum(sizes, dtype=np.int64), np.zeros(_BANDS * MOST)
         for part in np.split(np.arange(len(keys)), np.flatnonzero(np.diff(ends // _HITS)) + 1):
             of = np.repeat(part, sizes[part])
