@@ -38,3 +38,12 @@ def test_words_are_those_of_a_naive_count(lengths, letters):
     found = words.features(sequences)
     assert found.shape == (len(sequences), words.n_features)
     np.testing.assert_array_equal(found.toarray(), naive(sequences, lengths, letters))
+
+
+def test_of_long_and_short_sequences_the_arrays_are_the_same():
+    """Of few words there is a dense count: it drops the zeros, and keeps the order."""
+    words, own = Words((1, 2), "ACGT"), [b"", *drawn(4, "ACGT", 12)]
+    dense = words.features([*own, b"ACGT" * 100])[: len(own)]
+    assert len(b"".join(own)) * 2 < len(own) * 16, "alone they are few for their words"
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(dense, name), getattr(words.features(own), name))
