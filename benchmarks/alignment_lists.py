@@ -87,11 +87,13 @@ def compare_lists(quick: bool, repeats: int) -> bool:
                 same, ratio = np.array_equal(ours, before), listed / speed["rectangle"]
                 good = same and (name != "far" or ratio >= asked)
                 met &= good
+                verdict = "SCORES DIFFER" if not same else "met" if good else "MISSED"
+                verdict = "" if same and name != "far" else verdict
                 print(
                     f"| {length} | {name} | {count} | {np.mean(ours > 240):.0%} | {listed:.1f} | "
                     f"{old / speed['rectangle']:.2f} | {ratio:.2f} | "
                     f"{asked if name == 'far' else '-'} | "
-                    f"{'met' if good else 'MISSED' if same else 'SCORES DIFFER'} |",
+                    f"{verdict} |",
                     flush=True,
                 )
     return met
