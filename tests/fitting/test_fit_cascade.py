@@ -1,7 +1,6 @@
 """A cascade that is learned: against other formulas, invariants, noise, and what it promises."""
 
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -306,9 +305,10 @@ def test_level_0_is_counted_with_the_records_that_p_values_ask(monkeypatch):
     monkeypatch.setattr(
         cascading, "chosen", lambda plans, *of: seen.append(plans) or chosen(plans, *of)
     )
-    for strangers in (None, object()):
+    for p_values in (False, True):
         start = len(seen)
-        families.trained({"alignments": 60}, replace(families.training(), strangers=strangers))
+        monkeypatch.setattr(Training, "has_p_values", p_values)
+        families.trained({"alignments": 60})
         seen[start + 1 :] = []
     for plain, counted in zip(*seen, strict=True):
         assert not plain.levels[0].alignments.any()
@@ -319,18 +319,19 @@ def test_level_0_is_counted_with_the_records_that_p_values_ask(monkeypatch):
             np.testing.assert_array_equal(level.probabilities, same.probabilities)
     assert any(plan.pairs and not plan.steps for plan in seen[1])
     with pytest.raises(InputError, match=r"first stage takes 13, and p-values 10 more\."):
-        families.trained({"alignments": 22}, replace(families.training(), strangers=object()))
+        families.trained({"alignments": 22})
+    monkeypatch.setattr(Training, "has_p_values", False)
     families.trained({"alignments": 22})
 
 
 @pytest.mark.parametrize("p_values", [False, True])
-def test_a_mean_number_of_alignments_is_kept(p_values):
+def test_a_mean_number_of_alignments_is_kept(p_values, monkeypatch):
     """With the ten of p-values for what level 0 answers."""
+    monkeypatch.setattr(Training, "has_p_values", p_values)
     asked = []
     for seed in range(6):
         families = Families(seed=20 + seed, spread=0.7)
-        training = replace(families.training(), strangers=object() if p_values else None)
-        trained = families.trained({"alignments": 40}, training)
+        trained = families.trained({"alignments": 40})
         levels = families.level_answers(trained.classifier)
         _, number, alignments = followed(levels, trained.classifier.cascade.threshold)
         if p_values:

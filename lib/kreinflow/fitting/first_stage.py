@@ -52,6 +52,11 @@ class TrainingData:
     false_alarms: float | None = None  # share of members to reject as unknown; None tests nothing
     strangers: Strangers | None = None  # which the cache knows
 
+    @property
+    def has_p_values(self) -> bool:
+        """Whether models tell how strange an object is, for which they ask its nearest records."""
+        return self.false_alarms is not None and self.strangers is not None
+
 
 @dataclass(frozen=True, eq=False)
 class RecipeLift:

@@ -124,7 +124,7 @@ def fit_part(
     if settings is None:
         return classifier, held
     wanted, base, before = Wanted.of(settings), first.alignments, first.cache.aligned
-    least = base + (0 if first.data.strangers is None else NEAREST)
+    least = base + (NEAREST if first.data.has_p_values else 0)
     if wanted.alignments is not None and least > wanted.alignments:
         also = f", and p-values {NEAREST} more" if least > base else ""
         raise InputError(
@@ -198,8 +198,7 @@ class _HeldOut:
         fewest = min(int((fits.inner != fold).sum()) for fold in fits)
         asked = min(fewest, most_nearest) if own else 0
         self.steps = tuple(q for q in STEPS if q <= asked)
-        p_values = first.data.strangers is not None
-        self._asked_anyway = self.steps[0] if p_values and self.steps else 0
+        self._asked_anyway = self.steps[0] if first.data.has_p_values and self.steps else 0
         self.plans = self._planned()
 
     def _of_fold(self, fold: int) -> _Inner:
