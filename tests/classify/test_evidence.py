@@ -10,6 +10,7 @@ import pytest
 
 from answering.cascades import cascade_model, related_model, with_cascade
 from chimeras import model_of_several
+from kreinflow.alignment import traceback
 from kreinflow.classify import evidence, new_objects
 from kreinflow.classify.classification import classify_batches
 from kreinflow.classify.evidence import EVIDENCE_COLUMNS
@@ -17,7 +18,6 @@ from kreinflow.classify.explanation import explain
 from kreinflow.classify.explanation_text import alignments, explanation_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options
-from kreinflow.sequences import identity as sequence_identity
 from kreinflow.sequences.payload import digest
 from small_inputs import (
     configuration,
@@ -286,7 +286,7 @@ def test_who_cannot_be_classified_or_traced(asked, tmp_path, monkeypatch):
     nobody = write_fasta(tmp_path / "nobody.fasta", [("bad", "a", "M1")])
     none, *_ = found_by(model, nobody, on_fault=told.append)
     assert (len(none), tuple(none.columns)) == (0, EVIDENCE_COLUMNS)
-    monkeypatch.setattr(sequence_identity, "LARGEST_TRACE", 3599)
+    monkeypatch.setattr(traceback, "LARGEST_TRACE", 3599)
     less, _, predictions = found_by(model, new)
     assert (less[list(EVIDENCE_COLUMNS[8:])] == "").all(axis=None)
     assert predictions["record_identity"].isna().all()

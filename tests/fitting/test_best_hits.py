@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from data_sets import dataset_of, load
+from kreinflow.alignment.traceback import aligned_identity
 from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.fitting import best_hits as hits
@@ -18,7 +19,6 @@ from kreinflow.fitting.run import Run
 from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
-from kreinflow.sequences.identity import aligned_identity
 from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.payload import Matrix
 from kreinflow.sequences.scores import MatrixScores, transforms_of

@@ -103,6 +103,9 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(request, tmp_path,
     assert (found.cascade, found.thresholds) == (None, {})
     assert set(found.figures) == set(CAPTIONS if asked else FIGURES)
     assert found.figures["alignments"] == "<svg>alignments</svg>"
+    write_text(folder / "figures" / "alignments.svg", "<svg>alignments</svh>")
+    with pytest.raises(InputError, match=r"alignments\.svg: damaged \(mismatched tag"):
+        results(tmp_path, **own).figures  # noqa: B018
     assert (found.unknown is not None) == (found.unlabelled is not None) == asked
     if asked:
         for name, table in levels_of(tables).items():

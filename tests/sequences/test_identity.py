@@ -5,11 +5,12 @@ import parasail
 import pytest
 from scipy.sparse.csgraph import connected_components
 
+from kreinflow.alignment import traceback
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
-from kreinflow.alignment.traceback import trace
+from kreinflow.alignment.traceback import aligned_identity, trace
 from kreinflow.sequences import identity as module
 from kreinflow.sequences import simulation
-from kreinflow.sequences.identity import aligned_identity, covered, identity, identity_clusters
+from kreinflow.sequences.identity import covered, identity, identity_clusters
 from sequence_pairs import PREFIX, related_pair, scheme_of
 
 PROTEIN = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", dtype=np.uint8)
@@ -298,7 +299,7 @@ def test_an_identity_is_that_of_a_best_alignment(mode):
 def test_without_an_alignment_there_is_no_identity(monkeypatch):
     assert np.isnan(aligned_identity(b"WW", b"PP", scheme_of())), "no residues are aligned"
     pair = b"WWPC" * 3, b"WWPC" * 3
-    monkeypatch.setattr(module, "LARGEST_TRACE", 144)
+    monkeypatch.setattr(traceback, "LARGEST_TRACE", 144)
     assert aligned_identity(*pair, scheme_of()) == 1
-    monkeypatch.setattr(module, "LARGEST_TRACE", 143)
+    monkeypatch.setattr(traceback, "LARGEST_TRACE", 143)
     assert np.isnan(aligned_identity(*pair, scheme_of())), "it is too large"

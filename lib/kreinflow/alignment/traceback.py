@@ -1,5 +1,6 @@
 """One alignment itself, not only its score."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,8 @@ import parasail
 
 from kreinflow.alignment.engine import pack
 from kreinflow.alignment.scoring import MODES, ScoringScheme
+
+LARGEST_TRACE = 100_000_000  #: cells of an alignment that is traced back, a byte and more for each
 
 
 @dataclass(frozen=True)
@@ -83,3 +86,20 @@ def trace(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment:
     signs = np.select([gaps, a == b, positive], [ord(" "), ord("|"), ord("+")], ord(" "))
     marks = signs.astype(np.uint8).tobytes().decode()
     return Alignment(rows[0], rows[1], marks, starts[0], starts[1], int(result.score))
+
+
+def traced(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment | None:
+    """Return the alignment of two sequences; None if it has too many cells to trace back."""
+    too_large = len(first) * len(second) > LARGEST_TRACE
+    return None if too_large else trace(first, second, scheme)
+
+
+def aligned_identity(first: bytes, second: bytes, scheme: ScoringScheme) -> float:
+    """Return the share of equal residues in the columns of one of the best alignments.
+
+    NaN if no residues are aligned, or if it has more than :data:`LARGEST_TRACE` cells.
+    """
+    alignment = traced(first, second, scheme)
+    if alignment is None or not alignment.marks:
+        return math.nan
+    return alignment.identical / len(alignment.marks)

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.engine import in_threads
+from kreinflow.alignment.traceback import aligned_identity
 from kreinflow.answering.label_sets import accepted
 from kreinflow.answering.query_and_answers import REASONS, STAGES, Answers
 from kreinflow.base.errors import InputError
@@ -21,7 +22,6 @@ from kreinflow.classify.evidence import SHOWN, Witnesses, nearest_landmarks
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import DEFAULTS, Batch, Options, score_new
 from kreinflow.files.tables import table_text
-from kreinflow.sequences.identity import aligned_identity
 from kreinflow.sequences.labels import SEPARATOR
 
 RECORD_COLUMNS = ("nearest_record", "record_label", "record_evalue", "record_identity")

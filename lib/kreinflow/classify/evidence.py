@@ -19,11 +19,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.engine import in_threads
+from kreinflow.alignment.traceback import traced
 from kreinflow.answering.query_and_answers import NOBODY, Answers
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, normalised_scores
-from kreinflow.sequences.identity import traced
 from kreinflow.sequences.matrix_files import DISSIMILARITIES
 
 CANDIDATES = 20  #: nearest training records of a class that an object is aligned with

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kreinflow.answering.relatives import NEAREST
 from kreinflow.base.errors import InputError
 from kreinflow.config.plan import UNLABELLED, DatasetPlan
 from kreinflow.config.schema import complete, nearest, schema
@@ -73,18 +72,17 @@ def cascade_fault(cascade: Mapping[str, Any]) -> str | None:
     return both if {"loss", "alignments"} <= cascade.keys() else None
 
 
-def _too_few(recipe: Mapping[str, Any], selector: Mapping[str, Any], p_values: bool) -> str | None:
+def _too_few(recipe: Mapping[str, Any], selector: Mapping[str, Any]) -> str | None:
     """Return why a first stage leaves no alignments to a cascade, where its number is known."""
     wanted, budget = (recipe["cascade"] or {}).get("alignments"), selector.get("budget")
     if wanted is None or not isinstance(budget, int) or not selector.get("grow", True):
         return None
     first = budget + int(recipe["transform"] != "raw")  # with itself
-    if first + NEAREST * p_values <= wanted:
+    if first <= wanted:
         return None
-    also = f" and the {NEAREST} of p-values" if p_values else ""
     return (
-        f"cascade.alignments: {wanted:g} are fewer than the {first} of the first stage{also}. Give "
-        "more, or its selector a smaller budget."
+        f"cascade.alignments: {wanted:g} are fewer than the {first} of the first stage. Give more, "
+        "or its selector a smaller budget."
     )
 
 
@@ -136,8 +134,7 @@ def _of_recipes(config: Mapping[str, Any]) -> Iterator[_Fault]:
             yield place, "a lift keeps all of its inducing points. Leave out rank."
         if fault := cascade_fault(recipe["cascade"] or {}):
             yield place, fault
-        selector, p_values = config["selectors"][recipe["selector"]], config["unknown"] is not None
-        if fault := _too_few(recipe, selector, p_values):
+        if fault := _too_few(recipe, config["selectors"][recipe["selector"]]):
             yield place, fault
 
 

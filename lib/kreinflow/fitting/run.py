@@ -21,6 +21,7 @@ from kreinflow.alignment.backends import (
 from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.alignment.progress import tell_aligned
 from kreinflow.alignment.scoring import ScoringScheme
+from kreinflow.alignment.traceback import aligned_identity
 from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
@@ -33,7 +34,6 @@ from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.landmarks.selector import Selector
 from kreinflow.landmarks.stage import LandmarkStage, read_union
 from kreinflow.sequences.dataset import Dataset, read_dataset, read_rows
-from kreinflow.sequences.identity import aligned_identity
 from kreinflow.sequences.partition import Partition, read_partition
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.scores import Scores, reverse_scores

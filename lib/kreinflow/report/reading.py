@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pandas as pd
 
@@ -19,7 +20,7 @@ from kreinflow.evaluation.levels import TABLE_COLUMNS as LEVEL_COLUMNS
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.evaluation.tables import SEVERAL_COLUMNS, TABLE_COLUMNS
 from kreinflow.evaluation.unknown import TABLE_COLUMNS as UNKNOWN_COLUMNS
-from kreinflow.files.atomic import read_text
+from kreinflow.files.atomic import AGAIN, read_text
 from kreinflow.files.json_files import read_json
 from kreinflow.files.tables import read_measures, read_table
 from kreinflow.fitting.cascade_choice import CURVE_COLUMNS
@@ -206,7 +207,7 @@ class DatasetResults:
         """The text of the SVG of each figure that the data set has."""
         asked = [name for name in ("unknown", "levels") if self.settings.get(name)]
         paths = {name: self.folder / "figures" / f"{name}.svg" for name in CAPTIONS}
-        return {name: read_text(paths[name]) for name in (*FIGURES, *asked)}
+        return {name: _drawn(paths[name]) for name in (*FIGURES, *asked)}
 
     @cached_property
     def unknown(self) -> dict[str, pd.DataFrame] | None:
@@ -427,3 +428,13 @@ def read_curves(paths: Paths) -> pd.DataFrame:
             if not whole or (curve["chosen"] == "yes").sum() != 1:
                 raise InputError(f"{path}: damaged, or of another run. Delete it and run again.")
     return read_folds(files, CURVE_COLUMNS)
+
+
+def _drawn(path: Path) -> str:
+    """Return the text of an SVG; an InputError if it is none."""
+    text = read_text(path)
+    try:
+        ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise InputError(f"{path}: damaged ({error}). {AGAIN}") from error
+    return text

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from kreinflow.alignment.backends import backend_named, checked
 from kreinflow.alignment.engine import pack
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
-from kreinflow.alignment.traceback import Alignment, trace
 from kreinflow.base.numerics import compiled
 
 
@@ -40,8 +39,6 @@ class _Kind(NamedTuple):
         place[np.frombuffer(self.alphabet, dtype=np.uint8)] = np.arange(len(self.alphabet))
         return np.ascontiguousarray(values[np.ix_(place, place)], dtype=np.int32)
 
-
-LARGEST_TRACE = 100_000_000  #: cells of an alignment that is traced back, a byte and more for each
 
 # Beyond so many cells the trace of an alignment, of 4 bytes a cell, would fill the memory.
 _TRACED_CELLS = 25_000_000
@@ -138,23 +135,6 @@ def identity(a: bytes, b: bytes, nucleotides: bool) -> float:
     if aligned.saturated:
         aligned = parasail.sw_stats_scan_32(*pair)
     return float(aligned.matches) / min(len(a), len(b))
-
-
-def traced(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment | None:
-    """Return the alignment of two sequences; None if it has too many cells to trace back."""
-    too_large = len(first) * len(second) > LARGEST_TRACE
-    return None if too_large else trace(first, second, scheme)
-
-
-def aligned_identity(first: bytes, second: bytes, scheme: ScoringScheme) -> float:
-    """Return the share of equal residues in the columns of one of the best alignments.
-
-    NaN if no residues are aligned, or if it has more than :data:`LARGEST_TRACE` cells.
-    """
-    alignment = traced(first, second, scheme)
-    if alignment is None or not alignment.marks:
-        return math.nan
-    return alignment.identical / len(alignment.marks)
 
 
 def covered(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
