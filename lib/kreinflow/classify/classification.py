@@ -220,7 +220,7 @@ def nearest_records(
 
     It is the one with the most evidence for the label among those that were aligned with the
     object. Its E-value is NaN if the evidence is none. Its identity is the
-    :func:`~kreinflow.sequences.identity.aligned_identity`.
+    :func:`~kreinflow.alignment.traceback.aligned_identity`.
     """
     nearest = answers.nearest
     rows = np.flatnonzero(nearest >= 0)

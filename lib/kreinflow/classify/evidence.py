@@ -38,7 +38,7 @@ EVIDENCE_COLUMNS = (
 """``of`` says what the class is to the object: :data:`OTHER` is that of the record that the answer
 names, or of its nearest landmark. ``bits`` is :math:`(\\lambda s - \\ln K) / \\ln 2`. Positions
 count from 1. Without E-values ``evalue`` and ``bits`` are empty; without an alignment, or of one
-with too many cells (:func:`~kreinflow.sequences.identity.traced`), the columns from ``identity``
+with too many cells (:func:`~kreinflow.alignment.traceback.traced`), the columns from ``identity``
 on."""
 
 

@@ -21,7 +21,7 @@ HIT_COLUMNS = ("hit", "hit_among", "hit_of", "hit_identity")
 """Of a predictions table. ``hit`` is the label of the training record with the best score (of a
 matrix or vectors: the nearest one), ``hit_among`` the number of distinct training records that were
 compared, ``hit_of`` that of all, ``hit_identity`` (of sequences alone) the
-:func:`~kreinflow.sequences.identity.aligned_identity` of record and hit. They are empty for a
+:func:`~kreinflow.alignment.traceback.aligned_identity` of record and hit. They are empty for a
 record that none was asked for, unless all training records are landmarks of the run, and where
 records may have several labels."""
 
