@@ -30,20 +30,20 @@ from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.nearest_records import Records, RecordScores
 from kreinflow.answering.parts import TRANSFORM, ModelPart, Subject, Told
 from kreinflow.answering.query_and_answers import NOBODY, REASONS, Answers, Decided, unsure
-from kreinflow.answering.unknown_pvalue import Strangeness, mean_of_largest, strange
+from kreinflow.answering.unknown_pvalue import NONE, Strangeness, mean_of_largest, strange
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, Number, Part
 
 FEW = 3  #: nearest records that may show that there is a relative
 NEAREST, MORE = 10, 100  #: nearest records asked, and by those that seem to have no relative
 
-_BEST, _NONE = 3, -20.0  # -ln E that T is the mean of, and what stands for one that is not there
+_BEST = 3  # of -ln E that T is the mean of
 _OVERWHELMING, _AHEAD = -np.log(1e-10), np.log(1e3)
 
 
 def evidence_mean(gains: FloatArray) -> FloatArray:
     """Return T of objects from -ln E of records, NaN for none; of fewer than three, less."""
-    none = np.full((len(gains), _BEST), _NONE)  # so T only grows with more records
+    none = np.full((len(gains), _BEST), NONE)  # so T only grows with more records
     return mean_of_largest(np.hstack([gains, none]), _BEST, -np.inf)
 
 

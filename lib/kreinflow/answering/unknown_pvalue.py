@@ -28,7 +28,7 @@ from kreinflow.files.state import Array, Number, State
 
 GATE = 0.3  #: an object asks its nearest records if its p-value by the landmarks is at most this
 LARGEST = 5  #: values that means are taken of
-_NONE = -20.0  # -ln E where nothing is aligned
+NONE = -20.0  #: -ln E where nothing is aligned
 _ROWS = 512  # objects at once: each is ranked with all that calibrate
 
 
@@ -48,7 +48,7 @@ def strange(normalised: FloatArray, gains: FloatArray, probability: FloatArray) 
     aligned.
     """
     likeness = mean_of_largest(normalised, LARGEST, 0.0)
-    evidence = mean_of_largest(gains, LARGEST, _NONE)
+    evidence = mean_of_largest(gains, LARGEST, NONE)
     return np.stack([-likeness, -evidence, -probability], axis=1)
 
 
