@@ -1,8 +1,9 @@
 """The backends that the config can name, their comparison with parasail, and lists for them.
 
 A backend shares its work among the pairs of one row or column. Sequences that are each aligned with
-a list of their own therefore stand together in one rectangle if their lists are alike. Others have
-a way of their own, :mod:`kreinflow.alignment.pair_lists`, if the backend is the fastest.
+a list of their own therefore stand together in rectangles, those with lists that are alike in one.
+The fastest backend makes them only if most of their pairs are wanted; else it has a way of its own,
+:mod:`kreinflow.alignment.pair_lists`.
 """
 
 import math
