@@ -118,7 +118,7 @@ def _within(tried: Sequence[_Tried], most: float) -> tuple[Plan, float]:
             return own.at(threshold).alignments
 
         # The higher the threshold, the more is asked; the lowest asks nothing.
-        threshold = THRESHOLDS[max(0, bisect_right(THRESHOLDS, most, key=asked) - 1)]
+        threshold = THRESHOLDS[bisect_right(THRESHOLDS, most, key=asked) - 1]
         at = own.at(threshold)
         kept.append((at.right.sum(), -at.loss, own.plan, threshold))
     *_, plan, threshold = max(kept, key=lambda k: k[:2])
