@@ -171,15 +171,16 @@ def write_tables(
     tables: Iterable[pd.DataFrame],
     write: Callable[[str], object],
     progress: Callable[[int], None] | None = None,
+    header: bool = True,
 ) -> Counter[str]:
-    """Write the pieces of :func:`classify_batches` as the text of one TSV.
+    """Write the pieces of :func:`classify_batches` as the text of one TSV, with a header or none.
 
     Counted are its ``records``, and those ``classified``, ``rejected``, ``accepted`` and at
     ``fault``. After each piece ``progress`` is called with the number of rows that are written.
     """
     counts: Counter[str] = Counter()
     for number, table in enumerate(tables):
-        write(table_text(table, header=number == 0))
+        write(table_text(table, header=header and number == 0))
         faulty = int((table["problem"] != "").sum())
         counts.update(records=len(table), classified=len(table) - faulty, fault=faulty)
         counts["rejected"] += int((table["reject"] == "yes").sum())

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import TILE, FloatArray, tiles
 from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.model_file import Model
+from kreinflow.kernels.kernel import Kernel
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.sequences.fasta import LONGEST, FastaRecord, read_any_fasta
 from kreinflow.sequences.matrix_files import (
@@ -49,6 +51,8 @@ class Options:
     vectors: Path | None = None  # of the objects by id, for a model that looks at them
     confidence: float | None = None  # adds the columns set and set_size
     errors: float | None = None  # adds the column error_p
+    first: int = 0  # objects of the file that are left out at its beginning
+    last: int | None = None  # the object from which on all are left out
     on_fault: Callable[[str], object] | None = None  # without it the first fault is raised
     on_evidence: Callable[[Any], object] | None = None  # called with the Evidence of each batch
 
@@ -107,9 +111,16 @@ def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator
         aligner = _Aligner(model, options)
         batches: Iterator[Batch] = map(aligner.align, aligner.batches(path))
     else:
-        batches = _measured_batches(model, path)
+        batches = _measured_batches(model, path, options)
     for batch in batches:
         yield batch if read is None else batch.with_vectors(read, options.vectors)
+
+
+def n_objects(model: Model, path: Path) -> int:
+    """Return how many objects :func:`score_new` finds in a file, those at fault included."""
+    if model.scheme is not None:
+        return sum(1 for _ in read_any_fasta(path))
+    return len(_read_measured(model, path)[0])
 
 
 def vectors_to_look_at(width: int | None, path: Path | None, what: str) -> ReadMatrix | None:
@@ -152,7 +163,7 @@ class _Aligner:
         most = min(_RECORDS, max(256, _PAIRS // len(self.landmarks)))
         batch: list[FastaRecord] = []
         total = 0
-        for record in read_any_fasta(path):
+        for record in islice(read_any_fasta(path), self.options.first, self.options.last):
             batch.append(record)
             total += len(record.header) + len(record.residues)
             if len(batch) == most or total >= _LETTERS:
@@ -269,24 +280,28 @@ def normalised_scores(model: Model, scores: NDArray[Any], self_scores: FloatArra
     return values
 
 
-def _measured_batches(model: Model, path: Path) -> Iterator[Batch]:
+def _read_measured(model: Model, path: Path) -> tuple[list[str], Any, Kernel | None]:
+    """Return ids, what is known of the objects, and the kernel that compares them."""
     if path == STANDARD_INPUT:
         raise InputError("standard input is read for models of sequences only. Name a file.")
-    kernel, landmarks = None, np.asarray(model.landmarks)
-    if model.kernel is not None:
-        kernel = make_kernel(model.kernel)
-        read = read_objects(path, kernel, width=None if kernel.strings else landmarks.shape[1])
-        given = read.values
-        ids = list(read.ids or map(str, range(1, len(given) + 1)))
-    else:
-        ids, given = _rows_of_matrix(model, path)
-    for part in tiles(len(given)):
-        names, scores, n = ids[part], given[part], len(given[part])
+    if model.kernel is None:
+        return *_rows_of_matrix(model, path), None
+    kernel, landmarks = make_kernel(model.kernel), np.asarray(model.landmarks)
+    read = read_objects(path, kernel, width=None if kernel.strings else landmarks.shape[1])
+    return list(read.ids or map(str, range(1, len(read.values) + 1))), read.values, kernel
+
+
+def _measured_batches(model: Model, path: Path, options: Options) -> Iterator[Batch]:
+    ids, given, kernel = _read_measured(model, path)
+    first, last, _ = slice(options.first, options.last).indices(len(ids))
+    for part in tiles(last - first):
+        rows = slice(first + part.start, first + part.stop)
+        names, scores, n = ids[rows], given[rows], len(ids[rows])
         if kernel is not None:
-            scores = kernel.columns(scores, landmarks)
+            scores = kernel.columns(scores, np.asarray(model.landmarks))
             wrong = ~np.isfinite(scores).all(axis=1)
             if wrong.any():
-                row = part.start + int(wrong.argmax())
+                row = rows.start + int(wrong.argmax())
                 raise InputError(
                     f"{path}, row {row + 1} ({ids[row]}): {kernel.describe()} is not finite for "
                     "it. Its numbers are too large."

@@ -59,7 +59,8 @@ def vectors_of(options: argparse.Namespace) -> Path | None:
 
 def inputs_of(options: argparse.Namespace) -> tuple[str, ...]:
     """Return what is read; an InputError says that standard input cannot be read twice."""
-    inputs = options.model, options.input, options.vectors, *options.records
+    given = [options.input] if isinstance(options.input, str) else options.input
+    inputs = options.model, *given, options.vectors, *options.records
     if inputs.count("-") > 1:
         raise InputError("standard input (-) can be read once. Name a file for the other input.")
     return inputs

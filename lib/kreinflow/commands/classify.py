@@ -1,14 +1,17 @@
 """``kreinflow classify``: new objects, classified with a model."""
 
 import argparse
+import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pandas as pd
 
+from kreinflow import __version__
 from kreinflow.alignment.backends import BACKENDS, backend_named
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import limited
@@ -22,8 +25,12 @@ from kreinflow.classify.classification import (
 from kreinflow.classify.evidence import Evidence
 from kreinflow.classify.model_file import Model
 from kreinflow.commands.arguments import add_scoring_arguments, asked, inputs_of, model_to_ask
-from kreinflow.commands.outputs import output, refuse_one_file
+from kreinflow.commands.outputs import is_standard_output, output, refuse_one_file
+from kreinflow.commands.shards import Shard, parts, shard
+from kreinflow.commands.unfinished import Unfinished, unfinished
+from kreinflow.files.provenance import file_sha256
 from kreinflow.files.tables import table_text
+from kreinflow.sequences.text_files import check_file
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -32,9 +39,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "input",
         metavar="INPUT",
-        nargs="?",
+        nargs="*",
         help="FASTA, plain or gzip, - for standard input; or a matrix, new objects x landmarks; "
-        "or vectors",
+        "or vectors; of several files the rows stand one after the other",
     )
     parser.add_argument(
         "-o",
@@ -76,77 +83,98 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--strict", action="store_true", help="end at the first record that cannot be classified"
     )
     parser.add_argument(
+        "--shard",
+        type=shard,
+        default=Shard(),
+        metavar="K/N",
+        help="classify part K of N of the records, as 3/16; the parts in a row (cat) are the whole",
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="keep what is done in NAME.unfinished beside the output NAME, and go on behind it "
+        "when the same command is given again",
+    )
+    parser.add_argument(
         "--landmarks", action="store_true", help="list the landmarks of the model, classify nothing"
     )
 
 
-@contextmanager
-def _evidence(
-    options: argparse.Namespace, *inputs: str | None
-) -> Iterator[Callable[[Evidence], None] | None]:
-    """Yield what writes and counts the evidence, if it is asked for; it says how much there was."""
-    if options.evidence is None:
-        yield None
-        return
-    refuse_one_file((options.output, options.evidence))
-    pieces = rows = alignments = 0
-    with output("--evidence", options.evidence, *inputs) as write:
+def _refuse_asked(options: argparse.Namespace) -> None:
+    """Refuse by an InputError what does not go together, and files that are not there."""
+    if not options.input:
+        raise InputError(
+            "classify: name the FASTA file, matrix or vectors to classify behind the model."
+        )
+    if options.evidence is not None:
+        refuse_one_file((options.output, options.evidence))
+    parted = [
+        name
+        for name, asked_for in (("--shard", options.shard.of > 1), ("--resume", options.resume))
+        if asked_for
+    ]
+    if parted and options.errors is not None:
+        raise InputError(
+            f"--errors: is decided over all records at once, so not with {parted[0]}. "
+            "Leave one of them out."
+        )
+    if options.resume and not _is_file_to_write(options.output):
+        raise InputError("--resume: name the file to write, with -o.")
+    for name in options.input:
+        if name != "-":
+            check_file(Path(name))
+        if parted and not Path(name).is_file():
+            shown = "standard input" if name == "-" else name
+            raise InputError(
+                f"{parted[0]}: {shown} can be read once, and is read again for it. Name a file."
+            )
 
-        def on_evidence(found: Evidence) -> None:
-            nonlocal pieces, rows, alignments
-            write(table_text(found.table, header=pieces == 0))
-            pieces += 1
-            rows += len(found.table)
-            alignments += found.alignments
 
-        yield on_evidence
-    print(
-        f"kreinflow: evidence: {plural(rows, 'row')}, {plural(alignments, 'more alignment')}",
-        file=sys.stderr,
+def _is_file_to_write(name: str | None) -> bool:
+    return (
+        name is not None
+        and not is_standard_output(name)
+        and (os.path.isfile(name) or not os.path.exists(name))
     )
+
+
+def _about(options: argparse.Namespace) -> dict[str, str]:
+    """Return what an unfinished output depends on: checksums and options."""
+    check_file(Path(options.model))
+    files = {"model": [options.model], "input": options.input, "--records": options.records}
+    files["--vectors"] = [] if options.vectors is None else [options.vectors]
+    for path in (*options.records, *files["--vectors"]):
+        check_file(Path(path))
+    about = {name: " ".join(map(file_sha256, paths)) for name, paths in files.items()}
+    names = "strand", "confidence", "shard"
+    told = {f"--{name}": str(getattr(options, name)) for name in names}
+    return about | told | {"--evidence": str(options.evidence is not None), "version": __version__}
 
 
 def run(options: argparse.Namespace) -> None:
     """Write the table of the new objects, or of the landmarks."""
     if options.landmarks:
-        with output("-o", options.output, options.model, options.input) as write:
+        with output("-o", options.output, options.model, *options.input) as write:
             model = Model.load(options.model)
             columns = {"id": model.landmark_ids, "label": model.landmark_labels}
             write(table_text(pd.DataFrame(columns)))
         return
-    if options.input is None:
-        raise InputError(
-            "classify: name the FASTA file, matrix or vectors to classify behind the model."
-        )
     inputs = inputs_of(options)
-
-    def progress(done: int) -> None:
-        if sys.stderr.isatty():
-            rate = done / max(time.monotonic() - start, 1e-9)
-            print(f"{done} records, {rate:.0f} a second", end="\r", file=sys.stderr, flush=True)
-
-    with (
-        output("-o", options.output, *inputs) as write,
-        _evidence(options, *inputs) as on_evidence,
-        limited(options.threads),
-    ):
+    _refuse_asked(options)
+    with ExitStack() as stack:
+        kept = None
+        if options.resume:
+            kept = stack.enter_context(unfinished(options.output, _about(options)))
+        writes = [stack.enter_context(output("-o", options.output, *inputs))]
+        if options.evidence is not None:
+            writes.append(stack.enter_context(output("--evidence", options.evidence, *inputs)))
+        stack.enter_context(limited(options.threads))
         model = model_to_ask(options)
-        start = time.monotonic()
-        show = None if options.strict else first_faults(lambda line: print(line, file=sys.stderr))
-        how = asked(
-            options,
-            backend=backend_named(options.backend),
-            confidence=options.confidence,
-            errors=options.errors,
-            on_fault=show,
-            on_evidence=on_evidence,
-        )
-        tables = classify_batches(model, Path(options.input), how)
-        if options.errors is None:
-            counts = write_tables(tables, write, progress)
-        else:
-            counts = write_tables(accepting(tables, options.errors, progress), write)
-        seconds = time.monotonic() - start
+        seconds, counts, told = _classify(options, model, writes, kept)
+    if options.evidence is not None:
+        rows = plural(told["rows"], "row")
+        more = plural(told["alignments"], "more alignment")
+        print(f"kreinflow: evidence: {rows}, {more}", file=sys.stderr)
     accepted = "" if options.errors is None else f", {counts['accepted']} accepted"
     print(
         f"kreinflow: {plural(counts['records'], 'record')}: {counts['classified']} classified, "
@@ -154,3 +182,60 @@ def run(options: argparse.Namespace) -> None:
         f"{seconds:.3g} s",
         file=sys.stderr,
     )
+
+
+def _classify(
+    options: argparse.Namespace,
+    model: Model,
+    writes: Sequence[Callable[[str], object]],
+    kept: Unfinished | None,
+) -> tuple[float, Counter[str], Counter[str]]:
+    """Classify and write what is left to do, or all; return seconds, and counts of this start."""
+    done = 0 if kept is None else kept.records
+    if done:
+        print(f"kreinflow: goes on behind {plural(done, 'record')}", file=sys.stderr)
+    header, start = options.shard.number == 1 and not done, time.monotonic()
+    waiting: list[list[str]] = [[] for _ in writes]  # texts of a piece
+    told: Counter[str] = Counter()
+
+    def on_evidence(found: Evidence) -> None:
+        text = table_text(found.table, header=header and not told["pieces"])
+        waiting[1].append(text)
+        told.update(pieces=1, rows=len(found.table), alignments=found.alignments)
+
+    def progress(records: int) -> None:
+        texts = ["".join(own) for own in waiting]
+        for own in waiting:
+            own.clear()
+        if kept is not None:
+            kept.add(records - told["done"], texts)
+        else:
+            for write, text in zip(writes, texts, strict=True):
+                write(text)
+        told["done"] = records
+        if sys.stderr.isatty():
+            rate = records / max(time.monotonic() - start, 1e-9)
+            print(f"{records} records, {rate:.0f} a second", end="\r", file=sys.stderr, flush=True)
+
+    def tables() -> Iterator[pd.DataFrame]:
+        for path, first, last in parts(model, [*map(Path, options.input)], options.shard, done):
+            how = asked(
+                options,
+                backend=backend_named(options.backend),
+                confidence=options.confidence,
+                errors=options.errors,
+                first=first,
+                last=last,
+                on_fault=show,
+                on_evidence=on_evidence if len(writes) > 1 else None,
+            )
+            yield from classify_batches(model, path, how)
+
+    show = None if options.strict else first_faults(lambda line: print(line, file=sys.stderr))
+    if options.errors is None:
+        counts = write_tables(tables(), waiting[0].append, progress, header)
+    else:
+        counts = write_tables(accepting(tables(), options.errors, progress), writes[0])
+    if kept is not None:
+        kept.write_to(writes)
+    return time.monotonic() - start, counts, told
