@@ -3,8 +3,10 @@
 from types import SimpleNamespace
 
 import pytest
+import yaml
 
 from kreinflow.commands.main import main
+from kreinflow.config.configuration import load_configuration
 from small_inputs import families, lifted_model, model_of
 
 
@@ -73,3 +75,36 @@ def lifted(tmp_path_factory):
         vectors=folder / "v.tsv",
         records=families(7, changed=0.45),
     )
+
+
+@pytest.fixture
+def proposed(run, tmp_path, monkeypatch):
+    """A function that runs init, then check on what it wrote: the config, output, errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def propose(*arguments, name="kreinflow.yaml"):
+        code, out, err = run("init", *arguments)
+        assert code == 0, err
+        assert out.splitlines()[-1].startswith(f"{name}: written. Next: kreinflow run {name} ")
+        load_configuration(name)
+        code, ready, refusal = run("check", name)
+        assert code == 0, refusal
+        assert "ready to run" in ready
+        assert all(line in out for line in ready.splitlines())
+        return yaml.safe_load((tmp_path / name).read_text()), out, err
+
+    return propose
+
+
+@pytest.fixture
+def refused_here(refused, tmp_path, monkeypatch):
+    """A function that runs init on what is at fault: the message. Nothing is written."""
+    monkeypatch.chdir(tmp_path)
+
+    def refuse(*arguments):
+        before = sorted(tmp_path.rglob("*"))
+        message = refused("init", *arguments)
+        assert sorted(tmp_path.rglob("*")) == before
+        return message
+
+    return refuse

@@ -29,6 +29,9 @@ def write(tmp_path, text, name="l.tsv"):
         ("l.csv", "id;label\na;NA\nb;007\n"),
         ("l.csv.gz", 'id;"x, y";label\r\na;1,5;NA\r\nb;"2;3";"007"\r\n'),
         ("l.csv", '"id";"label";"x\n,y"\na;NA;\nb;007;3\n'),
+        ("l.csv", "id\tlabel\na\tNA\nb\t007\n"),
+        ("l.tsv", "id;label\na;NA\nb;007\n"),
+        ("l.txt", "id,label\na,NA\nb,007\n"),
         ("l.csv", 'id,"x;y",label\na,1;2,NA\nb,;,007\n'),
     ],
 )
@@ -53,7 +56,7 @@ def test_tables(tmp_path, name, text):
         ('"na\nme"\tlabel\na\tx\n', r"column 'id' is missing; it has na me, label"),
         ("id\tlabel\tid\na\tx\tb\n", r"column 'id' stands twice"),
         ("ID\tlabel\na\tx\n", r"column 'id' is missing; did you mean 'ID'\?"),
-        ("id;label\na;x\n", r"it has id;label\. Are its fields separated by a tab\?"),
+        ("id:label\na:x\n", r"it has id:label\. Are its fields separated by a tab\?"),
         ("id\tlabel\n", r"has no line below its header"),
         ("", r"l.tsv: is empty"),
         (b"id\tlabel\na\t\xe4\n", r"not UTF-8 text \(byte 0xe4\)"),
@@ -116,3 +119,16 @@ def test_whole_tables(tmp_path):
     names, rows = read_user_table(path)
     assert names == ["id", "x, y", "label"]
     assert rows == [("a", "NA", "007"), ("b", "1\n2", "")]
+
+
+def test_a_table_without_a_header_has_numbers_of_columns(tmp_path):
+    path = write(tmp_path, "a\tx\t\nb\ty\t\n")
+    check_columns(path, 1, 2)
+    assert read_pairs(path, 1, 2) == {"a": "x", "b": "y"}
+    assert read_pairs(path, 2, [1, 2], separator=";") == {"x": "a;x", "y": "b;y"}
+    assert read_user_table(path, header=False) == ([1, 2, 3], [("a", "x", ""), ("b", "y", "")])
+    for columns in ((1, 4), (1, "label")):
+        with pytest.raises(InputError, match=f"column {columns[1]!r} is none of its 3. Where one"):
+            check_columns(path, *columns)
+    with pytest.raises(InputError, match="line 2: has 1 field, the first line 2"):
+        read_pairs(write(tmp_path, "a\tx\nb\n"), 1, 2)

@@ -1,5 +1,6 @@
 """The tree of class labels that are paths, such as EC numbers or lineages."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,27 +11,54 @@ import scipy
 from kreinflow.base.errors import InputError, named
 from kreinflow.base.numerics import FloatArray, IntArray
 
+RANKS = ("d", "k", "p", "c", "o", "f", "g", "s", "t")
+"""Letters of the ranks of a lineage in their order, as in ``p__`` or ``p:``."""
+
+RANKED = re.compile(r"\s*([a-z]{1,3})(?:__|:)(.*)", re.DOTALL)
+"""A part of a lineage that names its rank: the rank, and the name, which may be empty."""
+
 
 def path_of(label: str, separator: str) -> tuple[str, ...]:
-    """Return the parts of a label, without the parts ``-`` at its end.
+    """Return the parts of a label, without those at its end that name nothing.
 
-    An InputError if a part is empty, or all are ``-``.
+    These are ``-``, a rank without a name (``s__``, ``s:``), and, unless the separator is a point,
+    empty ones. An InputError if another part is empty, if none is left, or if ranks of a lineage
+    are out of order or one lacks its letter.
 
     Examples
     --------
-    >>> path_of("3.6.5.-", ".")
-    ('3', '6', '5')
+    >>> path_of("3.6.5.-", "."), path_of("k__Bacteria; p__Bacillota; c__", "; ")
+    (('3', '6', '5'), ('k__Bacteria', 'p__Bacillota'))
     """
     parts = label.split(separator)
-    empty = not all(part.strip() for part in parts)
-    while parts and parts[-1] == "-":
+    while parts and _names_nothing(parts[-1], separator):
         parts.pop()
-    if empty or not parts:
+    if not parts or not all(part.strip() for part in parts):
         raise InputError(
             f"The label {label!r} has an empty part between its separators {separator!r}, or names "
             "no level. Give the part that is missing, or leave the record out."
         )
+    ranks = [found[1] if (found := RANKED.fullmatch(part)) else "" for part in parts]
+    if ranks[0] in RANKS and 2 * sum(map(bool, ranks)) >= len(ranks) > 1:
+        order = [RANKS.index(rank) for rank in ranks if rank in RANKS]
+        if not all(ranks):
+            part = parts[ranks.index("")].strip()
+            raise InputError(
+                f"The label {label!r} has ranks, but its part {part!r} has none: is it cut short, "
+                f"or has a name {separator!r} in it? Correct it, or leave the record out."
+            )
+        if order != sorted({*order}):
+            raise InputError(
+                f"The label {label!r} has its ranks out of order, or one twice. They go down as "
+                f"{', '.join(RANKS)}. Correct it, or leave the record out."
+            )
     return tuple(parts)
+
+
+def _names_nothing(part: str, separator: str) -> bool:
+    ranked = RANKED.fullmatch(part)
+    empty = not part.strip() if ranked is None else not ranked[2].strip()
+    return part.strip() == "-" or (empty and (separator != "." or ranked is not None))
 
 
 def paths_of(ids: Iterable[str], labels: Iterable[str], separator: str) -> list[str]:

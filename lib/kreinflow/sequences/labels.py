@@ -8,7 +8,7 @@ from pathlib import Path
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged
 from kreinflow.sequences.text_files import open_text
-from kreinflow.sequences.user_tables import read_columns
+from kreinflow.sequences.user_tables import Column, read_columns
 
 SEPARATOR = ";"
 """Between the labels of a record, where it may have several."""
@@ -44,15 +44,15 @@ def differ_in_case(labels: Iterable[str]) -> list[tuple[str, str]]:
     return [(first, second) for first, second in pairs if first != second]
 
 
-def label_columns(columns: str | Sequence[str]) -> list[str]:
+def label_columns(columns: Column | Sequence[Column]) -> list[Column]:
     """Return the columns of a table that a label is made of: one, or one for each level."""
-    return [columns] if isinstance(columns, str) else list(columns)
+    return [columns] if isinstance(columns, (str, int)) else list(columns)
 
 
 def read_pairs(
     path: Path,
-    id_column: str,
-    value_column: str | Sequence[str],
+    id_column: Column,
+    value_column: Column | Sequence[Column],
     skip_empty: bool = False,
     separator: str | None = None,
     several: bool = False,

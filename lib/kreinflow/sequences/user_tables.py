@@ -16,14 +16,20 @@ from kreinflow.sequences.text_files import name_endings, open_text, refuse_contr
 _ENDINGS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
 _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon"}
 
+Column = str | int
+"""The name of a column; or its number, from 1, in a table whose first line names none."""
+
 
 @contextmanager
-def open_rows(path: Path) -> Iterator[tuple[str, Iterator[tuple[int, list[str]]]]]:
+def open_rows(
+    path: Path, delimiters: str = ""
+) -> Iterator[tuple[str, Iterator[tuple[int, list[str]]]]]:
     """Open a table: the name of what separates its fields, and number and fields of each row.
 
     The number is that of a row's last line: a quoted field may have several. The ending of the
-    file's name tells the delimiter. A comma becomes a semicolon if the first line has semicolons
-    and no comma outside quotation marks: spreadsheets write such a CSV in many countries.
+    file's name tells the delimiter. If the first line lacks it outside quotation marks, it is the
+    first of other ``delimiters`` that this line has, of a CSV the semicolon at least: spreadsheets
+    write it so in many countries.
     """
     ending = name_endings(path)[1]
     if ending not in _ENDINGS:
@@ -33,8 +39,9 @@ def open_rows(path: Path) -> Iterator[tuple[str, Iterator[tuple[int, list[str]]]
         )
     with open_text(path) as file:
         head, delimiter = next(file, ""), _ENDINGS[ending]
-        if delimiter == "," and ";" in head and "," not in re.sub('"[^"]*("|$)', "", head):
-            delimiter = ";"
+        plain = re.sub('"[^"]*("|$)', "", head)
+        others = delimiters or (";" if delimiter == "," else "")
+        delimiter = next((d for d in (delimiter, *others) if d in plain), delimiter)
         reader = csv.reader(chain([head], file), delimiter=delimiter, strict=True)
         try:
             yield _DELIMITERS[delimiter], ((reader.line_num, fields) for fields in reader)
@@ -47,16 +54,24 @@ def open_rows(path: Path) -> Iterator[tuple[str, Iterator[tuple[int, list[str]]]
 
 @dataclass
 class Table:
-    """An open table: the names of its columns, and its rows."""
+    """An open table: the names of its columns, if it has a header, and its rows."""
 
     path: Path
     delimiter: str
     names: list[str]
     numbered: Iterator[tuple[int, list[str]]]
+    header: bool
 
-    def place(self, column: str) -> int:
+    def place(self, column: Column) -> int:
         """Return the place of a column; refuse one that is missing or stands twice."""
         names, path = self.names, self.path
+        if isinstance(column, int) and column <= len(names):
+            return column - 1
+        if isinstance(column, int) or not self.header:
+            raise InputError(
+                f"{path}: column {column!r} is none of its {len(names)}. Where one column is named "
+                "by a number, from 1, the table has no header, and all are."
+            )
         if names.count(column) == 1:
             return names.index(column)
         if column in names:
@@ -77,8 +92,9 @@ class Table:
             if not any(fields):
                 continue
             if len(fields) < width or any(fields[width:]):
+                of = "header" if self.header else "first line"
                 raise InputError(
-                    f"{self.path}, line {line}: has {plural(len(fields), 'field')}, the header "
+                    f"{self.path}, line {line}: has {plural(len(fields), 'field')}, the {of} "
                     f"{width}. Fields are separated by a {self.delimiter}, empty ones too; a text "
                     "that holds one stands in quotation marks."
                 )
@@ -86,24 +102,32 @@ class Table:
 
 
 @contextmanager
-def open_table(path: Path) -> Iterator[Table]:
-    """Open a table with a header."""
-    with open_rows(path) as (delimiter, numbered):
-        names = [name.strip() for name in next(numbered, (1, []))[1]]
-        while names and not names[-1]:
+def open_table(path: Path, header: bool = True) -> Iterator[Table]:
+    """Open a table, of which the first line has the names of the columns or is a row."""
+    with open_rows(path, "\t;,") as (delimiter, numbered):
+        first = next(numbered, (1, []))
+        names = [name.strip() for name in first[1]]
+        while header and names and not names[-1]:
             names.pop()
-        yield Table(path, delimiter, names, numbered)
+        yield Table(
+            path, delimiter, names, numbered if header else chain([first], numbered), header
+        )
 
 
-def check_columns(path: Path, *columns: str) -> None:
+def has_header(columns: Sequence[Column]) -> bool:
+    """Return whether a table has a header, by how its columns are named."""
+    return not any(isinstance(column, int) for column in columns)
+
+
+def check_columns(path: Path, *columns: Column) -> None:
     """Refuse a table that cannot be read or lacks a column, by its first line alone."""
-    with open_table(path) as table:
+    with open_table(path, has_header(columns)) as table:
         for column in columns:
             table.place(column)
 
 
 def read_columns(
-    path: Path, columns: Sequence[str], skip_empty: bool = False, separator: str = ""
+    path: Path, columns: Sequence[Column], skip_empty: bool = False, separator: str = ""
 ) -> Iterator[tuple[int, str, str]]:
     """Yield line number and texts of two named columns of a TSV or CSV file.
 
@@ -112,7 +136,7 @@ def read_columns(
     them, but for empty ones at the end. An InputError names the line of an empty text, of
     characters that are not shown, or of a separator in a part of a path.
     """
-    with open_table(path) as table:
+    with open_table(path, has_header(columns)) as table:
         places = [table.place(column) for column in columns]
         for line, fields in table.rows():
             first, *parts = (fields[number] for number in places)
@@ -126,7 +150,7 @@ def read_columns(
                         f"{path}, line {line}: the {column!r} is empty. "
                         "Fill it in or remove the line."
                     )
-                refuse_control(column, [value], [f"{path}, line {line}"])
+                refuse_control(f"{column}", [value], [f"{path}, line {line}"])
             if len(places) > 2 and (inside := [part for part in parts if separator in part]):
                 raise InputError(
                     f"{path}, line {line}: {inside[0]!r} has {separator!r} in it, which separates "
@@ -135,7 +159,8 @@ def read_columns(
             yield line, first, separator.join(parts)
 
 
-def read_user_table(path: Path) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Return the names of all columns of a TSV or CSV file, and its rows, as the texts they are."""
-    with open_table(path) as table:
-        return table.names, [tuple(fields) for _, fields in table.rows()]
+def read_user_table(path: Path, header: bool = True) -> tuple[list[Column], list[tuple[str, ...]]]:
+    """Return all columns of a TSV or CSV file, and its rows, as the texts they are."""
+    with open_table(path, header) as table:
+        names: list[Column] = [*(table.names if header else range(1, len(table.names) + 1))]
+        return names, [tuple(fields) for _, fields in table.rows()]

@@ -102,10 +102,14 @@ def _labels_of_headers(
     records: Sequence[FastaRecord], place: str, source: SourceFound
 ) -> dict[str, Any]:
     ids, headers = zip(*((record.id, record.header) for record in records), strict=True)
-    chosen, *further = look_at_headers(ids, headers, place)
+    (chosen, *further), nameless = look_at_headers(ids, headers, place)
+    if nameless:
+        note = "headers are lineages and have no ids: records are numbered from 1"
+        source.settings["ids"] = Noted("numbers", note)
+        source.found.append(f"{note}.")
     about, several = tell_of_labels(chosen, further, f"in the headers, {chosen.name!r}", source)
     _unmatched(len(records) - len(chosen.texts), 0, source)
-    return {"pattern": Noted(chosen.pattern, f"{chosen.name}: {about}"), **several}
+    return {"pattern": Noted(chosen.where, f"{chosen.name}: {about}"), **several}
 
 
 def _unmatched(without: int, lost: int, source: SourceFound) -> None:

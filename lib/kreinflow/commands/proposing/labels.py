@@ -8,6 +8,8 @@ from functools import cached_property
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged, plural, shortened
+from kreinflow.commands.proposing.lineages import names_of, separator_of_lineages, taxa
+from kreinflow.commands.proposing.writing import scalar
 from kreinflow.sequences.labels import HeaderPattern
 from kreinflow.sequences.matrix_files import is_number
 
@@ -33,17 +35,31 @@ _OF_RECORDS = 0.05
 class Candidate:
     """Texts of the records that could be their labels.
 
-    ``pattern`` finds them in a header; it is empty for a column of a table.
+    ``where`` says where they are: the pattern that finds them in a header, or the column of a
+    table. The config has it under the ``key``.
     """
 
     name: str
     texts: Texts
-    pattern: str = ""
+    where: str | int = ""
+    key: str = "label_column"
+
+    @cached_property
+    def ranks(self) -> str | None:
+        """What stands between the ranks of lineages, if they are some."""
+        if any(len(set(own)) > 1 for own in self.texts.values()):
+            return None
+        return separator_of_lineages(text for (text, *_) in self.texts.values())
 
     @cached_property
     def separator(self) -> str | None:
         """What stands between the labels of records that have several, if any have."""
-        return separator_of_several(self.texts)
+        return None if self.ranks else separator_of_several(self.texts)
+
+    @cached_property
+    def taxa(self) -> list[Counter[tuple[str, ...]]]:
+        """How many records each taxon of lineages has, by its rank."""
+        return taxa(names_of(text, self.ranks or "") for (text, *_) in self.texts.values())
 
     @cached_property
     def sizes(self) -> Counter[str]:
@@ -65,6 +81,8 @@ class Candidate:
     @property
     def described(self) -> str:
         """Its name and how many classes it would make."""
+        if self.ranks:
+            return f"{self.name} ({plural(len(self.sizes), 'lineage')})"
         what = ("class", "classes") if self.separator is None else ("label", "labels")
         return f"{self.name} ({plural(self.classes, *what)})"
 
@@ -79,16 +97,28 @@ class Candidate:
         return _place(self.name, _LABELS) < len(_LABELS)
 
     def usable(self) -> bool:
-        """Return whether it makes two classes or more, of most of the records that have a text."""
+        """Return whether it makes two classes or more, of most of the records that have a text.
+
+        Lineages are usable if two taxa of a rank have two records: they are learned there.
+        """
+        if self.ranks:
+            return any(sum(size > 1 for size in rank.values()) > 1 for rank in self.taxa)
         return self.classes > 1 and self.in_classes > len(self.texts) / 2
 
-    def rank(self) -> tuple[bool, int, float]:
+    @property
+    def line(self) -> str:
+        """The line of the config that takes it."""
+        return f"{self.key}: {scalar(self.where)}"
+
+    def rank(self) -> tuple[bool, int, float, int]:
         """Return what candidates are sorted by: the most plausible labels first."""
         many = len(self.sizes) > _MOST_NUMBERS or any("." in text for text in self.sizes)
         measured = not self.is_named and many and all(map(is_number, self.sizes))
         named, other = _place(self.name, _LABELS), _place(self.name, _OTHERS) < len(_OTHERS)
         place = named + int(other and not self.is_named)
-        return measured, place, -self.in_classes / max(sum(self.sizes.values()), 1)
+        place = min(place, len(_LABELS) - 1) if self.ranks else place
+        share = 1.0 if self.ranks else self.in_classes / max(sum(self.sizes.values()), 1)
+        return measured, place, -share, -self.classes
 
 
 def _place(name: str, beginnings: Sequence[str]) -> int:
@@ -168,47 +198,61 @@ def separator_of_levels(labels: Sequence[str]) -> str | None:
 
 _MOST_FIELDS = 12
 _OF_HEADERS = 0.5
+_WHOLE = r"^(.+)$"
 _KEYED = re.compile(r"(?:^|[\s;,\[|])([A-Za-z]\w*)([=:])(?=\S)")
 
 
-def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> list[Candidate]:
+def look_at_headers(
+    ids: Sequence[str], headers: Sequence[str], place: str
+) -> tuple[list[Candidate], bool]:
     r"""Return what in the headers of records could be their labels, the most plausible first.
 
-    Keys with a value (``family=kinase``, ``[family=kinase]``, UniProt's ``OS=``), a name in
-    brackets at the end (NCBI's organisms), fields between bars, the rest of the header behind the
-    id, and the id without its number.
+    Lineages; keys with a value (``family=kinase``, ``[family=kinase]``, UniProt's ``OS=``), a name
+    in brackets at the end (NCBI's organisms), fields between separators, the rest of the header
+    behind the id, and the id without its number. Returned is also whether the whole header is a
+    lineage, so that it has no id.
 
     An InputError names the ``place`` of the headers if there is nothing.
 
     Examples
     --------
     >>> headers = ["a family=x;", "b family=x;", "c family=y;", "d family=y;"]
-    >>> look_at_headers("abcd", headers, "x.fasta")[0].pattern
+    >>> look_at_headers("abcd", headers, "x.fasta")[0][0].where
     '\\bfamily=([^\\s;,\\]|]+)'
     """
+    numbers = [str(i) for i in range(1, len(headers) + 1)]
+    whole = Candidate("the whole header", _found(_WHOLE, numbers, headers), _WHOLE, "pattern")
+    if all(";" in id for id in ids) and whole.ranks and "=" not in headers[0] and whole.usable():
+        return [whole], True
     found = []
     for pattern, name in _patterns(headers):
-        texts = dict(zip(ids, map(HeaderPattern(pattern).label, headers), strict=True))
-        own = {id: [text] for id, text in texts.items() if text is not None}
+        own = _found(pattern, ids, headers)
         if len(own) >= _OF_HEADERS * len(headers):
-            found.append(Candidate(name, own, pattern))
+            found.append(Candidate(name, own, pattern, "pattern"))
     usable = [one for one in found if one.usable()]
     # What stands under a key is meant; fields and the parts of an id may be anything.
-    keyed = [one for one in usable if any(sign in one.name for sign in "=:[")]
+    keyed = [one for one in usable if one.ranks or any(sign in one.name for sign in "=:[")]
     others = [one for one in usable if one not in keyed]
-    candidates = sorted(keyed, key=Candidate.rank) + sorted(others, key=lambda one: one.rank()[2])
+    candidates = sorted(keyed, key=Candidate.rank) + sorted(others, key=lambda one: one.rank()[2:])
     if not candidates:
         raise InputError(
             f"{place}: no labels. Give a table with --labels, or a folder with one FASTA file a "
             f"class. The headers ({abridged([repr(shortened(h)) for h in headers[:2]])}) have "
             "nothing that two records share and others have not."
         )
-    return candidates
+    return candidates, False
+
+
+def _found(pattern: str, ids: Sequence[str], headers: Sequence[str]) -> dict[str, list[str]]:
+    texts = zip(ids, map(HeaderPattern(pattern).label, headers), strict=True)
+    return {id: [text] for id, text in texts if text is not None}
 
 
 def _patterns(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield patterns that find something in half of the headers, and a name for each."""
     least = _OF_HEADERS * len(headers)
+    yield r"\btax=([^;\s]+)", "the lineage behind tax="  # SINTAX
+    yield r"(?:^|[\s|=])([dk]__[^\[|]*?)\s*(?:[\[|]|$)", "the lineage"
     keys = Counter(found for header in headers for found in {*_KEYED.findall(header)})
     for (key, sign), count in sorted(keys.items()):
         if count < least:
@@ -223,8 +267,22 @@ def _patterns(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield r"\[([^\[\]=]+)\]\s*$", "[organism] at the end"
     for field in range(1, min(_MOST_FIELDS, max(header.count("|") for header in headers)) + 1):
         yield rf"^(?:[^|]*\|){{{field}}}\s*([^|]+?)\s*(?:\||$)", f"field {field + 1} between bars"
-    yield r"^\S+\s+(.+?)\s*$", "all behind the id"
-    yield r"^\S+\s+(\S+)", "the first word behind the id"
+    behind = True
+    for start, sort, of in ((r"^", r"\S", "of the id"), (r"^\S+\s+", ".", "behind the id")):
+        for sign in ("~~~", "__"):  # abricate's ids, Prokka's products
+            parts = [re.sub(start, "", header) for header in headers]
+            parts = parts if sort == "." else [part.split(None, 1)[0] for part in parts]
+            parts = [part for part in parts if sign in part and not re.search(r"\b[a-z]__", part)]
+            if len(parts) < max(least, 1):
+                continue
+            behind = behind and sort != "."
+            for field in range(min(_MOST_FIELDS, max(part.count(sign) for part in parts) + 1)):
+                other = rf"(?:(?!{sign}){sort})"
+                pattern = rf"{start}(?:{other}*{sign}){{{field}}}({other}+)(?=\s|$|{sign})"
+                yield pattern, f"field {field + 1} {of}, between {sign}"
+    if behind:
+        yield r"^\S+\s+(.+?)\s*$", "all behind the id"
+        yield r"^\S+\s+(\S+)", "the first word behind the id"
     yield r"^(\S+?)[_.|/-]+\d+(?:\s|$)", "the id without its number"
     yield r"^(\S*?[A-Za-z]{2})\d+(?:\s|$)", "the letters of the id"
     yield r"^\S+_([A-Za-z]\w*)", "what follows the last _ of the id"

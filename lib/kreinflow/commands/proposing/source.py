@@ -1,5 +1,6 @@
 """What is found where data are read: settings of the source, and what to say of them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +11,10 @@ from kreinflow.base.wording import abridged, plural, shortened
 from kreinflow.commands.proposing.labels import Candidate, separator_of_levels
 from kreinflow.commands.proposing.writing import Noted
 from kreinflow.sequences.headers import short_forms
-from kreinflow.sequences.user_tables import read_user_table
+from kreinflow.sequences.user_tables import Column, read_user_table
 
-_NAMED = ("id", "ids", "accession", "entry", "name", "identifier")
+_NAMED = {"id", "ids", "accession", "entry", "name", "identifier", "seqid"}
+_SHOWN = 6
 
 
 @dataclass
@@ -32,24 +34,26 @@ class LabelsTable:
     ``candidates`` are the other columns that could be labels, the most plausible first.
     """
 
-    id_column: str
+    id_column: Column
     lines: int
     matched: int
     candidates: list[Candidate]
 
 
-def is_called_id(name: str) -> bool:
-    """Return whether a column has the name of one of ids."""
-    return name.casefold() in _NAMED
+def is_called_id(name: Column) -> bool:
+    """Return whether a column has the name of one of ids: one, or with an id at its end."""
+    name = str(name).casefold()
+    return name in _NAMED or re.split(r"[\W_]+", name)[-1] == "id"
 
 
-def look_at_table(path: Path, ids: Sequence[str]) -> LabelsTable:
+def look_at_table(path: Path, ids: Sequence[str], header: bool = True) -> LabelsTable:
     """Find the column of the ids in a table, and what its other columns could be.
 
     A value is an id if it is that of a record, or a short form of it, or the other way round, as
-    for :func:`~kreinflow.sequences.headers.known_by`.
+    for :func:`~kreinflow.sequences.headers.known_by`. If the first line has a record or a value
+    that others have, it is no header.
     """
-    names, rows = read_user_table(path)
+    names, rows = read_user_table(path, header)
     if not rows:
         raise InputError(f"{path}: has no line below its header. Give the right file.")
     known, of_form = set(ids), dict[str, list[str]]()
@@ -66,11 +70,12 @@ def look_at_table(path: Path, ids: Sequence[str]) -> LabelsTable:
     columns = {place: [meant(row[place]) for row in rows] for place in named}
     counts = {place: len({id for own in columns[place] for id in own}) for place in named}
     best = max(named, key=lambda place: (counts[place], is_called_id(names[place])), default=None)
-    if best is not None and meant(names[best]):
-        raise InputError(
-            f"{path}: its first line has no names of columns, but a record. Write a line above it "
-            "that names the columns, such as id and label."
-        )
+    first = [(str(names[place]), {row[place] for row in rows}) for place in named]
+    no_header = best is not None and (
+        meant(str(names[best])) or any(name in values for name, values in first)
+    )
+    if header and no_header:
+        return look_at_table(path, ids, header=False)
     if best is None or not counts[best]:
         raise InputError(
             f"{path}: no column has the ids of the records. These are {abridged(list(ids), 3)}; "
@@ -83,7 +88,8 @@ def look_at_table(path: Path, ids: Sequence[str]) -> LabelsTable:
         for own, row in zip(columns[best], rows, strict=True):
             for id in own if row[place] else ():
                 texts.setdefault(id, []).append(row[place])
-        one = Candidate(names[place], texts)
+        name = names[place] if header else f"column {names[place]}"
+        one = Candidate(str(name), texts, names[place])
         candidates += [one] if place != best and one.usable() else []
     if not candidates:
         raise InputError(
@@ -98,11 +104,13 @@ def labels_of_table(table: LabelsTable, name: str, source: SourceFound) -> dict[
     """Return the settings of the labels in a table, and tell ``source`` what it has."""
     chosen, *further = table.candidates
     note = f"{table.matched:,} of its {table.lines:,} lines are of a record"
+    if isinstance(table.id_column, int):
+        note += "; columns have numbers, as its first line names none"
     source.found.append(f"ids: the column {table.id_column!r} of {name}, {note}.")
-    where = f"the column {chosen.name!r} of {name}"
+    where = f"the column {chosen.where!r} of {name}"
     about, several = tell_of_labels(chosen, further, where, source)
     ids = Noted(table.id_column, note)
-    return {"table": name, "id_column": ids, "label_column": Noted(chosen.name, about), **several}
+    return {"table": name, "id_column": ids, "label_column": Noted(chosen.where, about), **several}
 
 
 def tell_of_labels(
@@ -114,27 +122,33 @@ def tell_of_labels(
     """
     sizes = sorted(chosen.sizes.values())
     several: dict[str, Any] = {}
-    if chosen.separator is not None:
+    levels = chosen.ranks or separator_of_levels(list(chosen.sizes))
+    if chosen.ranks:
+        about = (
+            f"{len(sizes):,} lineages, with {', '.join(f'{len(t):,}' for t in chosen.taxa)} taxa"
+        )
+    elif chosen.separator is not None:
         about = f"{plural(len(sizes), 'label')}, several a record"
         note = "each label is learned against the records that lack it"
         several = {"multiple": Noted("all", note), "separator": chosen.separator}
+        paths = f" They are paths too (by {levels!r}), but each is learned alone." if levels else ""
         source.advice.append(
             f"Records have several labels, with {chosen.separator!r} between them or in lines of "
-            "their own. If that is one label, remove 'multiple' and 'separator' from the config."
+            f"their own.{paths} If that is one label, remove 'multiple' and 'separator' from the "
+            "config."
         )
     else:
         span = f"{sizes[0]:,} to {sizes[-1]:,}" if sizes[0] < sizes[-1] else f"{sizes[0]:,}"
         about = f"{plural(len(sizes), 'class', 'classes')} of {span} records"
-        if (levels := separator_of_levels(list(chosen.sizes))) is not None:
-            note = "labels are paths: answered as far down as is sure"
-            source.levels = Noted({"separator": levels}, note)
-            source.found.append(f"labels are paths, with {levels!r} between their levels.")
-    others = abridged([one.described for one in further], 6)
-    more = f" Others could be: {others}." if further else ""
-    source.found.append(f"labels: {where}, {about}.{more}")
-    if not chosen.is_named and (further or chosen.pattern):
+    if levels and not several:
+        source.levels = Noted({"separator": levels}, "labels are paths: answered as far as is sure")
+        source.found.append(f"labels are paths, with {levels!r} between their levels.")
+    source.found.append(f"labels: {where}, {about}.")
+    source.found += [f"or {one.described}: {one.line}" for one in further[:_SHOWN]]
+    if not (chosen.is_named or chosen.ranks) and (further or chosen.key == "pattern"):
         source.advice.append(
             f"The labels are a guess: {where}, such as {abridged([*chosen.sizes], 3)}. If they are "
             "others, give a table that has them with --labels, or name its column in the config."
         )
-    return f"{about}; others could be {others}" if further else about, several
+    others = abridged([f"{one.line} ({one.described})" for one in further], _SHOWN)
+    return f"{about}; or {others}" if further else about, several

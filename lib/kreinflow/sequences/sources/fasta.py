@@ -64,6 +64,11 @@ class FastaSource(Source):
                 },
             },
         ),
+        "ids": one_of(
+            "names",
+            "numbers",
+            about="the first word of each header, or numbers from 1: for headers without ids",
+        ),
         "molecule": one_of("protein", "nucleotide", about="protein or nucleotide"),
         **ILLEGAL_RESIDUES,
         "unmatched": one_of(
@@ -140,6 +145,8 @@ class FastaSource(Source):
             labels = self._read_pairs(table, settings["unmatched"] == "classify")
         for path in self.fasta_files():
             for record in read_fasta(path):
+                if settings["ids"] == "numbers":
+                    record = record._replace(id=str(len(clean.places) + 1))
                 clean.note(record.id, record.place)
                 if not table:
                     label = pattern.label(record.header) if pattern else name_endings(path)[0]

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from kreinflow.alignment.scoring import load_substitution_matrix
-from kreinflow.base.errors import InputError
+from kreinflow.base.errors import InputError, named
 from kreinflow.base.hierarchy import paths_of
 from kreinflow.base.settings import Configured, SettingsSchema, number, one_of
+from kreinflow.base.wording import abridged
 from kreinflow.sequences.collapse import SourceRecords, collapse, collapse_several
 from kreinflow.sequences.dataset import ORGANISM, Dataset
 from kreinflow.sequences.labels import label_columns, read_pairs
@@ -32,11 +33,18 @@ def labels_schema(
 ) -> Mapping[str, Any]:
     """Return the schema of where the labels of a source come from: one of some ways."""
     columns = {
-        "id_column": {"description": "column of the ids", "type": "string", "default": "id"},
+        "id_column": {
+            "description": "column of the ids; its number, from 1, where a table has no header",
+            "type": ["string", "integer"],
+            "minimum": 1,
+            "default": "id",
+        },
         "label_column": {
-            "description": "column of the labels; or a list of columns, one for each level",
-            "type": ["string", "array"],
-            "items": {"type": "string"},
+            "description": "column of the labels, or its number; or a list of columns, one for "
+            "each level",
+            "type": ["string", "integer", "array"],
+            "minimum": 1,
+            "items": {"type": ["string", "integer"], "minimum": 1},
             "minItems": 1,
             "uniqueItems": True,
             "default": "label",
@@ -150,7 +158,7 @@ class Source(Configured, ABC):
             why = ""
             if id_column in label_columns(columns):
                 why = f"{id_column!r} is the column of the ids. Name the one of the labels."
-            elif not isinstance(columns, str) and (self.several or self.separator is None):
+            elif isinstance(columns, list) and (self.several or self.separator is None):
                 why = (
                     "several columns are the levels of labels. Give the data set 'levels' with "
                     "a separator to stand between them, and no 'labels.multiple', or name one."
@@ -190,7 +198,8 @@ class Source(Configured, ABC):
         """
         records, settings = self.read(alphabet, seed), self.settings
         if self.separator is not None:
-            labels = paths_of(records.ids, records.labels, self.separator)
+            with named(abridged([str(path) for path in records.files], 2)):
+                labels = paths_of(records.ids, records.labels, self.separator)
             if labels and not any(self.separator in path for path in labels):
                 raise InputError(
                     f"levels: no label has the separator {self.separator!r}; the first one is "

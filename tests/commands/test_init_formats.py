@@ -1,0 +1,165 @@
+"""``kreinflow init`` on files as people have them: each becomes a config without an edit.
+
+Each format is written here in its own words, with a stranger's variant beside it.
+"""
+
+import gzip
+
+import pytest
+
+from small_inputs import DNA, families
+
+GENERA = ("Bacillus", "Listeria", "Vibrio")
+GREENGENES = {
+    "Bacillus": "k__Bacteria; p__Bacillota; c__Bacilli; f__Bacillaceae; g__Bacillus; s__",
+    "Listeria": "k__Bacteria; p__Bacillota; c__Bacilli; f__Listeriaceae; g__Listeria; s__grayi",
+    "Vibrio": "k__Bacteria; p__Pseudomonadota; c__; f__; g__; s__",
+}
+NAMES = {
+    "Bacillus": ("Bacteria", "Bacillota", "Bacilli", "Bacillaceae", "Bacillus"),
+    "Listeria": ("Bacteria", "Bacillota", "Bacilli", "Listeriaceae", "Listeria"),
+    "Vibrio": ("Bacteria", "Pseudomonadota", "Gammaproteobacteria", "Vibrionaceae", "Vibrio"),
+}
+RECORDS = families(5, classes=GENERA, each=6, length=90, letters=DNA, changed=0.15)
+
+
+def write(name, text):
+    with (gzip.open if name.endswith(".gz") else open)(name, "wt") as file:
+        file.write(text)
+    return name
+
+
+def fasta(header, name="x.fasta", records=RECORDS):
+    """Write FASTA with headers that a function makes of id and class."""
+    return write(name, "".join(f">{header(id, label)}\n{s}\n" for id, label, s in records))
+
+
+def rows(*lines, join="\t"):
+    return "".join(f"{join.join(line)}\n" for line in lines)
+
+
+def taxonomy(*head, join="\t", name="taxonomy.tsv", lineages=GREENGENES):
+    lines = [(id, lineages[label]) for id, label, _ in RECORDS]
+    return write(name, rows(*([head] if head else []), *lines, join=join))
+
+
+def part_of(config):
+    (part,) = config["datasets"].values()
+    return part
+
+
+SINTAX = {
+    genus: ",".join(f"{rank}:{part}" for rank, part in zip("dpcfg", parts, strict=True))
+    for genus, parts in NAMES.items()
+}
+LISTED = {genus: "|".join(text.split("; ")) for genus, text in GREENGENES.items()}
+
+
+FIELDS = r"^(?:(?:(?!~~~)\S)*~~~){3}((?:(?!~~~)\S)+)(?=\s|$|~~~)"
+
+
+@pytest.mark.parametrize(
+    ("header", "pattern", "other"),
+    [
+        (
+            lambda id, label: f"{'ca'[id[-1] in '012']}~~~{id}~~~A{id}.1~~~{label} a gene",
+            FIELDS,
+            "field 1",
+        ),
+        (
+            lambda id, label: f"{id} 1.1.1.1~~~g{id[-1] in '012'}~~~{label} protein~~~",
+            r"^\S+\s+(?:(?:(?!~~~).)*~~~){2}((?:(?!~~~).)+)(?=\s|$|~~~)",
+            "field 2 behind the id, between ~~~ (2 classes): pattern: ",
+        ),
+        (
+            lambda id, label: f"{id}__{label}__x",
+            r"^(?:(?:(?!__)\S)*__){1}((?:(?!__)\S)+)(?=\s|$|__)",
+            "",
+        ),
+    ],
+    ids=["abricate", "Prokka", "two lines"],
+)
+def test_fields_of_headers(proposed, tmp_path, header, pattern, other):
+    config, out, err = proposed(fasta(header))
+    assert part_of(config)["source"]["labels"] == {"pattern": pattern}
+    assert "3 classes of 6 records" in out
+    assert f"x: or {other}" in out or not other
+    text = (tmp_path / "kreinflow.yaml").read_text().replace("\n", "").replace("# ", "")
+    assert not other or "or pattern: " in text
+    assert "The labels are a guess: in the headers, 'field" in err
+
+
+@pytest.mark.parametrize(
+    ("head", "join", "name", "lineages", "separator"),
+    [
+        (("Feature ID", "Taxon"), "\t", "taxonomy.tsv", GREENGENES, ";"),
+        ((), "\t", "taxonomy.tsv", GREENGENES, ";"),
+        ((), "\t", "taxonomy.txt.gz", GREENGENES, ";"),
+        (("#OTU ID", "what it is"), ",", "t.csv", GREENGENES, ";"),
+        (("name", "lineage"), ";", "t.tsv", LISTED, "|"),
+        ((), "\t", "t.tsv", {genus: ";".join(names) for genus, names in NAMES.items()}, ";"),
+    ],
+)
+def test_a_table_of_lineages(proposed, tmp_path, head, join, name, lineages, separator):
+    fasta(lambda id, label: f"{id} some rRNA", "seqs.fasta")
+    config, out, err = proposed(
+        "seqs.fasta", "--labels", taxonomy(*head, join=join, name=name, lineages=lineages)
+    )
+    part = part_of(config)
+    assert part["levels"] == {"separator": separator}
+    id_column, label_column = head or (1, 2)
+    labels = {"table": name, "id_column": id_column, "label_column": label_column}
+    assert part["source"]["labels"] == labels
+    assert "3 lineages, with 1, 2, " in out
+    assert "18 records (0 dropped), 18 distinct, 3 classes" in out
+    assert "columns have numbers, as its first line names none" in out or head
+    assert "guess" not in err
+
+
+@pytest.mark.parametrize(
+    ("header", "pattern", "separator"),
+    [
+        (lambda id, label: f"{';'.join(NAMES[label])};", "^(.+)$", ";"),
+        (lambda id, label: "; ".join(NAMES[label]), "^(.+)$", ";"),
+        (lambda id, label: f"{id};tax={SINTAX[label]};", r"\btax=([^;\s]+)", ","),
+        (lambda id, label: f"{id};size=3;tax={SINTAX[label]},s:;", r"\btax=([^;\s]+)", ","),
+        (lambda id, label: f"{id}.1.90 {';'.join(NAMES[label])}", r"^\S+\s+(.+?)\s*$", ";"),
+        (
+            lambda id, label: f"{id}|SH{id}.09FU|reps|{GREENGENES[label].replace('; ', ';')}",
+            r"(?:^|[\s|=])([dk]__[^\[|]*?)\s*(?:[\[|]|$)",
+            ";",
+        ),
+        (
+            lambda id, label: f"{id} {GREENGENES[label]} [length={len(id)}]",
+            r"(?:^|[\s|=])([dk]__[^\[|]*?)\s*(?:[\[|]|$)",
+            ";",
+        ),
+    ],
+    ids=["dada2", "dada2, spaces", "SINTAX", "SINTAX, size", "SILVA", "UNITE", "GTDB"],
+)
+def test_lineages_in_headers(proposed, tmp_path, header, pattern, separator):
+    config, out, _ = proposed(fasta(header))
+    part = part_of(config)
+    assert part["levels"] == {"separator": separator}
+    assert part["source"]["labels"] == {"pattern": pattern}
+    whole = pattern == "^(.+)$"
+    assert part["source"].get("ids") == ("numbers" if whole else None)
+    assert ("headers are lineages and have no ids: records are numbered from 1." in out) == whole
+    assert "18 records (0 dropped), 18 distinct, 3 classes" in out
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("k__Bacteria; p__Bacillota; c", "has ranks, but its part 'c' has none: is it cut short"),
+        ("k__Bacteria; g__Vibrio; f__Vibrionaceae", "has its ranks out of order, or one twice"),
+        ("k__Bacteria; ; c__Bacilli", "has an empty part between its separators ';'"),
+    ],
+)
+def test_a_lineage_at_fault(refused_here, tmp_path, fault, message):
+    fasta(lambda id, label: id, "seqs.fasta")
+    with open(taxonomy("Feature ID", "Taxon")) as file:
+        text = file.read()
+    write("taxonomy.tsv", text.replace(GREENGENES["Vibrio"], fault, 1))
+    said = refused_here("seqs.fasta", "--labels", "taxonomy.tsv")
+    assert f"taxonomy.tsv: record Vibrio0: The label {fault!r} {message}" in said
