@@ -163,3 +163,96 @@ def test_a_lineage_at_fault(refused_here, tmp_path, fault, message):
     write("taxonomy.tsv", text.replace(GREENGENES["Vibrio"], fault, 1))
     said = refused_here("seqs.fasta", "--labels", "taxonomy.tsv")
     assert f"taxonomy.tsv: record Vibrio0: The label {fault!r} {message}" in said
+
+
+PEPTIDES = families(6, classes=("venom", "bacteria", "frog"), each=6, length=14, changed=0.4)
+
+
+def table_of_peptides(name, head, line, join=","):
+    lines = [line(id, label, s, i) for i, (id, label, s) in enumerate(PEPTIDES)]
+    return write(name, rows(*([head] if head else []), *lines, join=join))
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "line", "join", "expected"),
+    [
+        (
+            "amp.csv",
+            ("ID", "Sequence", "Length", "Source"),
+            lambda id, label, s, i: (id, s, str(len(s) + i % 3), label),
+            ",",
+            {"sequence_column": "Sequence", "id_column": "ID", "label_column": "Source"},
+        ),
+        (
+            "amp.tsv.gz",
+            ("year", "what", "chain", "remark"),
+            lambda id, label, s, i: (str(1990 + i), label, s.lower(), f"see {i}"),
+            "\t",
+            {"sequence_column": "chain", "ids": "numbers", "label_column": "what"},
+        ),
+        (
+            "amp.csv",
+            ("origin", "peptide", "entry"),
+            lambda id, label, s, i: (label, s, id),
+            ";",
+            {"sequence_column": "peptide", "id_column": "entry", "label_column": "origin"},
+        ),
+        (
+            "amp.txt",
+            (),
+            lambda id, label, s, i: (s, label),
+            "\t",
+            {"sequence_column": 1, "ids": "numbers", "label_column": 2},
+        ),
+        (
+            "amp.csv",
+            (),
+            lambda id, label, s, i: (id, label, s),
+            ",",
+            {"sequence_column": 3, "id_column": 1, "label_column": 2},
+        ),
+    ],
+)
+def test_a_table_with_a_column_of_sequences(proposed, tmp_path, name, head, line, join, expected):
+    config, out, _ = proposed(table_of_peptides(name, head, line, join))
+    source = part_of(config)["source"]
+    assert (source["fasta"], source["labels"].pop("table")) == (name, name)
+    found = source["labels"] | {k: source[k] for k in ("sequence_column", "ids") if k in source}
+    assert found == expected
+    assert "18 records (0 dropped), 18 distinct, 3 classes" in out
+    assert ("rows are numbered from 1." in out) == ("ids" in expected)
+
+
+def test_columns_of_0_and_1(proposed, tmp_path):
+    def line(id, label, s, i):
+        return (s, *("1" if label == x else "0" for x in ("venom", "frog")), "01"[i % 2], "train")
+
+    table_of_peptides("amp.csv", ("seq", "venom", "frog", "toxic", "split"), line)
+    config, out, _ = proposed("amp.csv")
+    labels = part_of(config)["source"]["labels"]
+    assert labels["label_column"] == ["venom", "frog", "toxic"]
+    assert labels["multiple"] == "all"
+    assert "4 labels, several a record" in out  # and none of them
+    assert "or toxic (2 classes): label_column: toxic" in out
+    assert "18 records (0 dropped)" in out
+    table_of_peptides("amp.csv", ("seq", "venom", "frog"), lambda *one: line(*one)[:3])
+    config, out, _ = proposed("amp.csv", "--force")
+    assert "multiple" not in part_of(config)["source"]["labels"]
+    assert "3 classes of 6 records" in out
+
+
+def test_tables_of_sequences_at_fault(refused_here, tmp_path):
+    def two(id, label, s, i):
+        return s, s[::-1], label
+
+    name = table_of_peptides("t.csv", ("CDR3a", "CDR3b", "epitope"), two)
+    said = refused_here(name)
+    assert "t.csv: several columns have sequences, 'CDR3a' and 'CDR3b', and a record has" in said
+    name = table_of_peptides("t.csv", ("seq", "epitope"), lambda id, label, s, i: (s, label))
+    with open(name, "a") as file:
+        file.write("MKV")
+    assert "t.csv, line 20: has 1 field, the header 2." in refused_here(name)
+    table_of_peptides("t.csv", ("seq", "epitope"), lambda id, label, s, i: (s, label))
+    assert "Leave out --labels" in refused_here(name, "--labels", name)
+    name = table_of_peptides("t.csv", ("seq", "mass"), lambda id, label, s, i: (s, f"{i}.5"))
+    assert "t.csv: beside the sequences no column could be the labels" in refused_here(name)

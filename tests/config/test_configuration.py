@@ -187,7 +187,6 @@ MISTAKES = [
     (SOURCE, {"typ": "simulated"}, "the key 'type' is missing. Is 'typ' meant to be it"),
     (SOURCE, FASTA | {"labels": {}}, "exactly one of table, pattern"),
     (SOURCE, table("id"), "labels.label_column: 'id' is the column of the ids"),
-    (SOURCE, table(["a", "b"]), "several columns are the levels of labels. Give .* 'levels'"),
     ("datasets.demo.levels", True, "levels: True is not a set of keys or null"),
     (SOURCE, FASTA | {"fasta": ["a", "b{1}"]}, r"demo\.source\.fasta\.1: 'b.1.' has"),
     (SOURCE, downloaded(url="ftp://x/y", **MD5), "download.url: 'ftp://x/y' is no http:// or"),

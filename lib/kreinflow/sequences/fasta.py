@@ -1,4 +1,4 @@
-"""Reading FASTA, plain or gzip, and refusing what is not quite FASTA."""
+"""Reading FASTA, plain or gzip, and tables of sequences; refusing what is not quite that."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import NamedTuple, TextIO
 
 from kreinflow.base.errors import InputError
 from kreinflow.sequences.text_files import UNSEEN, has_control, open_text, shown_name
+from kreinflow.sequences.user_tables import Column, read_columns
 
 FASTA_ENDINGS = (".fasta", ".fa", ".faa", ".fna", ".ffn", ".fas", ".mpfa", ".seq", ".txt")
 
@@ -65,6 +66,24 @@ def read_any_fasta(path: Path) -> Iterator[FastaRecord]:
             yield FastaRecord(id, shown, kept, name, number, line, fault)
     if not number:
         raise InputError(f"{name}: holds no records. Give the right file.")
+
+
+def read_sequence_table(
+    path: Path, id_column: Column | None, sequence_column: Column
+) -> Iterator[FastaRecord]:
+    """Yield the records of a table with a column of sequences as :func:`read_fasta` does.
+
+    Without a column of ids these are the numbers of the rows, from 1. The header is the id.
+    """
+    columns = (None, sequence_column) if id_column is None else (id_column, sequence_column)
+    for number, (line, id, text) in enumerate(read_columns(path, columns), 1):
+        residues = "".join(text.split())
+        fault = _fault(id, True, residues)
+        if " " in id:
+            fault = "its id has a space. Write it without, or set 'ids: numbers'."
+        if fault is not None:
+            raise InputError(f"{path}, line {line}, {id}: {fault}")
+        yield FastaRecord(id, id, residues.encode("ascii"), str(path), number, line)
 
 
 def _records(file: TextIO, name: str) -> Iterator[tuple[int, str, str]]:

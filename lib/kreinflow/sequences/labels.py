@@ -51,7 +51,7 @@ def label_columns(columns: Column | Sequence[Column]) -> list[Column]:
 
 def read_pairs(
     path: Path,
-    id_column: Column,
+    id_column: Column | None,
     value_column: Column | Sequence[Column],
     skip_empty: bool = False,
     separator: str | None = None,
@@ -59,17 +59,23 @@ def read_pairs(
 ) -> dict[str, str]:
     """Return the value of each id in a TSV or CSV file, in the order of the file.
 
-    Several columns are the parts of a path; see :func:`read_columns`. With ``several`` an id may
-    have several lines, and a line several labels: they are joined.
+    Several columns are the parts of a path if there is a ``separator``; see :func:`read_columns`.
+    Else each says by 0 or 1 whether a record has its name as a label. With
+    ``several`` an id may have several lines, and a line several labels: they are joined. Without an
+    ``id_column`` the ids are the numbers of the rows, from 1.
     """
     found: dict[str, str] = {}
     lines: dict[str, int] = {}
     columns = (id_column, *label_columns(value_column))
-    between = "" if several else separator or ""
-    for line, id, value in read_columns(path, columns, skip_empty, between):
+    each = isinstance(value_column, list) and (several or separator is None)
+    separator = SEPARATOR if each or separator is None else separator
+    between = "" if several and not each else separator
+    for line, id, value in read_columns(path, columns, skip_empty, between, each):
         place = f"{path}, line {line}"
+        if each and not several and SEPARATOR in value:
+            raise InputError(f"{place}: has the labels {value}. Set 'labels.multiple: all'.")
         if several:
-            value = several_labels(value, separator or SEPARATOR, place)
+            value = several_labels(value, separator, place)
         if several and id in found:
             value = several_labels(f"{found[id]}{SEPARATOR}{value}", SEPARATOR, place)
         elif id in found:

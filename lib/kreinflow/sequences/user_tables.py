@@ -16,6 +16,12 @@ from kreinflow.sequences.text_files import name_endings, open_text, refuse_contr
 _ENDINGS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
 _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon"}
 
+YES, NO = frozenset(("1", "1.0", "true", "yes")), frozenset(("0", "0.0", "false", "no", ""))
+"""What columns have that say whether a record has a label, their name; in lower case."""
+
+NONE = "none"
+"""The label of a record for which no such column says yes."""
+
 Column = str | int
 """The name of a column; or its number, from 1, in a table whose first line names none."""
 
@@ -114,7 +120,7 @@ def open_table(path: Path, header: bool = True) -> Iterator[Table]:
         )
 
 
-def has_header(columns: Sequence[Column]) -> bool:
+def has_header(columns: Sequence[Column | None]) -> bool:
     """Return whether a table has a header, by how its columns are named."""
     return not any(isinstance(column, int) for column in columns)
 
@@ -127,21 +133,31 @@ def check_columns(path: Path, *columns: Column) -> None:
 
 
 def read_columns(
-    path: Path, columns: Sequence[Column], skip_empty: bool = False, separator: str = ""
+    path: Path,
+    columns: Sequence[Column | None],
+    skip_empty: bool = False,
+    separator: str = "",
+    indicators: bool = False,
 ) -> Iterator[tuple[int, str, str]]:
     """Yield line number and texts of two named columns of a TSV or CSV file.
 
-    With ``skip_empty`` a line whose second column is empty is left out. More columns than two are
-    the levels of a path, which stands for the second one: their texts with the separator between
-    them, but for empty ones at the end. An InputError names the line of an empty text, of
-    characters that are not shown, or of a separator in a part of a path.
+    In place of a first column that is None stand numbers of rows, from 1. With ``skip_empty`` a
+    line whose second column is empty is left out. More columns than two are the levels of a path,
+    which stands for the second one: their texts with the separator between them, but for empty ones
+    at the end. As ``indicators`` they say by 1 and 0 which of their names are labels. An InputError
+    names the line of an empty text, of characters that are not shown, of a separator in a part of a
+    path, or of an indicator that is neither.
     """
-    with open_table(path, has_header(columns)) as table:
-        places = [table.place(column) for column in columns]
-        for line, fields in table.rows():
-            first, *parts = (fields[number] for number in places)
+    named = [column for column in columns if column is not None]
+    with open_table(path, has_header(named)) as table:
+        places = [table.place(column) for column in named]
+        for number, (line, fields) in enumerate(table.rows(), 1):
+            texts = [fields[place] for place in places]
+            first, *parts = texts if columns[0] is not None else (str(number), *texts)
             if skip_empty and not any(parts):
                 continue
+            if indicators:
+                parts = _labels_said(f"{path}, line {line}", columns[1:], parts)
             while len(parts) > 1 and not parts[-1]:
                 parts.pop()
             for column, value in zip(columns, (first, *parts), strict=False):
@@ -151,12 +167,25 @@ def read_columns(
                         "Fill it in or remove the line."
                     )
                 refuse_control(f"{column}", [value], [f"{path}, line {line}"])
-            if len(places) > 2 and (inside := [part for part in parts if separator in part]):
+            levels = len(columns) > 2 and not indicators
+            if levels and (inside := [part for part in parts if separator in part]):
                 raise InputError(
                     f"{path}, line {line}: {inside[0]!r} has {separator!r} in it, which separates "
                     "the levels. Give 'levels.separator' a text that is in no label."
                 )
             yield line, first, separator.join(parts)
+
+
+def _labels_said(place: str, columns: Sequence[Column | None], values: Sequence[str]) -> list[str]:
+    """Return the names of the columns that say yes, :data:`NONE` if none does."""
+    for column, value in zip(columns, values, strict=True):
+        if value.casefold() not in YES | NO:
+            raise InputError(
+                f"{place}: the {column!r} is {value!r}, and not 0 or 1 as where each column is a "
+                "label. If they are levels, give 'levels'."
+            )
+    said = zip(columns, values, strict=True)
+    return [str(column) for column, value in said if value.casefold() in YES] or [NONE]
 
 
 def read_user_table(path: Path, header: bool = True) -> tuple[list[Column], list[tuple[str, ...]]]:

@@ -203,3 +203,28 @@ def test_labels_that_cannot_be_several(folder):
         load(all_labels(pattern=r" (\S+) ", separator="|"), folder)
     ((key, why),) = make_source(all_labels(from_file_names=True), folder).faults()
     assert (key, why.partition(".")[0]) == ("labels.multiple", "the name of a file is one label")
+
+
+def test_a_table_of_sequences(tmp_path):
+    rows = "peptide,name,kind\nMKVL,p1,A\nMK VV,p2,A\nacde,p3,B\nACDF,p4,B\n"
+    (tmp_path / "t.csv").write_text(rows)
+    labels = {"table": "t.csv", "id_column": "name", "label_column": "kind"}
+    named = fasta(fasta="t.csv", sequence_column="peptide", labels=labels)
+    data = load(named, tmp_path)
+    assert (data.ids, data.joined_labels) == (("p1", "p2", "p3", "p4"), ["A", "A", "B", "B"])
+    assert data.sequences == (b"MKVL", b"MKVV", b"ACDE", b"ACDF")
+    assert list(data.statistics["files"]) == ["t.csv"]
+    numbered = named | {"ids": "numbers"}
+    data = load(numbered, tmp_path)
+    assert (data.ids, data.joined_labels) == (("1", "2", "3", "4"), ["A", "A", "B", "B"])
+    without = named | {"sequence_column": 1, "labels": labels | {"id_column": 2, "label_column": 3}}
+    (tmp_path / "t.csv").write_text(rows.partition("\n")[2])
+    assert load(without, tmp_path).sequences == data.sequences
+    (tmp_path / "t.csv").write_text(f"{rows}MKVL,p5\n")
+    with pytest.raises(InputError, match="t.csv, line 6: has 2 fields, the header 3"):
+        load(named, tmp_path)
+    (tmp_path / "t.csv").write_text(rows.replace("p2", "p 2"))
+    with pytest.raises(InputError, match="line 3, p 2: its id has a space. Write it without"):
+        load(named, tmp_path)
+    with pytest.raises(InputError, match="t.csv: column 'seq' is missing"):
+        make_source(named | {"sequence_column": "seq"}, tmp_path).check()

@@ -14,11 +14,13 @@ from kreinflow.commands.proposing.labels import look_at_headers
 from kreinflow.commands.proposing.source import (
     SourceFound,
     labels_of_table,
+    look_at_columns,
     look_at_table,
     tell_of_labels,
 )
-from kreinflow.commands.proposing.writing import Noted
-from kreinflow.sequences.fasta import FastaRecord, read_fasta
+from kreinflow.commands.proposing.tables import SequenceTable
+from kreinflow.commands.proposing.writing import Noted, plain
+from kreinflow.sequences.fasta import FastaRecord
 from kreinflow.sequences.sources.fasta import FastaSource
 from kreinflow.sequences.text_files import name_endings
 
@@ -26,15 +28,25 @@ _BASES = b"ACGTUN"
 _OF_BASES = 0.9
 
 
-def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
-    """Look at FASTA files, or a folder of them, and their labels, as for ``propose``.
+def look_at_fasta(
+    inputs: Sequence[str], labels: str | None, table: SequenceTable | None
+) -> SourceFound:
+    """Look at FASTA files, a folder of them, or a table, and their labels, as for ``propose``.
 
     An InputError refuses files of which most records have letters that are no residues.
     """
     named = inputs[0] if len(inputs) == 1 else list(inputs)
-    reader = FastaSource({"fasta": named, "labels": {}}, Path())
+    settings: dict[str, Any] = {"fasta": named, "labels": {}}
+    if table is not None:
+        settings["sequence_column"] = table.sequence_column
+        if table.id_column is None:
+            note = "no column has an id of its own in each row: rows are numbered from 1"
+            settings["ids"] = Noted("numbers", note)
+        else:
+            settings["labels"] = {"id_column": table.id_column}
+    reader = FastaSource(plain(settings), Path())
     files, longest = reader.fasta_files(), reader.settings["max_length"]
-    records = [record for path in files for record in read_fasta(path)]
+    records = [record for _, record in reader.records()]
     molecule, alphabet = _molecule(records)
     cleaned = [alphabet.clean(record.residues) for record in records]
     lengths = np.array([len(residues) for residues in cleaned], dtype=np.int64)
@@ -51,7 +63,7 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
             f"their residues, such as {abridged([*wrong], 2)}. Remove the gaps of an alignment, or "
             "give another file."
         )
-    source = SourceFound({"type": "fasta"})
+    source = SourceFound({"type": "fasta", **settings})
     least, median, most = np.quantile(lengths, (0, 0.5, 1)).astype(int).tolist()
     said = (
         f"{len(records):,} {molecule} sequences of {least:,} to {most:,} residues "
@@ -59,11 +71,18 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
     )
     source.found.append(f"{said} in {abridged([str(path) for path in files], 3)}.")
     source.settings["fasta"] = Noted(named, said)
-    if labels is not None:
-        table = look_at_table(Path(labels), [record.id for record in records])
-        without = len(records) - len(table.candidates[0].texts)
-        _unmatched(without, table.lines - table.matched, source)
-        source.settings["labels"] = labels_of_table(table, labels, source)
+    if table is not None or labels is not None:
+        if table is not None:
+            where = str(named)
+            source.found.append(f"the sequences are in the column {table.sequence_column!r}.")
+            source.found += [f"{settings['ids'].note}."] if "ids" in settings else []
+            beside = look_at_columns(Path(where), *table)
+        else:
+            where = str(labels)
+            beside = look_at_table(Path(where), [record.id for record in records])
+        without = len(records) - len(beside.candidates[0].texts)
+        _unmatched(without, beside.lines - beside.matched, source)
+        source.settings["labels"] = labels_of_table(beside, where, source)
     elif len(files) > 1:
         classes = sorted({name_endings(path)[0] for path in files})
         note = f"{plural(len(classes), 'class', 'classes')}: {abridged(classes, 8)}"

@@ -5,13 +5,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged, plural, shortened
 from kreinflow.commands.proposing.lineages import names_of, separator_of_lineages, taxa
 from kreinflow.commands.proposing.writing import scalar
-from kreinflow.sequences.labels import HeaderPattern
+from kreinflow.sequences.labels import SEPARATOR, HeaderPattern
 from kreinflow.sequences.matrix_files import is_number
+from kreinflow.sequences.user_tables import NO, NONE, YES, Column
 
 Texts = Mapping[str, Sequence[str]]
 """Of each record that has any: its texts, one for each line of a table."""
@@ -36,24 +38,27 @@ class Candidate:
     """Texts of the records that could be their labels.
 
     ``where`` says where they are: the pattern that finds them in a header, or the column of a
-    table. The config has it under the ``key``.
+    table, or columns that say by 0 and 1 which labels a record has. The config has it under the
+    ``key``.
     """
 
     name: str
     texts: Texts
-    where: str | int = ""
+    where: str | int | list[Column] = ""
     key: str = "label_column"
 
     @cached_property
     def ranks(self) -> str | None:
         """What stands between the ranks of lineages, if they are some."""
-        if any(len(set(own)) > 1 for own in self.texts.values()):
+        if isinstance(self.where, list) or any(len(set(own)) > 1 for own in self.texts.values()):
             return None
         return separator_of_lineages(text for (text, *_) in self.texts.values())
 
     @cached_property
     def separator(self) -> str | None:
         """What stands between the labels of records that have several, if any have."""
+        if isinstance(self.where, list):
+            return SEPARATOR if any(SEPARATOR in text for (text,) in self.texts.values()) else None
         return None if self.ranks else separator_of_several(self.texts)
 
     @cached_property
@@ -94,7 +99,7 @@ class Candidate:
     @property
     def is_named(self) -> bool:
         """Whether its name says that it has labels."""
-        return _place(self.name, _LABELS) < len(_LABELS)
+        return is_called_labels(self.name)
 
     def usable(self) -> bool:
         """Return whether it makes two classes or more, of most of the records that have a text.
@@ -110,15 +115,20 @@ class Candidate:
         """The line of the config that takes it."""
         return f"{self.key}: {scalar(self.where)}"
 
-    def rank(self) -> tuple[bool, int, float, int]:
+    def rank(self) -> tuple[bool, int, bool, float, int]:
         """Return what candidates are sorted by: the most plausible labels first."""
         many = len(self.sizes) > _MOST_NUMBERS or any("." in text for text in self.sizes)
-        measured = not self.is_named and many and all(map(is_number, self.sizes))
+        numbers = not self.is_named and all(map(is_number, self.sizes))
         named, other = _place(self.name, _LABELS), _place(self.name, _OTHERS) < len(_OTHERS)
         place = named + int(other and not self.is_named)
         place = min(place, len(_LABELS) - 1) if self.ranks else place
         share = 1.0 if self.ranks else self.in_classes / max(sum(self.sizes.values()), 1)
-        return measured, place, -share, -self.classes
+        return numbers and many, place, numbers and len(self.sizes) > 2, -share, -self.classes
+
+
+def is_called_labels(name: str) -> bool:
+    """Return whether a column or key has a name of labels."""
+    return _place(name, _LABELS) < len(_LABELS)
 
 
 def _place(name: str, beginnings: Sequence[str]) -> int:
@@ -128,6 +138,35 @@ def _place(name: str, beginnings: Sequence[str]) -> int:
         if any(w.startswith(beginning) if len(beginning) > 3 else w == beginning for w in words):
             return place
     return len(beginnings)
+
+
+def indicators(columns: Sequence[Candidate]) -> list[Candidate]:
+    """Return the columns that say by 0 and 1 which labels a record has, as one candidate, if any.
+
+    Examples
+    --------
+    >>> columns = [Candidate("a", {"r": ["1"], "s": ["0"]}, "a")]
+    >>> columns += [Candidate("b", {"r": ["1"], "s": ["0"]}, "b")]
+    >>> [dict(one.texts) for one in indicators(columns)]
+    [{'r': ['a;b'], 's': ['none']}]
+    """
+    said = [
+        one
+        for one in columns
+        if {text.casefold() for (text, *_) in one.texts.values()} <= YES | NO
+        and _place(one.name, _OTHERS) == len(_OTHERS)
+    ]
+    if len(said) < 2:
+        return []
+    texts: dict[str, list[str]] = {}
+    for one in said:
+        for id, (text, *_) in one.texts.items():
+            texts.setdefault(id, []).extend([str(one.where)] * (text.casefold() in YES))
+    joined = {id: [SEPARATOR.join(labels) or NONE] for id, labels in texts.items()}
+    columns_said: list[Any] = [one.where for one in said]
+    return [
+        Candidate(f"{abridged([one.name for one in said], 3)} by 0 and 1", joined, columns_said)
+    ]
 
 
 def separator_of_several(texts: Texts) -> str | None:

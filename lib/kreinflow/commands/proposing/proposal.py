@@ -14,6 +14,7 @@ from kreinflow.commands.proposing.fasta import look_at_fasta
 from kreinflow.commands.proposing.folds import IDENTITY, FoldsFound, Groups, propose_folds
 from kreinflow.commands.proposing.measured import are_numbers, look_at_numbers
 from kreinflow.commands.proposing.source import SourceFound
+from kreinflow.commands.proposing.tables import find_sequences
 from kreinflow.commands.proposing.writing import Noted, yaml_text
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.config.paths import TAKEN
@@ -40,18 +41,25 @@ class Proposal:
 def propose(inputs: Sequence[str], labels: str | None) -> Proposal:
     """Look at data and propose a config for them.
 
-    Inputs are a FASTA file, several, or a folder of them; or one file of a matrix or of vectors.
-    Without a table or text of ``labels`` they are in the headers, or the files are classes.
+    Inputs are a FASTA file, several, or a folder of them; or one file: a table with a column of
+    sequences, a matrix, or vectors. Without a table or text of ``labels`` they are in the headers,
+    or in other columns, or the files are classes.
     """
     if len(inputs) > 1 and (tables := [path for path in inputs if are_numbers(path)]):
         raise InputError(
             f"{tables[0]}: is no FASTA file, by its name. If it has the labels, give it behind "
             "--labels."
         )
-    if len(inputs) == 1 and are_numbers(inputs[0]):
+    table = find_sequences(inputs[0]) if len(inputs) == 1 else None
+    if table is not None and labels is not None:
+        raise InputError(
+            f"{inputs[0]}: has sequences in a column, and its labels are looked for in the others. "
+            "Leave out --labels, and give the labels a column there."
+        )
+    if len(inputs) == 1 and table is None and are_numbers(inputs[0]):
         source = look_at_numbers(inputs[0], labels)
     else:
-        source = look_at_fasta(inputs, labels)
+        source = look_at_fasta(inputs, labels, table)
     name = dataset_name(inputs[0]) if len(inputs) == 1 else "mine"
     found = propose_folds(lambda least: _load(source, least), SEED)
     settings: dict[str, Any] = source.settings

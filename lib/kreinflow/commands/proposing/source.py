@@ -8,7 +8,7 @@ from typing import Any
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged, plural, shortened
-from kreinflow.commands.proposing.labels import Candidate, separator_of_levels
+from kreinflow.commands.proposing.labels import Candidate, indicators, separator_of_levels
 from kreinflow.commands.proposing.writing import Noted
 from kreinflow.sequences.headers import short_forms
 from kreinflow.sequences.user_tables import Column, read_user_table
@@ -34,7 +34,7 @@ class LabelsTable:
     ``candidates`` are the other columns that could be labels, the most plausible first.
     """
 
-    id_column: Column
+    id_column: Column | None
     lines: int
     matched: int
     candidates: list[Candidate]
@@ -82,22 +82,49 @@ def look_at_table(path: Path, ids: Sequence[str], header: bool = True) -> Labels
             f"the table has {', '.join(map(shortened, rows[0]))}. Write the ids as the first words "
             "of the FASTA headers have them, or give the right file."
         )
-    candidates = []
-    for place in named:
+    rest = [place for place in named if place != best]
+    return _labels_table(path, names, rows, columns[best], names[best], rest)
+
+
+def look_at_columns(
+    path: Path, header: bool, id_column: Column | None, sequence_column: Column
+) -> LabelsTable:
+    """Find which columns of a table of sequences could be labels, as :func:`look_at_table` does.
+
+    The ids are in a column, or numbers of the rows from 1.
+    """
+    names, rows = read_user_table(path, header)
+    rest = [place for place, name in enumerate(names) if name not in (id_column, sequence_column)]
+    own = None if id_column is None else names.index(id_column)
+    ids = [[str(number) if own is None else row[own]] for number, row in enumerate(rows, 1)]
+    return _labels_table(path, names, rows, ids, id_column, rest)
+
+
+def _labels_table(
+    path: Path,
+    names: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    ids: Sequence[Sequence[str]],
+    id_column: Column | None,
+    rest: Sequence[int],
+) -> LabelsTable:
+    columns = []
+    for place in rest:
         texts: dict[str, list[str]] = {}
-        for own, row in zip(columns[best], rows, strict=True):
+        for own, row in zip(ids, rows, strict=True):
             for id in own if row[place] else ():
                 texts.setdefault(id, []).append(row[place])
-        name = names[place] if header else f"column {names[place]}"
-        one = Candidate(str(name), texts, names[place])
-        candidates += [one] if place != best and one.usable() else []
+        name = names[place] if isinstance(names[place], str) else f"column {names[place]}"
+        columns += [Candidate(str(name), texts, names[place])] if names[place] and texts else []
+    candidates = [one for one in [*columns, *indicators(columns)] if one.usable()]
     if not candidates:
+        beside = "beside the sequences" if id_column is None else f"beside the ids ({id_column!r})"
         raise InputError(
-            f"{path}: beside the ids ({names[best]!r}) no column could be the labels: two classes "
-            "of two records are needed at least. Give a table with a column of labels."
+            f"{path}: {beside} no column could be the labels: two classes of two records are "
+            "needed at least. Give a table with a column of labels."
         )
-    matched = sum(map(bool, columns[best]))
-    return LabelsTable(names[best], len(rows), matched, sorted(candidates, key=Candidate.rank))
+    matched = sum(map(bool, ids))
+    return LabelsTable(id_column, len(rows), matched, sorted(candidates, key=Candidate.rank))
 
 
 def labels_of_table(table: LabelsTable, name: str, source: SourceFound) -> dict[str, Any]:
@@ -106,11 +133,13 @@ def labels_of_table(table: LabelsTable, name: str, source: SourceFound) -> dict[
     note = f"{table.matched:,} of its {table.lines:,} lines are of a record"
     if isinstance(table.id_column, int):
         note += "; columns have numbers, as its first line names none"
-    source.found.append(f"ids: the column {table.id_column!r} of {name}, {note}.")
+    settings: dict[str, Any] = {"table": name}
+    if table.id_column is not None:
+        source.found.append(f"ids: the column {table.id_column!r} of {name}, {note}.")
+        settings["id_column"] = Noted(table.id_column, note)
     where = f"the column {chosen.where!r} of {name}"
     about, several = tell_of_labels(chosen, further, where, source)
-    ids = Noted(table.id_column, note)
-    return {"table": name, "id_column": ids, "label_column": Noted(chosen.where, about), **several}
+    return settings | {"label_column": Noted(chosen.where, about), **several}
 
 
 def tell_of_labels(

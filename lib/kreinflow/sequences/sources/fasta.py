@@ -12,7 +12,13 @@ from kreinflow.base.settings import SettingsSchema, one_of
 from kreinflow.base.wording import abridged
 from kreinflow.sequences.collapse import SourceRecords, examples
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.fasta import FASTA_ENDINGS, read_any_fasta, read_fasta
+from kreinflow.sequences.fasta import (
+    FASTA_ENDINGS,
+    FastaRecord,
+    read_any_fasta,
+    read_fasta,
+    read_sequence_table,
+)
 from kreinflow.sequences.headers import known_by, organism
 from kreinflow.sequences.labels import HeaderPattern, check_matched, several_labels
 from kreinflow.sequences.simulation import LETTERS
@@ -27,10 +33,11 @@ from kreinflow.sequences.sources.source import (
 )
 from kreinflow.sequences.strands import on_other_strand
 from kreinflow.sequences.text_files import name_endings
+from kreinflow.sequences.user_tables import check_columns
 
 
 class FastaSource(Source):
-    """One or several FASTA files, or a folder of them.
+    """One or several FASTA files, or a folder of them; or a table with a column of sequences.
 
     The statistics also have, where records without a label are to be classified, ``unlabelled``
     (their number), and of nucleotides ``other_strand`` (``count`` and ``examples``, see
@@ -64,6 +71,13 @@ class FastaSource(Source):
                 },
             },
         ),
+        "sequence_column": {
+            "description": "column of the sequences where the file is a table and no FASTA, or its "
+            "number; labels.id_column has the ids",
+            "type": ["string", "integer", "null"],
+            "minimum": 1,
+            "default": None,
+        },
         "ids": one_of(
             "names",
             "numbers",
@@ -90,8 +104,12 @@ class FastaSource(Source):
             yield "labels.multiple", why
 
     def check(self) -> None:
+        column = self.settings["sequence_column"]
         for path in self.fasta_files():
-            next(read_any_fasta(path))
+            if column is None:
+                next(read_any_fasta(path))
+            else:
+                check_columns(path, column, *([self._id_column] if self._id_column else []))
         if pattern := self.settings["labels"].get("pattern"):
             HeaderPattern(pattern)
         super().check()
@@ -107,7 +125,8 @@ class FastaSource(Source):
             clean.drops["no label"] += [id for id, _ in unlabelled]
             unlabelled = ()
         clean.drops["label without sequence"] += [id for id in labels if id not in clean.places]
-        records = clean.labelled(labels, [*self.fasta_files(), *self._label_files.values()])
+        files = dict.fromkeys([*self.fasta_files(), *self._label_files.values()])
+        records = clean.labelled(labels, list(files))
         self._refuse_nucleotides(records.payload.contents(records.ids), set(alphabet or ""))
         return replace(records, unlabelled=unlabelled, statistics=statistics)
 
@@ -136,6 +155,20 @@ class FastaSource(Source):
             paths += files
         return paths
 
+    def records(self) -> Iterator[tuple[Path, FastaRecord]]:
+        """Yield file and record, one after the other; refuse the first that is at fault."""
+        column, numbers = self.settings["sequence_column"], self.settings["ids"] == "numbers"
+        count = 0
+        for path in self.fasta_files():
+            found = (
+                read_fasta(path)
+                if column is None
+                else read_sequence_table(path, self._id_column, column)
+            )
+            for record in found:
+                count += 1
+                yield path, record._replace(id=str(count)) if numbers else record
+
     def _labels(self, clean: CleanRecords) -> dict[str, str]:
         settings, way = self.settings, self.settings["labels"]
         table = self._label_files.get("table")
@@ -143,18 +176,15 @@ class FastaSource(Source):
         labels: dict[str, str] = {}
         if table:
             labels = self._read_pairs(table, settings["unmatched"] == "classify")
-        for path in self.fasta_files():
-            for record in read_fasta(path):
-                if settings["ids"] == "numbers":
-                    record = record._replace(id=str(len(clean.places) + 1))
-                clean.note(record.id, record.place)
-                if not table:
-                    label = pattern.label(record.header) if pattern else name_endings(path)[0]
-                    if label and self.several:
-                        label = several_labels(label, way["separator"], record.place)
-                    if label:
-                        labels[record.id] = label
-                clean.add(record.id, record.residues, organism(record.header))
+        for path, record in self.records():
+            clean.note(record.id, record.place)
+            if not table:
+                label = pattern.label(record.header) if pattern else name_endings(path)[0]
+                if label and self.several:
+                    label = several_labels(label, way["separator"], record.place)
+                if label:
+                    labels[record.id] = label
+            clean.add(record.id, record.residues, organism(record.header))
         if table:
             labels = known_by(clean.places, labels, str(table))
         if settings["unmatched"] == "refuse":

@@ -15,7 +15,7 @@ from kreinflow.sequences.collapse import SourceRecords, collapse, collapse_sever
 from kreinflow.sequences.dataset import ORGANISM, Dataset
 from kreinflow.sequences.labels import label_columns, read_pairs
 from kreinflow.sequences.text_files import check_file, refuse_control
-from kreinflow.sequences.user_tables import check_columns
+from kreinflow.sequences.user_tables import Column, check_columns
 
 
 def text(description: str) -> dict[str, Any]:
@@ -40,8 +40,8 @@ def labels_schema(
             "default": "id",
         },
         "label_column": {
-            "description": "column of the labels, or its number; or a list of columns, one for "
-            "each level",
+            "description": "column of the labels, or its number; or a list of columns: one for "
+            "each level, or without levels one for each label, with 1 where a record has it",
             "type": ["string", "integer", "array"],
             "minimum": 1,
             "items": {"type": ["string", "integer"], "minimum": 1},
@@ -122,11 +122,17 @@ class Source(Configured, ABC):
         """Whether its records may have several labels."""
         return bool(self.settings.get("labels", {}).get("multiple") == "all")
 
+    @property
+    def _id_column(self) -> Column | None:
+        """The column of the ids in a table, None where records have numbers."""
+        numbered = self.settings.get("ids") == "numbers"
+        return None if numbered else self.settings["labels"].get("id_column", "id")
+
     def _read_pairs(self, path: Path, skip_empty: bool = False) -> dict[str, str]:
         """Return the label, or all labels joined, of each id of a table of labels."""
         way = self.settings["labels"]
         separator = way["separator"] if self.several else self.separator
-        columns = way["id_column"], way["label_column"]
+        columns = self._id_column, way["label_column"]
         return read_pairs(path, *columns, skip_empty, separator, self.several)
 
     @property
@@ -140,7 +146,7 @@ class Source(Configured, ABC):
         named = self.settings[self.path_key] if self.path_key else []
         names = [named] if isinstance(named, str) else named
         paths = [*(self.data_folder / name for name in names), *self._label_files.values()]
-        return [file for path in paths for file in plain_files(path)]
+        return list(dict.fromkeys(file for path in paths for file in plain_files(path)))
 
     def downloads(self) -> dict[Path, Mapping[str, Any]]:
         """Return where files come from that need not be there yet."""
@@ -155,15 +161,14 @@ class Source(Configured, ABC):
             yield "labels", f"give exactly one of {', '.join(self.label_ways)}."
         elif labels.get("table"):
             columns, id_column = labels["label_column"], labels["id_column"]
-            why = ""
             if id_column in label_columns(columns):
                 why = f"{id_column!r} is the column of the ids. Name the one of the labels."
-            elif isinstance(columns, list) and (self.several or self.separator is None):
+                yield "labels.label_column", why
+            elif isinstance(columns, list) and self.several and self.separator is not None:
                 why = (
-                    "several columns are the levels of labels. Give the data set 'levels' with "
-                    "a separator to stand between them, and no 'labels.multiple', or name one."
+                    "with 'levels' several columns are the levels of one label. Leave out "
+                    "'labels.multiple', or 'levels'."
                 )
-            if why:
                 yield "labels.label_column", why
 
     def check(self) -> None:
@@ -173,7 +178,8 @@ class Source(Configured, ABC):
             check_file(labels["lines"])
         if "table" in labels:
             of = self.settings["labels"]
-            check_columns(labels["table"], of["id_column"], *label_columns(of["label_column"]))
+            columns = (self._id_column, *label_columns(of["label_column"]))
+            check_columns(labels["table"], *(column for column in columns if column is not None))
 
     def alphabet(self, scoring: Mapping[str, Any]) -> str | None:
         """Return the letters that sequences may have, by the settings of their scoring."""
