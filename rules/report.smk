@@ -127,6 +127,7 @@ rule write_report:
             labels={"figure": "page"},
         ),
         text=f"{RESULTS}/report.txt",
+        multiqc=f"{RESULTS}/kreinflow_mqc.json",
         config=f"{RESULTS}/config.yaml",
         workflow=f"{RESULTS}/workflow.smk",
         crate=f"{RESULTS}/ro-crate-metadata.json",

@@ -305,3 +305,22 @@ def test_one_record_is_classified_without_the_compiler(trained, tmp_path):
     )
     assert "1 classified" in done.stderr
     assert {"numba", "sklearn", "scipy.stats"}.isdisjoint(done.stdout.split())
+
+
+def test_other_formats_go_where_the_table_goes(classified, refused, apart, tmp_path):
+    path, records, new = apart
+    asked = path, new, "--records", records
+    table = table_of(classified(*asked))
+    taxa = classified(*asked, "--format", "qiime")
+    assert taxa.splitlines()[0] == "Feature ID\tTaxon\tConfidence"
+    assert table_of(taxa)["Feature ID"].tolist() == table["id"].tolist()
+    hits = classified(*asked, "--format", "blast6")
+    queries = [line.split("\t")[0] for line in hits.splitlines()]
+    assert list(dict.fromkeys(queries)) == table["id"].tolist()
+    for name, whole in (("qiime", taxa), ("blast6", hits)):
+        parts = [classified(*asked, "--format", name, "--shard", f"{k}/3") for k in (1, 2, 3)]
+        assert "".join(parts) == whole
+        said = refused("classify", *asked, "--format", name, "--confidence", "0.8")
+        assert f"--confidence: --format {name} has no column for it. Use tsv." in said
+    said = refused("classify", *asked, "--format", "blast6", "--evidence", tmp_path / "e.tsv")
+    assert "--format blast6 writes it, to -o." in said

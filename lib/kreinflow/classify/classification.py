@@ -171,16 +171,17 @@ def write_tables(
     tables: Iterable[pd.DataFrame],
     write: Callable[[str], object],
     progress: Callable[[int], None] | None = None,
-    header: bool = True,
+    text: Callable[[pd.DataFrame, bool], str] = table_text,
 ) -> Counter[str]:
-    """Write the pieces of :func:`classify_batches` as the text of one TSV, with a header or none.
+    """Write the pieces of :func:`classify_batches` as one ``text``, of a TSV if it is left out.
 
+    ``text`` is called with each piece, and whether it is the first.
     Counted are its ``records``, and those ``classified``, ``rejected``, ``accepted`` and at
     ``fault``. After each piece ``progress`` is called with the number of rows that are written.
     """
     counts: Counter[str] = Counter()
     for number, table in enumerate(tables):
-        write(table_text(table, header=header and number == 0))
+        write(text(table, number == 0))
         faulty = int((table["problem"] != "").sum())
         counts.update(records=len(table), classified=len(table) - faulty, fault=faulty)
         counts["rejected"] += int((table["reject"] == "yes").sum())

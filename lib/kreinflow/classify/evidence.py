@@ -11,6 +11,7 @@ The members of a class stand in the order of their E-values :math:`K n m\, e^{-\
 score s and the lengths n and m; without E-values in that of their scores.
 """
 
+import re
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -34,12 +35,13 @@ PREDICTED, RUNNER_UP, OTHER = "predicted", "runner-up", "other"
 EVIDENCE_COLUMNS = (
     *("query", "label", "of", "member", "kind", "evalue", "score", "bits"),
     *("identity", "columns", "query_start", "query_end", "member_start", "member_end"),
+    *("mismatches", "gap_opens"),
 )
 """``of`` says what the class is to the object: :data:`OTHER` is that of the record that the answer
 names, or of its nearest landmark. ``bits`` is :math:`(\\lambda s - \\ln K) / \\ln 2`. Positions
-count from 1. Without E-values ``evalue`` and ``bits`` are empty; without an alignment, or of one
-with too many cells (:func:`~kreinflow.alignment.traceback.traced`), the columns from ``identity``
-on."""
+count from 1; ``gap_opens`` are gaps, of any length. Without E-values ``evalue`` and ``bits`` are
+empty; without an alignment, or of one with too many cells
+(:func:`~kreinflow.alignment.traceback.traced`), the columns from ``identity`` on."""
 
 
 class Evidence(NamedTuple):
@@ -51,6 +53,8 @@ class Evidence(NamedTuple):
 
     table: pd.DataFrame  # EVIDENCE_COLUMNS
     alignments: int  # with training records, beyond those with the landmarks
+    rows: IntArray  # the place of the object in its query, of each row
+    lengths: FloatArray  # its residues
 
 
 class Witnesses:
@@ -113,8 +117,10 @@ class Witnesses:
         place, column = np.nonzero(who >= 0)
         found = asked.iloc[place].assign(who=who[place, column], score=said[place, column])
         found = pd.concat([found, self._others(batch, answers, asked)])
-        table = self._table(batch, found.sort_values("row", kind="stable"), threads)
-        return Evidence(table, int((near >= 0).sum()))
+        found = found.sort_values("row", kind="stable")
+        rows = found["row"].to_numpy(np.int64)
+        table = self._table(batch, found, threads)
+        return Evidence(table, int((near >= 0).sum()), rows, batch.lengths[rows])
 
     def _questions(self, answers: Answers) -> pd.DataFrame:
         """Return row, code, of: the predicted class or all labels, then the likeliest other."""
@@ -182,7 +188,7 @@ class Witnesses:
             self.ids[who],
             np.where(self.landmarks[who] >= 0, "landmark", "record").astype(object),
             *(evalues, scores, bits),
-            *np.array(spans, dtype=object).reshape(-1, 6).T,
+            *np.array(spans, dtype=object).reshape(-1, 8).T,
         )
         table = pd.DataFrame(dict(zip(EVIDENCE_COLUMNS, columns, strict=True)))
         return table if batch.strands is None else table.assign(strand=batch.strands[rows])
@@ -191,15 +197,19 @@ class Witnesses:
         """Return the cells of an object and a member from ``identity`` on."""
         scheme = self.model.scheme
         if batch.sequences is None or self.residues is None or scheme is None:
-            return ("",) * 6
+            return ("",) * 8
         alignment = traced(batch.sequences[row], self.residues[member], scheme)
         if alignment is None or not alignment.marks:
-            return ("", "" if alignment is None else 0, *[""] * 4)
+            return ("", "" if alignment is None else 0, *[""] * 6)
         n = len(alignment.marks)
         starts = alignment.first_start, alignment.second_start
-        gaps = alignment.first.count("-"), alignment.second.count("-")
+        both = alignment.first, alignment.second
+        gaps = [row.count("-") for row in both]
         ends = [start + n - gap - 1 for start, gap in zip(starts, gaps, strict=True)]
-        return alignment.identical / n, n, starts[0], ends[0], starts[1], ends[1]
+        spans = starts[0], ends[0], starts[1], ends[1]
+        opened = sum(len(re.findall("-+", row)) for row in both)
+        equal = alignment.identical
+        return equal / n, n, *spans, n - equal - sum(gaps), opened
 
 
 def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], FloatArray]:

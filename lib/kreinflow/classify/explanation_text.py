@@ -45,7 +45,8 @@ def _evidence_lines(found: Explanation) -> list[str]:
     out, told = [], set()
     for (of, label), rows in found.evidence.groupby(["of", "label"], sort=False):
         told.add(label)
-        own = rows.drop(columns=["query", "label", "of", "strand"], errors="ignore")
+        left_out = ["query", "label", "of", "strand", "mismatches", "gap_opens"]
+        own = rows.drop(columns=left_out, errors="ignore")
         own = own.replace("", np.nan).dropna(axis="columns", how="all")
         members = "member of another class," if of == OTHER else "members of"
         out += ["", f"nearest {members} {label} ({of})", _text(own)]

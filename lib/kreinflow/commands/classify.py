@@ -23,6 +23,7 @@ from kreinflow.classify.classification import (
     write_tables,
 )
 from kreinflow.classify.evidence import Evidence
+from kreinflow.classify.formats import FORMATS, blast6, refuse_format, taxonomy
 from kreinflow.classify.model_file import Model
 from kreinflow.commands.arguments import add_scoring_arguments, asked, inputs_of, model_to_ask
 from kreinflow.commands.outputs import is_standard_output, output, refuse_one_file
@@ -80,6 +81,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         "classes",
     )
     parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="tsv",
+        help="what -o gets: tsv, our table (default); qiime, Feature ID, Taxon and Confidence; "
+        "blast6, the evidence as BLAST's outfmt 6",
+    )
+    parser.add_argument(
         "--strict", action="store_true", help="end at the first record that cannot be classified"
     )
     parser.add_argument(
@@ -108,6 +116,11 @@ def _refuse_asked(options: argparse.Namespace) -> None:
         )
     if options.evidence is not None:
         refuse_one_file((options.output, options.evidence))
+    for name in ("confidence", "errors"):
+        if getattr(options, name) is not None and options.format != "tsv":
+            raise InputError(f"--{name}: --format {options.format} has no column for it. Use tsv.")
+    if options.evidence is not None and options.format == "blast6":
+        raise InputError("--evidence: --format blast6 writes it, to -o. Leave one of them out.")
     parted = [
         name
         for name, asked_for in (("--shard", options.shard.of > 1), ("--resume", options.resume))
@@ -146,7 +159,7 @@ def _about(options: argparse.Namespace) -> dict[str, str]:
     for path in (*options.records, *files["--vectors"]):
         check_file(Path(path))
     about = {name: " ".join(map(file_sha256, paths)) for name, paths in files.items()}
-    names = "strand", "confidence", "shard"
+    names = "strand", "confidence", "shard", "format"
     told = {f"--{name}": str(getattr(options, name)) for name in names}
     return about | told | {"--evidence": str(options.evidence is not None), "version": __version__}
 
@@ -170,8 +183,9 @@ def run(options: argparse.Namespace) -> None:
             writes.append(stack.enter_context(output("--evidence", options.evidence, *inputs)))
         stack.enter_context(limited(options.threads))
         model = model_to_ask(options)
+        refuse_format(model, options.format)
         seconds, counts, told = _classify(options, model, writes, kept)
-    if options.evidence is not None:
+    if told["pieces"]:
         rows = plural(told["rows"], "row")
         more = plural(told["alignments"], "more alignment")
         print(f"kreinflow: evidence: {rows}, {more}", file=sys.stderr)
@@ -197,10 +211,20 @@ def _classify(
     header, start = options.shard.number == 1 and not done, time.monotonic()
     waiting: list[list[str]] = [[] for _ in writes]  # texts of a piece
     told: Counter[str] = Counter()
+    evidence = options.evidence is not None or options.format == "blast6"
+
+    def text(table: pd.DataFrame, first: bool) -> str:
+        if options.format == "blast6":
+            return ""
+        if options.format == "qiime":
+            table = taxonomy(model, table)
+        return table_text(table, header=header and first)
 
     def on_evidence(found: Evidence) -> None:
-        text = table_text(found.table, header=header and not told["pieces"])
-        waiting[1].append(text)
+        if options.format == "blast6":
+            waiting[0].append(blast6(found))
+        else:
+            waiting[1].append(table_text(found.table, header=header and not told["pieces"]))
         told.update(pieces=1, rows=len(found.table), alignments=found.alignments)
 
     def progress(records: int) -> None:
@@ -227,13 +251,13 @@ def _classify(
                 first=first,
                 last=last,
                 on_fault=show,
-                on_evidence=on_evidence if len(writes) > 1 else None,
+                on_evidence=on_evidence if evidence else None,
             )
             yield from classify_batches(model, path, how)
 
     show = None if options.strict else first_faults(lambda line: print(line, file=sys.stderr))
     if options.errors is None:
-        counts = write_tables(tables(), waiting[0].append, progress, header)
+        counts = write_tables(tables(), waiting[0].append, progress, text)
     else:
         counts = write_tables(accepting(tables(), options.errors, progress), writes[0])
     if kept is not None:

@@ -13,7 +13,7 @@ from kreinflow.sequences.text_files import check_file, check_results, has_contro
 
 TAKEN = (
     *("compare.html", "config.yaml", "logs", "report.html", "report.txt"),
-    *("ro-crate-metadata.json", "times", "workflow.smk"),
+    *("kreinflow_mqc.json", "ro-crate-metadata.json", "times", "workflow.smk"),
 )
 """What stands in the folder of results beside those of the data sets."""
 

@@ -18,7 +18,7 @@ from rocrate.rocrate import ROCrate
 from kreinflow.base.errors import InputError
 from kreinflow.config.plan import DatasetPlan
 from kreinflow.files.provenance import file_sha256, utc
-from kreinflow.report.names import CONFIG, PAGE, TEXT, WORKFLOW
+from kreinflow.report.names import CONFIG, MULTIQC, PAGE, TEXT, WORKFLOW
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.texts import TEXTS
 
@@ -30,7 +30,11 @@ PROFILES = {
 }
 """What the crate keeps to, beside RO-Crate 1.1."""
 
-PAGES = {PAGE: "the report: everything on one page", TEXT: "its first screen as plain text"}
+PAGES = {
+    PAGE: "the report: everything on one page",
+    TEXT: "its first screen as plain text",
+    MULTIQC: "figures of the data sets for MultiQC",
+}
 PRODUCTS: dict[str, dict[str, str]] = TEXTS["products"]  # files of a data set by stage
 CLASSIFIED = "what the final model says of new objects"
 

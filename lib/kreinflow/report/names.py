@@ -1,6 +1,7 @@
 """The page and the files beside it, in the folder of results."""
 
 PAGE, TEXT, CONFIG = "report.html", "report.txt", "config.yaml"  # TEXT is the first screen
+MULTIQC = "kreinflow_mqc.json"  # MultiQC looks for such an end
 CRATE, WORKFLOW = "ro-crate-metadata.json", "workflow.smk"  # a crate must hold its main entity
 
 HEAD, DETAIL, NEXT = "== ", "    ", "What to do next"

@@ -16,7 +16,8 @@ from kreinflow.report import methods, recipes, sections, tables, times, words
 from kreinflow.report.cascades import pairs_asked
 from kreinflow.report.crate import render_crate
 from kreinflow.report.html import drawing, image, page_environment
-from kreinflow.report.names import CONFIG, CRATE, PAGE, TEXT, WORKFLOW
+from kreinflow.report.multiqc import render_multiqc
+from kreinflow.report.names import CONFIG, CRATE, MULTIQC, PAGE, TEXT, WORKFLOW
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import best_recipe, cells, flags, numbers
 from kreinflow.report.texts import CAPTIONS, SEVERAL_CAPTIONS
@@ -25,7 +26,7 @@ WORDS = (methods, recipes, sections, tables, times, words)  # what the templates
 
 
 def write_report(folder: Path, config: Mapping[str, Any], again: bool = False) -> None:
-    """Write the page, its text, the config and the RO-Crate, from the results of a run.
+    """Write the page, its text, MultiQC's file, the config and the RO-Crate, from a run's results.
 
     ``again`` tells that the run is over, and may be of another version: its Snakefile stays. A file
     that is damaged or missing raises an InputError.
@@ -35,6 +36,7 @@ def write_report(folder: Path, config: Mapping[str, Any], again: bool = False) -
     written = {
         PAGE: render_report(datasets, config, versions),
         TEXT: render_text(datasets),
+        MULTIQC: render_multiqc(datasets),
         CONFIG: yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True),
     }
     if not (again and (folder / WORKFLOW).exists()):
