@@ -4,8 +4,13 @@ Each format is written here in its own words, with a stranger's variant beside i
 """
 
 import gzip
+import io
 
 import pytest
+from Bio import SeqIO
+from Bio.Seq import Seq
+from Bio.SeqFeature import SeqFeature, SimpleLocation
+from Bio.SeqRecord import SeqRecord
 
 from small_inputs import DNA, families
 
@@ -151,7 +156,7 @@ def test_lineages_in_headers(proposed, tmp_path, header, pattern, separator):
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        ("k__Bacteria; p__Bacillota; c", "has ranks, but its part 'c' has none: is it cut short"),
+        ("k__Bacteria; p__Bacillota; c", "has no rank for its part 'c': is it cut short?"),
         ("k__Bacteria; g__Vibrio; f__Vibrionaceae", "has its ranks out of order, or one twice"),
         ("k__Bacteria; ; c__Bacilli", "has an empty part between its separators ';'"),
     ],
@@ -220,7 +225,7 @@ def test_a_table_with_a_column_of_sequences(proposed, tmp_path, name, head, line
     found = source["labels"] | {k: source[k] for k in ("sequence_column", "ids") if k in source}
     assert found == expected
     assert "18 records (0 dropped), 18 distinct, 3 classes" in out
-    assert ("rows are numbered from 1." in out) == ("ids" in expected)
+    assert ("records are numbered from 1." in out) == ("ids" in expected)
 
 
 def test_columns_of_0_and_1(proposed, tmp_path):
@@ -256,3 +261,42 @@ def test_tables_of_sequences_at_fault(refused_here, tmp_path):
     assert "Leave out --labels" in refused_here(name, "--labels", name)
     name = table_of_peptides("t.csv", ("seq", "mass"), lambda id, label, s, i: (s, f"{i}.5"))
     assert "t.csv: beside the sequences no column could be the labels" in refused_here(name)
+
+
+@pytest.mark.parametrize("name", ["reads.fastq.gz", "reads.txt"])
+def test_fastq(proposed, tmp_path, name):
+    text = "".join(f"@{id} barcode={label}\n{s}\n+\n{'I' * len(s)}\n" for id, label, s in RECORDS)
+    config, out, _ = proposed(write(name, text))
+    assert part_of(config)["source"]["labels"] == {"pattern": r"\bbarcode=([^\s;,\]|]+)"}
+    assert "reads: the qualities of FASTQ are not used.\n" in out
+    assert "18 records (0 dropped), 18 distinct, 3 classes" in out
+
+
+def genbank(**qualifier):
+    """GenBank whose organisms are one of a class, with a qualifier for a number or its name."""
+    text = io.StringIO()
+    for i, (id, label, residues) in enumerate(RECORDS):
+        record = SeqRecord(Seq(residues), id=f"{id}.1", name=id, description="a rRNA")
+        record.annotations = {"molecule_type": "DNA", "organism": f"{label} sp. {i % 2}"}
+        record.annotations["taxonomy"] = list(NAMES[label])
+        whole = {key: [texts[GENERA.index(label)]] for key, texts in qualifier.items()}
+        record.features = [SeqFeature(SimpleLocation(0, 90), "source", qualifiers=whole)]
+        SeqIO.write(record, text, "genbank")
+    return text.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "qualifier", "key"),
+    [
+        ("x.gb", {}, "lineage"),
+        ("x.gbk.gz", {"host": "pig", "strain": "abc"}, "lineage"),
+        ("x.txt", {"EC_number": ["1.1.1.1", "1.1.1.2", "2.7.1.1"]}, "EC_number"),
+    ],
+)
+def test_genbank(proposed, tmp_path, name, qualifier, key):
+    config, out, _ = proposed(write(name, genbank(**qualifier)))
+    part = part_of(config)
+    assert part["source"]["labels"] == {"pattern": rf"\[{key}=([^\]]+)\]"}
+    assert part["levels"] == {"separator": ";" if key == "lineage" else "."}
+    assert "x: or [organism=] (6 classes): pattern: " in out
+    assert f"18 records (0 dropped), 18 distinct, {6 if key == 'lineage' else 3} classes" in out

@@ -31,7 +31,7 @@ def path_of(label: str, separator: str) -> tuple[str, ...]:
     (('3', '6', '5'), ('k__Bacteria', 'p__Bacillota'))
     """
     parts = label.split(separator)
-    while parts and _names_nothing(parts[-1], separator):
+    while parts and names_nothing(parts[-1], separator):
         parts.pop()
     if not parts or not all(part.strip() for part in parts):
         raise InputError(
@@ -41,21 +41,19 @@ def path_of(label: str, separator: str) -> tuple[str, ...]:
     ranks = [found[1] if (found := RANKED.fullmatch(part)) else "" for part in parts]
     if ranks[0] in RANKS and 2 * sum(map(bool, ranks)) >= len(ranks) > 1:
         order = [RANKS.index(rank) for rank in ranks if rank in RANKS]
+        fault = "" if order == sorted({*order}) else "its ranks out of order, or one twice"
         if not all(ranks):
-            part = parts[ranks.index("")].strip()
+            fault = f"no rank for its part {parts[ranks.index('')].strip()!r}: is it cut short?"
+        if fault:
             raise InputError(
-                f"The label {label!r} has ranks, but its part {part!r} has none: is it cut short, "
-                f"or has a name {separator!r} in it? Correct it, or leave the record out."
-            )
-        if order != sorted({*order}):
-            raise InputError(
-                f"The label {label!r} has its ranks out of order, or one twice. They go down as "
-                f"{', '.join(RANKS)}. Correct it, or leave the record out."
+                f"The label {label!r} has {fault} (ranks are {', '.join(RANKS)}, with __ or a "
+                "colon). Correct it, or leave the record out."
             )
     return tuple(parts)
 
 
-def _names_nothing(part: str, separator: str) -> bool:
+def names_nothing(part: str, separator: str) -> bool:
+    """Return whether a part at the end of a path names no level."""
     ranked = RANKED.fullmatch(part)
     empty = not part.strip() if ranked is None else not ranked[2].strip()
     return part.strip() == "-" or (empty and (separator != "." or ranked is not None))

@@ -23,8 +23,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "input",
         metavar="INPUT",
         nargs="+",
-        help="a FASTA file, several, or a folder with one a class; or a matrix or vectors "
-        "(.npy, .csv, .tsv, .mat)",
+        help="FASTA, FASTQ or GenBank: a file, several, or a folder with one a class; a table "
+        "with a column of sequences; or a matrix or vectors (.npy, .csv, .tsv, .mat)",
     )
     parser.add_argument(
         "--labels",

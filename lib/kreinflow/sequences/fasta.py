@@ -1,14 +1,22 @@
-"""Reading FASTA, plain or gzip, and tables of sequences; refusing what is not quite that."""
+"""Reading FASTA, FASTQ and GenBank, plain or gzip, and tables of sequences.
+
+What is not quite one of these is refused.
+"""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 from kreinflow.base.errors import InputError
+from kreinflow.sequences.formats import Found, Lines, fastq_records, genbank_records
 from kreinflow.sequences.text_files import UNSEEN, has_control, open_text, shown_name
 from kreinflow.sequences.user_tables import Column, read_columns
 
-FASTA_ENDINGS = (".fasta", ".fa", ".faa", ".fna", ".ffn", ".fas", ".mpfa", ".seq", ".txt")
+FASTA_ENDINGS = (
+    *(".fasta", ".fa", ".faa", ".fna", ".ffn", ".fas", ".mpfa", ".seq", ".txt"),
+    *(".fastq", ".fq", ".gb", ".gbk", ".gbff", ".genbank", ".gp", ".gpff"),
+)
 
 LONGEST = 1_000_000
 """Residues of the longest sequence that is ever aligned."""
@@ -40,9 +48,11 @@ class FastaRecord(NamedTuple):
 
 
 def read_fasta(path: Path) -> Iterator[FastaRecord]:
-    """Yield the records of a FASTA file, plain or gzip; refuse the first that is at fault.
+    """Yield the records of a file, plain or gzip; refuse the first that is at fault.
 
-    The id is the first word of the header. Blank lines, Windows line ends, spaces inside sequences,
+    It is FASTA, FASTQ (of four lines a record, whose qualities are not read) or GenBank (whose
+    header then has ``[organism=...]``, ``[lineage=...]`` and qualifiers), by its first line. The id
+    is the first word of the header. Blank lines, Windows line ends, spaces inside sequences,
     a byte order mark and a missing last line end are harmless.
     """
     for record in read_any_fasta(path):
@@ -55,7 +65,12 @@ def read_any_fasta(path: Path) -> Iterator[FastaRecord]:
     """Yield the records as :func:`read_fasta` does, but those at fault too, with their fault."""
     name, number = shown_name(path), 0
     with open_text(path, errors="surrogateescape") as file:
-        for number, (line, title, residues) in enumerate(_records(file, name), start=1):
+        lines = enumerate(file, start=1)
+        first = next((line for line in lines if not line[1].isspace()), (1, "\n"))
+        signs = {"@": fastq_records, "LOCUS": genbank_records}
+        read = next((signs[sign] for sign in signs if first[1].startswith(sign)), _records)
+        records = read(chain([first], lines), name)
+        for number, (line, title, residues) in enumerate(records, start=1):
             header = title[1:].strip()
             shown = header.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
             id = shown.split(maxsplit=1)[0] if header else ""
@@ -86,10 +101,10 @@ def read_sequence_table(
         yield FastaRecord(id, id, residues.encode("ascii"), str(path), number, line)
 
 
-def _records(file: TextIO, name: str) -> Iterator[tuple[int, str, str]]:
+def _records(lines: Lines, name: str) -> Found:
     """Yield line, header and residues of each record."""
     start, title, parts = 0, "", list[str]()
-    for number, line in enumerate(file, start=1):
+    for number, line in lines:
         if line.startswith(">"):
             if start:
                 yield start, title, "".join(parts)

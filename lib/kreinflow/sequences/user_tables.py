@@ -120,16 +120,20 @@ def open_table(path: Path, header: bool = True) -> Iterator[Table]:
         )
 
 
-def has_header(columns: Sequence[Column | None]) -> bool:
-    """Return whether a table has a header, by how its columns are named."""
-    return not any(isinstance(column, int) for column in columns)
+@contextmanager
+def open_columns(path: Path, columns: Sequence[Column | None]) -> Iterator[tuple[Table, list[int]]]:
+    """Open a table that has some columns: the table, and the places of those that are no None.
+
+    It has no header if one of them is a number.
+    """
+    with open_table(path, not any(isinstance(column, int) for column in columns)) as table:
+        yield table, [table.place(column) for column in columns if column is not None]
 
 
-def check_columns(path: Path, *columns: Column) -> None:
+def check_columns(path: Path, *columns: Column | None) -> None:
     """Refuse a table that cannot be read or lacks a column, by its first line alone."""
-    with open_table(path, has_header(columns)) as table:
-        for column in columns:
-            table.place(column)
+    with open_columns(path, columns):
+        pass
 
 
 def read_columns(
@@ -148,9 +152,7 @@ def read_columns(
     names the line of an empty text, of characters that are not shown, of a separator in a part of a
     path, or of an indicator that is neither.
     """
-    named = [column for column in columns if column is not None]
-    with open_table(path, has_header(named)) as table:
-        places = [table.place(column) for column in named]
+    with open_columns(path, columns) as (table, places):
         for number, (line, fields) in enumerate(table.rows(), 1):
             texts = [fields[place] for place in places]
             first, *parts = texts if columns[0] is not None else (str(number), *texts)
@@ -167,8 +169,8 @@ def read_columns(
                         "Fill it in or remove the line."
                     )
                 refuse_control(f"{column}", [value], [f"{path}, line {line}"])
-            levels = len(columns) > 2 and not indicators
-            if levels and (inside := [part for part in parts if separator in part]):
+            inside = [part for part in parts if separator in part] if not indicators else []
+            if inside and len(columns) > 2:
                 raise InputError(
                     f"{path}, line {line}: {inside[0]!r} has {separator!r} in it, which separates "
                     "the levels. Give 'levels.separator' a text that is in no label."

@@ -10,7 +10,7 @@ from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.scoring import load_substitution_matrix
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged, plural
-from kreinflow.commands.proposing.labels import look_at_headers
+from kreinflow.commands.proposing.labels import WHOLE, look_at_headers
 from kreinflow.commands.proposing.source import (
     SourceFound,
     labels_of_table,
@@ -19,10 +19,10 @@ from kreinflow.commands.proposing.source import (
     tell_of_labels,
 )
 from kreinflow.commands.proposing.tables import SequenceTable
-from kreinflow.commands.proposing.writing import Noted, plain
+from kreinflow.commands.proposing.writing import Noted
 from kreinflow.sequences.fasta import FastaRecord
 from kreinflow.sequences.sources.fasta import FastaSource
-from kreinflow.sequences.text_files import name_endings
+from kreinflow.sequences.text_files import name_endings, open_text
 
 _BASES = b"ACGTUN"
 _OF_BASES = 0.9
@@ -39,12 +39,9 @@ def look_at_fasta(
     settings: dict[str, Any] = {"fasta": named, "labels": {}}
     if table is not None:
         settings["sequence_column"] = table.sequence_column
-        if table.id_column is None:
-            note = "no column has an id of its own in each row: rows are numbered from 1"
-            settings["ids"] = Noted("numbers", note)
-        else:
-            settings["labels"] = {"id_column": table.id_column}
-    reader = FastaSource(plain(settings), Path())
+        settings["labels"] = {"id_column": table.id_column} if table.id_column else {}
+        settings |= {} if table.id_column else {"ids": "numbers"}
+    reader = FastaSource(settings, Path())
     files, longest = reader.fasta_files(), reader.settings["max_length"]
     records = [record for _, record in reader.records()]
     molecule, alphabet = _molecule(records)
@@ -71,15 +68,17 @@ def look_at_fasta(
     )
     source.found.append(f"{said} in {abridged([str(path) for path in files], 3)}.")
     source.settings["fasta"] = Noted(named, said)
-    if table is not None or labels is not None:
-        if table is not None:
-            where = str(named)
-            source.found.append(f"the sequences are in the column {table.sequence_column!r}.")
-            source.found += [f"{settings['ids'].note}."] if "ids" in settings else []
-            beside = look_at_columns(Path(where), *table)
-        else:
-            where = str(labels)
-            beside = look_at_table(Path(where), [record.id for record in records])
+    if table is None and any(map(_has_qualities, files)):
+        source.found.append("the qualities of FASTQ are not used.")
+    beside, where = None, str(labels if table is None else named)
+    if table is not None:
+        beside = look_at_columns(Path(where), *table)
+        source.found.append(f"the sequences are in the column {table.sequence_column!r}.")
+    elif labels is not None:
+        beside = look_at_table(Path(where), [record.id for record in records])
+    if "ids" in settings:
+        _number("no column has an id of its own in each row", source)
+    if beside is not None:
         without = len(records) - len(beside.candidates[0].texts)
         _unmatched(without, beside.lines - beside.matched, source)
         source.settings["labels"] = labels_of_table(beside, where, source)
@@ -104,6 +103,11 @@ def look_at_fasta(
     return source
 
 
+def _has_qualities(path: Path) -> bool:
+    with open_text(path) as file:
+        return file.read(1) == "@"
+
+
 def _molecule(records: Sequence[FastaRecord]) -> tuple[str, ResidueAlphabet]:
     """Return what the letters say that records are, and the letters that can be scored then."""
     letters = np.zeros(256, dtype=np.int64)
@@ -121,14 +125,17 @@ def _labels_of_headers(
     records: Sequence[FastaRecord], place: str, source: SourceFound
 ) -> dict[str, Any]:
     ids, headers = zip(*((record.id, record.header) for record in records), strict=True)
-    (chosen, *further), nameless = look_at_headers(ids, headers, place)
-    if nameless:
-        note = "headers are lineages and have no ids: records are numbered from 1"
-        source.settings["ids"] = Noted("numbers", note)
-        source.found.append(f"{note}.")
+    chosen, *further = look_at_headers(ids, headers, place)
+    if chosen.where == WHOLE:
+        _number("headers are lineages and have no ids", source)
     about, several = tell_of_labels(chosen, further, f"in the headers, {chosen.name!r}", source)
     _unmatched(len(records) - len(chosen.texts), 0, source)
     return {"pattern": Noted(chosen.where, f"{chosen.name}: {about}"), **several}
+
+
+def _number(why: str, source: SourceFound) -> None:
+    source.settings["ids"] = Noted("numbers", f"{why}: records are numbered from 1")
+    source.found.append(f"{why}: records are numbered from 1.")
 
 
 def _unmatched(without: int, lost: int, source: SourceFound) -> None:

@@ -237,32 +237,32 @@ def separator_of_levels(labels: Sequence[str]) -> str | None:
 
 _MOST_FIELDS = 12
 _OF_HEADERS = 0.5
-_WHOLE = r"^(.+)$"
+WHOLE = r"^(.+)$"
+"""The pattern of headers that are labels and nothing else."""
+
 _KEYED = re.compile(r"(?:^|[\s;,\[|])([A-Za-z]\w*)([=:])(?=\S)")
 
 
-def look_at_headers(
-    ids: Sequence[str], headers: Sequence[str], place: str
-) -> tuple[list[Candidate], bool]:
+def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> list[Candidate]:
     r"""Return what in the headers of records could be their labels, the most plausible first.
 
     Lineages; keys with a value (``family=kinase``, ``[family=kinase]``, UniProt's ``OS=``), a name
     in brackets at the end (NCBI's organisms), fields between separators, the rest of the header
-    behind the id, and the id without its number. Returned is also whether the whole header is a
-    lineage, so that it has no id.
+    behind the id, and the id without its number. If the whole header is a lineage, so that it has
+    no id, that is the only one, with the pattern :data:`WHOLE` and numbers as ids.
 
     An InputError names the ``place`` of the headers if there is nothing.
 
     Examples
     --------
     >>> headers = ["a family=x;", "b family=x;", "c family=y;", "d family=y;"]
-    >>> look_at_headers("abcd", headers, "x.fasta")[0][0].where
+    >>> look_at_headers("abcd", headers, "x.fasta")[0].where
     '\\bfamily=([^\\s;,\\]|]+)'
     """
     numbers = [str(i) for i in range(1, len(headers) + 1)]
-    whole = Candidate("the whole header", _found(_WHOLE, numbers, headers), _WHOLE, "pattern")
+    whole = Candidate("the whole header", _found(WHOLE, numbers, headers), WHOLE, "pattern")
     if all(";" in id for id in ids) and whole.ranks and "=" not in headers[0] and whole.usable():
-        return [whole], True
+        return [whole]
     found = []
     for pattern, name in _patterns(headers):
         own = _found(pattern, ids, headers)
@@ -279,7 +279,7 @@ def look_at_headers(
             f"class. The headers ({abridged([repr(shortened(h)) for h in headers[:2]])}) have "
             "nothing that two records share and others have not."
         )
-    return candidates, False
+    return candidates
 
 
 def _found(pattern: str, ids: Sequence[str], headers: Sequence[str]) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import accumulate
 
-from kreinflow.base.hierarchy import RANKED, RANKS
+from kreinflow.base.hierarchy import RANKED, RANKS, names_nothing
 
 Path = tuple[str, ...]
 
@@ -43,9 +43,9 @@ def separator_of_lineages(texts: Iterable[str]) -> str | None:
 
 
 def names_of(text: str, separator: str) -> Path:
-    """Return the names of a lineage from its root on, without the empty ones at its end."""
+    """Return the names of a lineage from its root on, without what names nothing at its end."""
     parts = [part.strip() for part in text.split(separator)]
-    while parts and (not parts[-1] or ((r := RANKED.fullmatch(parts[-1])) and not r[2])):
+    while parts and names_nothing(parts[-1], separator):
         parts.pop()
     return tuple(parts)
 

@@ -77,9 +77,6 @@ def find_sequences(name: str) -> SequenceTable | None:
 
 def _are_sequences(name: str, texts: Sequence[str]) -> bool:
     good = [text for text in texts if _SEQUENCE.fullmatch(text)]
-    called = bool(_CALLED.search(name))
-    return (
-        len(good) >= _SEQUENCES * len(texts)
-        and (called or sum(map(len, good)) >= _MEAN * len(good))
-        and (called or len(set(good)) >= _DIFFERENT * len(good))
-    )
+    n, different = len(good), len(set(good))
+    like = sum(map(len, good)) >= _MEAN * n and different >= _DIFFERENT * n
+    return n >= _SEQUENCES * len(texts) and (like or _CALLED.search(name) is not None)

@@ -17,11 +17,6 @@ class Noted(NamedTuple):
     note: str
 
 
-def plain(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return keys and values without what is said beside them."""
-    return {key: e.value if isinstance(e, Noted) else e for key, e in content.items()}
-
-
 def yaml_text(content: Mapping[str, Any], head: Sequence[str] = ()) -> str:
     """Return a config as YAML, with the paragraphs of ``head`` above it, as comments."""
     lines = [line for paragraph in head for line in _comment(paragraph, "")]

@@ -109,7 +109,7 @@ class FastaSource(Source):
             if column is None:
                 next(read_any_fasta(path))
             else:
-                check_columns(path, column, *([self._id_column] if self._id_column else []))
+                check_columns(path, self._id_column, column)
         if pattern := self.settings["labels"].get("pattern"):
             HeaderPattern(pattern)
         super().check()
@@ -160,11 +160,8 @@ class FastaSource(Source):
         column, numbers = self.settings["sequence_column"], self.settings["ids"] == "numbers"
         count = 0
         for path in self.fasta_files():
-            found = (
-                read_fasta(path)
-                if column is None
-                else read_sequence_table(path, self._id_column, column)
-            )
+            ids = self._id_column
+            found = read_sequence_table(path, ids, column) if column else read_fasta(path)
             for record in found:
                 count += 1
                 yield path, record._replace(id=str(count)) if numbers else record

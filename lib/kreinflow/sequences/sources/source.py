@@ -178,8 +178,7 @@ class Source(Configured, ABC):
             check_file(labels["lines"])
         if "table" in labels:
             of = self.settings["labels"]
-            columns = (self._id_column, *label_columns(of["label_column"]))
-            check_columns(labels["table"], *(column for column in columns if column is not None))
+            check_columns(labels["table"], self._id_column, *label_columns(of["label_column"]))
 
     def alphabet(self, scoring: Mapping[str, Any]) -> str | None:
         """Return the letters that sequences may have, by the settings of their scoring."""
