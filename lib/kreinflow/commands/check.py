@@ -103,8 +103,8 @@ class Checked:
             said.append(NO_TEST)
         return [advice for advice in said if advice]
 
-    def costs(self, cores: int) -> list[str]:
-        """Return what a run on so many cores and a new sequence are expected to take."""
+    def run_costs(self) -> RunCosts:
+        """Return what a run is expected to cost."""
         plan, payload = self.plan, self.dataset.payload
         tables = {
             name: given_landmarks(self.dataset, own, self.data)
@@ -115,7 +115,11 @@ class Checked:
         if isinstance(payload, Compared):
             size = sum(map(len, payload.objects)) / len(self.dataset.rows)
             of_score = kernel_seconds(payload.kernel_settings, size)
-        run = RunCosts(plan, self.dataset.statistics, given, of_score)
+        return RunCosts(plan, self.dataset.statistics, given, of_score)
+
+    def costs(self, cores: int) -> list[str]:
+        """Return what a run on so many cores and a new sequence are expected to take."""
+        run = self.run_costs()
         aligned = f"{in_short(run.pairs)} pairs to align, " if run.pairs else ""
         said = [
             f"about {aligned}{_time(run.minutes(cores))} on {plural(cores, 'core')}, "

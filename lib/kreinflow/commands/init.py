@@ -4,17 +4,26 @@ import argparse
 import os
 import shlex
 import sys
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from kreinflow.base.errors import InputError
-from kreinflow.commands.check import checked
+from kreinflow.commands.check import Checked, checked
 from kreinflow.commands.outputs import is_standard_output, output
-from kreinflow.commands.proposing.proposal import propose
+from kreinflow.commands.proposing.proposal import Proposal, complete, propose
 from kreinflow.commands.proposing.writing import yaml_text
 from kreinflow.config.paths import check_files
+from kreinflow.config.plan import DatasetPlan
 
 CORES = 8
 """Of the estimate in the config, which is the same on any machine."""
+
+_LONG = 90
+"""Minutes from which on an estimate is told in hours."""
+
+_SMALLER = tuple(product((2, 5, 10, 20, 50, 100, 200, 500), (300_000_000, 30_000_000, 3_000_000)))
+"""Smallest classes and alignments that are tried where a run takes hours."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     data = Path(made.config["data"])
     check_files(made.config, data)
     one = checked(made.config, made.name, data, made.groups)
-    advice = [*made.advice, *one.advice()]
+    advice = [*made.advice, *one.advice(), *quicker(made, one)]
     given = [*options.input, *(["--labels", options.labels] if options.labels else [])]
     head = [
         f"Written by: kreinflow init {shlex.join(given)}",
@@ -66,3 +75,26 @@ def run(options: argparse.Namespace) -> None:
     if not is_standard_output(name):
         shown = shlex.quote(name)
         print(f"{name}: written. Next: kreinflow run {shown} --cores {os.cpu_count() or 1}")
+
+
+def quicker(made: Proposal, one: Checked) -> list[str]:
+    """Return what takes minutes where a run on what was found takes hours, as one advice."""
+    if one.run_costs().minutes(CORES) <= _LONG:
+        return []
+    whole = one.dataset.statistics
+    for least, alignments in _SMALLER:
+        sizes = {label: size for label, size in whole["class_sizes"].items() if size >= least}
+        share = sum(sizes.values()) / sum(whole["class_sizes"].values())
+        records = {n: count * share for n, count in whole.get("labels_per_record", {}).items()}
+        config = complete(made.content | {"auto": {"alignments": alignments}})
+        dataset = one.dataset.with_statistics(
+            class_sizes=sizes, distinct=whole["distinct"] * share, labels_per_record=records
+        )
+        smaller = replace(one, plan=DatasetPlan(config, made.name), dataset=dataset)
+        if len(sizes) > 1 and (minutes := smaller.run_costs().minutes(CORES)) <= _LONG:
+            return [
+                f"This takes hours. About {minutes:.0f} minutes on {CORES} cores take the "
+                f"{len(sizes)} classes of {least} records or more, with 'min_class_size: {least}' "
+                f"and 'auto: {{alignments: {alignments}}}'."
+            ]
+    return ["This takes hours, with larger classes alone too. Try a part of the records first."]

@@ -90,8 +90,8 @@ def read_sequence_table(
 
     Without a column of ids these are the numbers of the rows, from 1. The header is the id.
     """
-    columns = (None, sequence_column) if id_column is None else (id_column, sequence_column)
-    for number, (line, id, text) in enumerate(read_columns(path, columns), 1):
+    rows = read_columns(path, (id_column, sequence_column))
+    for number, (line, id, text) in enumerate(rows, 1):
         residues = "".join(text.split())
         fault = _fault(id, True, residues)
         if " " in id:

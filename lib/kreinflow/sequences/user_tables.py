@@ -180,14 +180,14 @@ def read_columns(
 
 def _labels_said(place: str, columns: Sequence[Column | None], values: Sequence[str]) -> list[str]:
     """Return the names of the columns that say yes, :data:`NONE` if none does."""
-    for column, value in zip(columns, values, strict=True):
-        if value.casefold() not in YES | NO:
+    said = [(str(column), value.casefold()) for column, value in zip(columns, values, strict=True)]
+    for name, value in said:
+        if value not in YES | NO:
             raise InputError(
-                f"{place}: the {column!r} is {value!r}, and not 0 or 1 as where each column is a "
+                f"{place}: the {name!r} is {value!r}, and not 0 or 1 as where each column is a "
                 "label. If they are levels, give 'levels'."
             )
-    said = zip(columns, values, strict=True)
-    return [str(column) for column, value in said if value.casefold() in YES] or [NONE]
+    return [name for name, value in said if value in YES] or [NONE]
 
 
 def read_user_table(path: Path, header: bool = True) -> tuple[list[Column], list[tuple[str, ...]]]:

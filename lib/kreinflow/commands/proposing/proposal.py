@@ -77,7 +77,7 @@ def propose(inputs: Sequence[str], labels: str | None) -> Proposal:
         "results": Noted(f"results-{name}", "everything is written there"),
         "datasets": {name: part},
     }
-    config = _complete(content)
+    config = complete(content)
     return Proposal(name, content, config, found.groups, source.found, source.advice)
 
 
@@ -100,12 +100,13 @@ def _part(source: SourceFound, settings: dict[str, Any]) -> dict[str, Any]:
 
 def _load(source: SourceFound, least: int) -> Dataset:
     part = _part(source, source.settings | {"min_class_size": least})
-    plan = DatasetPlan(_complete({"datasets": {"mine": part}}), "mine")
+    plan = DatasetPlan(complete({"datasets": {"mine": part}}), "mine")
     plan.source.check()
     return plan.source.load(plan.source.alphabet(plan.settings["scoring"]), SEED)
 
 
-def _complete(content: Mapping[str, Any]) -> dict[str, Any]:
+def complete(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a config, whose values may be noted, with all defaults."""
     return complete_configuration(yaml.safe_load(yaml_text(content)), "the proposed config")
 
 

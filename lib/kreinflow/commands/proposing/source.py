@@ -82,8 +82,7 @@ def look_at_table(path: Path, ids: Sequence[str], header: bool = True) -> Labels
             f"the table has {', '.join(map(shortened, rows[0]))}. Write the ids as the first words "
             "of the FASTA headers have them, or give the right file."
         )
-    rest = [place for place in named if place != best]
-    return _labels_table(path, names, rows, columns[best], names[best], rest)
+    return _labels_table(path, names, rows, columns[best], names[best])
 
 
 def look_at_columns(
@@ -94,28 +93,26 @@ def look_at_columns(
     The ids are in a column, or numbers of the rows from 1.
     """
     names, rows = read_user_table(path, header)
-    rest = [place for place, name in enumerate(names) if name not in (id_column, sequence_column)]
     own = None if id_column is None else names.index(id_column)
     ids = [[str(number) if own is None else row[own]] for number, row in enumerate(rows, 1)]
-    return _labels_table(path, names, rows, ids, id_column, rest)
+    shown = ["" if name == sequence_column else name for name in names]  # it has no labels
+    return _labels_table(path, shown, rows, ids, id_column)
 
 
 def _labels_table(
-    path: Path,
-    names: Sequence[Column],
-    rows: Sequence[Sequence[str]],
-    ids: Sequence[Sequence[str]],
-    id_column: Column | None,
-    rest: Sequence[int],
+    path: Path, names: list[Column], rows: Any, ids: list[list[str]], id_column: Column | None
 ) -> LabelsTable:
+    """Return the columns with a name that could be labels, of rows that are of some ids each."""
     columns = []
-    for place in rest:
+    for place, column in enumerate(names):
         texts: dict[str, list[str]] = {}
         for own, row in zip(ids, rows, strict=True):
             for id in own if row[place] else ():
                 texts.setdefault(id, []).append(row[place])
-        name = names[place] if isinstance(names[place], str) else f"column {names[place]}"
-        columns += [Candidate(str(name), texts, names[place])] if names[place] and texts else []
+        name = column if isinstance(column, str) else f"column {column}"
+        columns += (
+            [Candidate(name, texts, column)] if name and texts and column != id_column else []
+        )
     candidates = [one for one in [*columns, *indicators(columns)] if one.usable()]
     if not candidates:
         beside = "beside the sequences" if id_column is None else f"beside the ids ({id_column!r})"

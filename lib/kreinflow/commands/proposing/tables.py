@@ -14,10 +14,8 @@ from typing import NamedTuple
 from kreinflow.base.errors import InputError
 from kreinflow.commands.proposing.labels import is_called_labels
 from kreinflow.commands.proposing.source import is_called_id
-from kreinflow.sequences.text_files import name_endings
 from kreinflow.sequences.user_tables import Column, open_table, read_user_table
 
-_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
 _CALLED = re.compile(r"(?:^|[^a-z])(?:seq|peptide|protein|residues|cdr|aa$|dna|rna)", re.IGNORECASE)
 _SEQUENCE = re.compile(r"[A-Z*-]+|[a-z*-]+")
 _MEASURED = re.compile(r"[-+.\deE]+")
@@ -39,19 +37,15 @@ def find_sequences(name: str) -> SequenceTable | None:
     An InputError if several columns have sequences and none or several are called so.
     """
     path, rows = Path(name), list[list[str]]()
-    if name_endings(path)[1] not in _ENDINGS or path.is_dir():
-        return None
     try:
         with open_table(path, header=False) as table:
             rows += (fields for _, fields in islice(table.rows(), _ROWS))
-    except InputError:  # who reads it whole says what is wrong
+    except InputError:  # it is no table, or who reads it whole says what is wrong
         pass
-    if len(rows) < 2 or len(rows[0]) < 2:
-        return None
-    first, columns = rows[0], list(zip(*rows[1:], strict=True))
+    first, columns = rows[0] if rows else [], list(zip(*rows[1:], strict=True))
     found = [place for place, texts in enumerate(columns) if _are_sequences(first[place], texts)]
     called = [place for place in found if _CALLED.search(first[place])]
-    if not found:
+    if not found or len(first) < 2:
         return None
     if len(called or found) > 1:
         shown = " and ".join(repr(first[place]) for place in called or found)

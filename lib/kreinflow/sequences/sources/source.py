@@ -161,14 +161,12 @@ class Source(Configured, ABC):
             yield "labels", f"give exactly one of {', '.join(self.label_ways)}."
         elif labels.get("table"):
             columns, id_column = labels["label_column"], labels["id_column"]
+            why = ""
             if id_column in label_columns(columns):
                 why = f"{id_column!r} is the column of the ids. Name the one of the labels."
-                yield "labels.label_column", why
             elif isinstance(columns, list) and self.several and self.separator is not None:
-                why = (
-                    "with 'levels' several columns are the levels of one label. Leave out "
-                    "'labels.multiple', or 'levels'."
-                )
+                why = "of several labels in columns none has levels. Leave out one of the two."
+            if why:
                 yield "labels.label_column", why
 
     def check(self) -> None:
