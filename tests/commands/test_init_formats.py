@@ -75,6 +75,11 @@ FIELDS = r"^(?:(?:(?!~~~)\S)*~~~){3}((?:(?!~~~)\S)+)(?=\s|$|~~~)"
             FIELDS,
             "field 1",
         ),
+        (  # genes of two records each, in classes of six
+            lambda id, label: f"c~~~{label}{id[-1] in '012'}{id[-1] in '03'}~~~A{id}~~~{label}",
+            FIELDS,
+            "field 2 of the id, between ~~~ (",
+        ),
         (
             lambda id, label: f"{id} 1.1.1.1~~~g{id[-1] in '012'}~~~{label} protein~~~",
             r"^\S+\s+(?:(?:(?!~~~).)*~~~){2}((?:(?!~~~).)+)(?=\s|$|~~~)",
@@ -86,7 +91,7 @@ FIELDS = r"^(?:(?:(?!~~~)\S)*~~~){3}((?:(?!~~~)\S)+)(?=\s|$|~~~)"
             "",
         ),
     ],
-    ids=["abricate", "Prokka", "two lines"],
+    ids=["abricate", "one database", "Prokka", "two lines"],
 )
 def test_fields_of_headers(proposed, tmp_path, header, pattern, other):
     config, out, err = proposed(fasta(header))
@@ -325,3 +330,16 @@ def test_where_a_run_takes_hours_something_takes_minutes(proposed, tmp_path, mon
     monkeypatch.setattr(init, "_LONG", 0.3 * one.run_costs().minutes(8))
     (said,) = init.quicker(made, one)
     assert "take the 200 classes of 5 records or more, with 'min_class_size: 5' and 'auto: " in said
+
+
+def test_ec_numbers_of_one_kind_and_several_of_a_record(proposed, tmp_path):
+    fasta(lambda id, label: id, "x.fasta")
+    numbers = {"Bacillus": "2.7.1.1", "Listeria": "2.7.1.2", "Vibrio": "2.7.1.-"}
+    config, *_ = proposed("x.fasta", "--labels", taxonomy("id", "EC", lineages=numbers))
+    assert part_of(config)["levels"] == {"separator": "."}
+    both = numbers | {"Vibrio": "2.7.1.1; 2.7.1.2"}
+    table = taxonomy("id", "EC", lineages=both)
+    config, _, err = proposed("x.fasta", "--labels", table, "--force")
+    assert part_of(config)["source"]["labels"]["multiple"] == "all"
+    assert "levels" not in part_of(config)
+    assert "They are paths too (by '.'), but each is learned alone." in err

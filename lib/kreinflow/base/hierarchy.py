@@ -54,9 +54,8 @@ def path_of(label: str, separator: str) -> tuple[str, ...]:
 
 def names_nothing(part: str, separator: str) -> bool:
     """Return whether a part at the end of a path names no level."""
-    ranked = RANKED.fullmatch(part)
-    empty = not part.strip() if ranked is None else not ranked[2].strip()
-    return part.strip() == "-" or (empty and (separator != "." or ranked is not None))
+    name = ranked[2] if (ranked := RANKED.fullmatch(part)) else part
+    return part.strip() == "-" or (not name.strip() and bool(separator != "." or ranked))
 
 
 def paths_of(ids: Iterable[str], labels: Iterable[str], separator: str) -> list[str]:

@@ -90,12 +90,11 @@ def read_sequence_table(
 
     Without a column of ids these are the numbers of the rows, from 1. The header is the id.
     """
-    rows = read_columns(path, (id_column, sequence_column))
-    for number, (line, id, text) in enumerate(rows, 1):
+    columns = id_column, sequence_column
+    for number, (line, id, text) in enumerate(read_columns(path, columns), 1):
         residues = "".join(text.split())
-        fault = _fault(id, True, residues)
-        if " " in id:
-            fault = "its id has a space. Write it without, or set 'ids: numbers'."
+        spaced = "its id has a space. Write it without, or set 'ids: numbers'."
+        fault = spaced if " " in id else _fault(id, True, residues)
         if fault is not None:
             raise InputError(f"{path}, line {line}, {id}: {fault}")
         yield FastaRecord(id, id, residues.encode("ascii"), str(path), number, line)

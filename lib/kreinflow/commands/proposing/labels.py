@@ -28,7 +28,7 @@ _LABELS = (
 _OTHERS = ("species", "organism", "taxon", "os", "ox", "strain", "cluster", "split", "fold", "name")
 """How words begin that name something else."""
 
-_MOST_NUMBERS = 30
+_MOST_NUMBERS, _FOLDED = 30, 5
 _RECURRING = 0.8
 _OF_RECORDS = 0.05
 
@@ -84,17 +84,14 @@ class Candidate:
         return sum(size > 1 for size in self.sizes.values())
 
     @property
-    def described(self) -> str:
-        """Its name and how many classes it would make."""
-        if self.ranks:
-            return f"{self.name} ({plural(len(self.sizes), 'lineage')})"
+    def many(self) -> str:
+        """How many classes it would make."""
         what = ("class", "classes") if self.separator is None else ("label", "labels")
-        return f"{self.name} ({plural(self.classes, *what)})"
+        return plural(len(self.sizes), "lineage") if self.ranks else plural(self.classes, *what)
 
-    @property
-    def in_classes(self) -> int:
-        """How many records are in these."""
-        return sum(size for size in self.sizes.values() if size > 1)
+    def in_classes(self, least: int = 2) -> int:
+        """Return how many records are in classes of so many or more."""
+        return sum(size for size in self.sizes.values() if size >= least)
 
     @property
     def is_named(self) -> bool:
@@ -108,22 +105,23 @@ class Candidate:
         """
         if self.ranks:
             return any(sum(size > 1 for size in rank.values()) > 1 for rank in self.taxa)
-        return self.classes > 1 and self.in_classes > len(self.texts) / 2
+        return self.classes > 1 and self.in_classes() > len(self.texts) / 2
 
     @property
     def line(self) -> str:
         """The line of the config that takes it."""
         return f"{self.key}: {scalar(self.where)}"
 
-    def rank(self) -> tuple[bool, int, bool, float, int]:
+    def rank(self) -> tuple[bool, int, bool, float, int, int]:
         """Return what candidates are sorted by: the most plausible labels first."""
         many = len(self.sizes) > _MOST_NUMBERS or any("." in text for text in self.sizes)
         numbers = not self.is_named and all(map(is_number, self.sizes))
         named, other = _place(self.name, _LABELS), _place(self.name, _OTHERS) < len(_OTHERS)
         place = named + int(other and not self.is_named)
         place = min(place, len(_LABELS) - 1) if self.ranks else place
-        share = 1.0 if self.ranks else self.in_classes / max(sum(self.sizes.values()), 1)
-        return numbers and many, place, numbers and len(self.sizes) > 2, -share, -self.classes
+        share = 1.0 if self.ranks else self.in_classes() / max(sum(self.sizes.values()), 1)
+        order = -share, -self.in_classes(_FOLDED), -self.classes
+        return numbers and many, place, numbers and len(self.sizes) > 2, *order
 
 
 def is_called_labels(name: str) -> bool:
@@ -216,6 +214,8 @@ def separator_of_levels(labels: Sequence[str]) -> str | None:
     True
     """
     kinds = sorted(set(labels))
+    if all(map(_EC.fullmatch, kinds)):
+        return "."
     for separator in (".", "/", ";", "|", ">", "::", ":"):
         paths = [[part.strip() for part in label.split(separator)] for label in kinds]
         if not all(len(path) > 1 and all(path) for path in paths):
@@ -235,6 +235,7 @@ def separator_of_levels(labels: Sequence[str]) -> str | None:
     return None
 
 
+_EC = re.compile(r"[1-7](\.(\d+|n\d+|-)){3}")
 _MOST_FIELDS = 12
 _OF_HEADERS = 0.5
 WHOLE = r"^(.+)$"
@@ -309,8 +310,8 @@ def _patterns(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
     behind = True
     for start, sort, of in ((r"^", r"\S", "of the id"), (r"^\S+\s+", ".", "behind the id")):
         for sign in ("~~~", "__"):  # abricate's ids, Prokka's products
-            parts = [re.sub(start, "", header) for header in headers]
-            parts = parts if sort == "." else [part.split(None, 1)[0] for part in parts]
+            found = [re.search(f"{start}({sort}+)", header) for header in headers]
+            parts = [match[1] for match in found if match]
             parts = [part for part in parts if sign in part and not re.search(r"\b[a-z]__", part)]
             if len(parts) < max(least, 1):
                 continue

@@ -106,12 +106,11 @@ def _labels(path: Path, name: str, read: ReadMatrix, source: SourceFound) -> dic
 def _ids(path: Path) -> list[str]:
     """Return the ids in a table: a column that has no text twice, one that is called so if any."""
     names, rows = read_user_table(path)
-    shown = abridged([str(name) for name in names])
     columns = [(name, [row[i] for row in rows]) for i, name in enumerate(names)]
     own = [(name, column) for name, column in columns if len(set(column)) == len(rows)]
     if not own:
         raise InputError(
             f"{path}: no column has ids, a text of its own in each line. It has "
-            f"{shown}. Add one, or give a text with one label a line."
+            f"{abridged([*map(str, names)])}. Add one, or give a text with one label a line."
         )
     return max(own, key=lambda entry: is_called_id(entry[0]))[1]

@@ -150,9 +150,8 @@ def tell_of_labels(
     several: dict[str, Any] = {}
     levels = chosen.ranks or separator_of_levels(list(chosen.sizes))
     if chosen.ranks:
-        about = (
-            f"{len(sizes):,} lineages, with {', '.join(f'{len(t):,}' for t in chosen.taxa)} taxa"
-        )
+        counts = ", ".join(f"{len(rank):,}" for rank in chosen.taxa)
+        about = f"{len(sizes):,} lineages, with {counts} taxa"
     elif chosen.separator is not None:
         about = f"{plural(len(sizes), 'label')}, several a record"
         note = "each label is learned against the records that lack it"
@@ -170,11 +169,11 @@ def tell_of_labels(
         source.levels = Noted({"separator": levels}, "labels are paths: answered as far as is sure")
         source.found.append(f"labels are paths, with {levels!r} between their levels.")
     source.found.append(f"labels: {where}, {about}.")
-    source.found += [f"or {one.described}: {one.line}" for one in further[:_SHOWN]]
+    source.found += [f"or {one.name} ({one.many}): {one.line}" for one in further[:_SHOWN]]
     if not (chosen.is_named or chosen.ranks) and (further or chosen.key == "pattern"):
         source.advice.append(
             f"The labels are a guess: {where}, such as {abridged([*chosen.sizes], 3)}. If they are "
             "others, give a table that has them with --labels, or name its column in the config."
         )
-    others = abridged([f"{one.line} ({one.described})" for one in further], _SHOWN)
+    others = abridged([f"{one.line} ({one.many})" for one in further], _SHOWN)
     return f"{about}; or {others}" if further else about, several
