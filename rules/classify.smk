@@ -24,7 +24,7 @@ rule classify_new:
         **asks("classify_new", classification_cost),
     params:
         backend=CONFIG["alignment"]["backend"],
-        strand=lambda wildcards: CONFIG["classify"].get(wildcards.name, {}).get("strand", "given"),
+        strand=lambda wildcards: CONFIG["classify"].get(wildcards.name, {}).get("strand", "auto"),
         code=code("classify.py"),
     script:
         "../scripts/classify.py"

@@ -90,7 +90,8 @@ def folds_cost(wildcards, input):
 
 
 def classification_cost(wildcards, input):
-    """By the megabytes of new objects, unpacked, twice if both strands are aligned."""
-    both = CONFIG["classify"].get(wildcards.name, {}).get("strand") == "both"
+    """By the megabytes of new objects, unpacked, twice if both strands may be aligned."""
+    given = CONFIG["classify"].get(wildcards.name, {}).get("strand") == "given"
+    both = not given and plan(wildcards).settings["source"].get("molecule") == "nucleotide"
     times = (2 if both else 1) * (4 if input.new.endswith(".gz") else 1)
     return costs(wildcards).classifying(times * present_mb([input.new]))

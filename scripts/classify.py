@@ -38,7 +38,7 @@ with (
         new,
         Options(
             threads=snakemake.threads,
-            both_strands=params.strand == "both",
+            strand=params.strand,
             on_fault=first_faults(console.show),
             backend=backend_named(params.backend),
             vectors=None if vectors is None else Path(vectors),

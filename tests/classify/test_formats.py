@@ -75,10 +75,8 @@ def test_positions_of_an_object_that_was_turned_are_those_that_were_given(tmp_pa
     model, *_ = trained_model(config, tmp_path)
     # Without its first ten bases, so that the two ends differ.
     new = [(id, label, s[10:]) for id, label, s in records]
-    forward, _ = hits_of(model, write_fasta(tmp_path / "new.fasta", new), both_strands=True)
-    back, _ = hits_of(
-        model, write_fasta(tmp_path / "back.fasta", map(turned, new)), both_strands=True
-    )
+    forward, _ = hits_of(model, write_fasta(tmp_path / "new.fasta", new), strand="both")
+    back, _ = hits_of(model, write_fasta(tmp_path / "back.fasta", map(turned, new)), strand="both")
     for one, other in zip(forward, back, strict=True):
         assert one.hit_keys == other.hit_keys
         for hsp, reverse in zip(one.hsps, other.hsps, strict=True):

@@ -108,7 +108,7 @@ def test_the_better_strand_is_scored_asked_and_counted_in_words(tmp_path, kind):
     mixed = [r if n % 3 else turned(r) for n, r in enumerate(records)]
     new = write_fasta(tmp_path / "new.fasta", mixed)
     evidence, of_given = [], []
-    asked = Options(both_strands=True, on_evidence=evidence.append)
+    asked = Options(strand="both", on_evidence=evidence.append)
     table = classify_file(model, new, asked)
     assert tuple(table.columns) == (*COLUMNS[:-1], "strand", "problem")
     assert table.pop("strand").tolist() == ["+" if n % 3 else "-" for n in range(len(records))]

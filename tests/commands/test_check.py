@@ -120,7 +120,7 @@ def test_what_looks_like_a_mistake_is_told(run, checked, tmp_path):
     write_fasta(tmp_path / "x.fasta", [*map(turned, records[:2]), *renamed, *records[4:]])
     code, _, said = checked(run, configuration(fasta_source(molecule="nucleotide")))
     assert code == 0
-    assert f"2 records look like the other strand of their class: {records[0][0]}, " in said
+    assert f"2 records were turned to the strand of those like them: {records[0][0]}, " in said
     assert "kreinflow: mine: the classes 'A' and 'a' differ in upper and lower case only" in said
 
 

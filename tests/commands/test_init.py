@@ -150,7 +150,7 @@ def test_nucleotides_and_their_strands(proposed, tmp_path, letters):
     config, out, err = proposed(fasta(tmp_path, records, header="{id} {label}"))
     assert source_of(config)["molecule"] == "nucleotide"
     assert f"30 {'DNA' if letters == DNA else 'RNA'} sequences of 200" in out
-    assert ("1 record looks like the other strand of their class: a3." in err) == (letters == DNA)
+    assert ("1 record was turned to the strand of those like them: a3." in err) == (letters == DNA)
 
 
 def test_near_identical_sequences_share_a_fold(proposed, tmp_path):

@@ -195,14 +195,14 @@ def test_nucleotides_of_both_strands(tmp_path):
     records, new = drawn(14, each=25, letters=DNA, length=150, changed=0.25)
     it = trained_on(tmp_path, records, molecule="nucleotide")
     members = write_fasta(tmp_path / "new.fasta", [*new[::2], *map(turned, new[1::2])])
-    table = classify_file(it.model, members, Options(both_strands=True))
+    table = classify_file(it.model, members, Options(strand="both"))
     assert (table["strand"] == "-").sum() >= 45
     assert (table["reason"] != "no relative").mean() > 0.95
     rng = np.random.default_rng(0)
     letters = [list(s) for *_, s in records]
     others = [(f"s{i}", "", "".join(rng.permutation(s))) for i, s in enumerate(letters)]
     table = classify_file(
-        it.model, write_fasta(tmp_path / "s.fasta", others), Options(both_strands=True)
+        it.model, write_fasta(tmp_path / "s.fasta", others), Options(strand="both")
     )
     assert (table["reject"] == "yes").mean() >= 0.98
 

@@ -33,13 +33,14 @@ UNLEARNED = {"unlearned_classes": [1, 0, 2], "unlearned_names": ["'01'", "", "'0
 OTHER = {"converged": False, "recipe": ["other", "svc-meb", "svc-meb"]}
 CASES = {"class_sizes": {"Kinase": 20, "b": 20, "kinase": 20}}
 SMALL = {"class_sizes": {f"c{i}": i + 1 for i in range(12)}}
-STRAND = {"other_strand": {"count": 7, "examples": list("abcdefg")}}
+STRAND = {"other_strand": {"count": 7, "examples": list("abcdefg"), "turned": False}}
+TURNED = {"other_strand": STRAND["other_strand"] | {"turned": True}}
 
 
 @pytest.mark.parametrize(
     ("part", "columns", "said"),
     [
-        ("statistics", {"other_strand": {"count": 0, "examples": []}}, []),
+        ("statistics", {"other_strand": {"count": 0, "examples": [], "turned": True}}, []),
         ("own_factors", {"misfit": [0.51, 0.5, 0.5]}, ["misfit up to 0.51", "in 1 fold:"]),
         ("own_models", {"converged": ["False", "True", "True"]}, ["converged, in 1 fold. Raise"]),
         (
@@ -65,7 +66,8 @@ STRAND = {"other_strand": {"count": 7, "examples": list("abcdefg")}}
         ),
         ("statistics", CASES, ["case only: Kinase and kinase. "]),
         ("statistics", SMALL, ["c0 (1), c1 (2), c2 (3), c3 (4), c4 (5) and"]),
-        ("statistics", STRAND, ["7 records look like the other strand of their class: a, b,"]),
+        ("statistics", STRAND, ["7 records look like the other strand of those like them: a, b,"]),
+        ("statistics", TURNED, ["7 records were turned to the strand of those like them: a, b,"]),
     ],
 )
 def test_trouble_is_named_with_what_to_do_and_nothing_is_said_of_a_sound_run(

@@ -35,7 +35,8 @@ COLUMNS = (
 )
 """Columns of the table; of a record with a ``problem`` all others but the id are empty. Before it
 stand :data:`PROMISES` that were asked for, :data:`LABELS_COLUMNS` of objects that may have several
-labels, :data:`LEVEL_COLUMNS` of a model with levels, and ``strand`` if both were aligned."""
+labels, :data:`LEVEL_COLUMNS` of a model with levels, and ``strand`` or ``frame`` if
+others were tried."""
 
 LEVEL_COLUMNS = ("node", "level", "node_probability")  #: the root is empty
 PROMISES = ("set", "set_size", "error_p", "accepted")  #: of joined_labels and accepting
@@ -248,8 +249,7 @@ def nearest_records(
 def first_alignments(model: Model, batch: Batch) -> int:
     """Return the alignments of an object before any record is asked: landmarks and self-score."""
     with_itself = model.scheme is not None and model.classifier.transform.name != "raw"
-    strands = 1 if batch.strands is None else 2  # both met the landmarks
-    return strands * (len(model.landmark_ids) + int(with_itself))
+    return batch.tried * (len(model.landmark_ids) + int(with_itself))
 
 
 def likeliest_two(probabilities: FloatArray) -> tuple[IntArray, IntArray]:
@@ -320,7 +320,7 @@ def _table(model: Model, batch: Batch, answers: Answers, options: Options) -> pd
         "alignments": (first_alignments(model, batch) + answers.alignments).astype(object),
         **nearest_records(model, batch, answers, options.threads),
         **_told(model, answers, options),
-        **({} if batch.strands is None else {"strand": batch.strands}),
+        **batch.turned,
     }
     columns: dict[str, object] = {"id": batch.ids}
     for name, values in found.items():

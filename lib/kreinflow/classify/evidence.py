@@ -54,7 +54,7 @@ class Evidence(NamedTuple):
     table: pd.DataFrame  # EVIDENCE_COLUMNS
     alignments: int  # with training records, beyond those with the landmarks
     rows: IntArray  # the place of the object in its query, of each row
-    lengths: FloatArray  # its residues
+    lengths: FloatArray  # its residues as it was given
 
 
 class Witnesses:
@@ -120,7 +120,8 @@ class Witnesses:
         found = found.sort_values("row", kind="stable")
         rows = found["row"].to_numpy(np.int64)
         table = self._table(batch, found, threads)
-        return Evidence(table, int((near >= 0).sum()), rows, batch.lengths[rows])
+        given = batch.lengths if batch.given is None else batch.given
+        return Evidence(table, int((near >= 0).sum()), rows, given[rows])
 
     def _questions(self, answers: Answers) -> pd.DataFrame:
         """Return row, code, of: the predicted class or all labels, then the likeliest other."""
@@ -191,7 +192,7 @@ class Witnesses:
             *np.array(spans, dtype=object).reshape(-1, 8).T,
         )
         table = pd.DataFrame(dict(zip(EVIDENCE_COLUMNS, columns, strict=True)))
-        return table if batch.strands is None else table.assign(strand=batch.strands[rows])
+        return table.assign(**{name: values[rows] for name, values in batch.turned.items()})
 
     def _span(self, batch: Batch, row: int, member: int) -> tuple[Any, ...]:
         """Return the cells of an object and a member from ``identity`` on."""

@@ -58,7 +58,7 @@ class Explanation:
     table: pd.DataFrame
     told: Mapping[str, Told]  # by the first stage, and each part of the model
     sequence: bytes | None  # the residues that were scored
-    strand: str | None  # + or -, if both were aligned
+    strand: str | None  # that is scored, or the frame, if others were tried
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what is not finite is told by its name

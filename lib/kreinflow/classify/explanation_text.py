@@ -27,7 +27,8 @@ def explanation_text(found: Explanation, shown: int) -> str:
 
 
 def _answer_lines(found: Explanation) -> list[str]:
-    name = f"{found.id} (strand {found.strand})" if found.strand else found.id
+    what = "strand" if found.strand in ("+", "-") else "frame"
+    name = f"{found.id} ({what} {found.strand})" if found.strand else found.id
     told = (
         f"{found.labels[0]}, probability {found.probabilities[0]:.6g}; "
         f"runner-up {found.labels[1]}, {found.probabilities[1]:.6g}; "
@@ -45,7 +46,7 @@ def _evidence_lines(found: Explanation) -> list[str]:
     out, told = [], set()
     for (of, label), rows in found.evidence.groupby(["of", "label"], sort=False):
         told.add(label)
-        left_out = ["query", "label", "of", "strand", "mismatches", "gap_opens"]
+        left_out = ["query", "label", "of", "strand", "frame", "mismatches", "gap_opens"]
         own = rows.drop(columns=left_out, errors="ignore")
         own = own.replace("", np.nan).dropna(axis="columns", how="all")
         members = "member of another class," if of == OTHER else "members of"

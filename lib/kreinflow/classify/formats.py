@@ -53,7 +53,8 @@ def blast6(found: Evidence) -> str:
     """Return evidence as the lines of BLAST's ``-outfmt 6``, the best member of each object first.
 
     What has no alignment is left out. Of an object that was turned positions are those of the
-    object as it was given, and those of the member run backwards, as in BLAST.
+    object as it was given, and those of the member run backwards, as in BLAST; of one that was
+    translated they are nucleotides, which run backwards themselves.
     """
     table = found.table.assign(row=found.rows, length=found.lengths.astype(int))
     table = table[(table["columns"] != "") & (table["identity"] != "")]
@@ -64,6 +65,11 @@ def blast6(found: Evidence) -> str:
         there = own["member_start"], own["member_end"]
         if own.get("strand") == "-":
             begin, end, there = own["length"] + 1 - end, own["length"] + 1 - begin, there[::-1]
+        if "frame" in own:  # positions of nucleotides
+            shift = int(own["frame"][1])
+            begin, end = 3 * begin + shift - 3, 3 * end + shift - 1
+            if own["frame"][0] == "-":
+                begin, end = own["length"] + 1 - begin, own["length"] + 1 - end
         counts = (own[name] for name in ("columns", "mismatches", "gap_opens"))
         cells = (own["query"], own["member"], f"{100 * own['identity']:.3f}", *counts)
         cells += (begin, end, *there, f"{own['evalue']:.3g}", f"{own['bits']:.1f}")

@@ -26,6 +26,7 @@ from kreinflow.kernels.registry import known_kernel
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import read_fasta
 from kreinflow.sequences.payload import Compared, Sequences, digest
+from kreinflow.sequences.strands import reverse_complements
 from kreinflow.views.objects import Viewed, residue_arrays, split_residues
 
 KIND = "kreinflow model 2"
@@ -152,9 +153,18 @@ class Model(State):
             raise model._needs_no_records()
         alphabet = ResidueAlphabet(model.scheme.matrix.alphabet, model.molecule or "protein")
         found = (
-            alphabet.clean(record.residues) for file in records for record in read_fasta(Path(file))
+            own
+            for file in records
+            for record in read_fasta(Path(file))
+            for own in model._strands(alphabet.clean(record.residues))
         )
         return model.with_records(found, ", ".join(map(str, records)))
+
+    def _strands(self, residues: bytes) -> list[bytes]:
+        """Return what a record may have been in training: nucleotides may have been turned."""
+        if self.molecule != "nucleotide" or self.scheme is None:
+            return [residues]
+        return [residues, *reverse_complements([residues], self.scheme.matrix.alphabet)]
 
     def with_records(self, sequences: Iterable[bytes], name: str) -> "Model":
         """Return the model with the residues of its records, which are apart.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from kreinflow.alignment.backends import Backend, align_with_others, backend_nam
 from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import TILE, FloatArray, tiles
+from kreinflow.base.numerics import TILE, FloatArray, IntArray, tiles
 from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.model_file import Model
 from kreinflow.kernels.kernel import Kernel
@@ -28,13 +28,19 @@ from kreinflow.sequences.matrix_files import (
     read_objects,
     read_record_vectors,
 )
-from kreinflow.sequences.strands import reverse_complements, strand_fault
+from kreinflow.sequences.strands import (
+    FRAMES,
+    reverse_complements,
+    six_frames,
+    strand_fault,
+)
 from kreinflow.sequences.text_files import STANDARD_INPUT
 from kreinflow.views.objects import Viewed
 
 _RECORDS = 4 * TILE  # of a batch, at most
 _LETTERS = 1 << 23  # of headers and residues
 _PAIRS = 1 << 22
+_DNA, _SHORTEST = "ACGTRYSWKMBDHVN", 5  # of what is translated: each frame has a codon
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,8 @@ class Options:
     """
 
     threads: int = 1
-    both_strands: bool = False  # keep the one whose best normalised score with a landmark is higher
+    strand: str = "given"  # or both, auto: see docs/guide.md
+    translate: bool = False  # DNA into its best frame, for a model of proteins
     backend: Backend | None = None
     vectors: Path | None = None  # of the objects by id, for a model that looks at them
     confidence: float | None = None  # adds the columns set and set_size
@@ -64,18 +71,26 @@ DEFAULTS = Options()
 class Batch(Query):
     """Some new objects in their order, and the query of those that can be scored."""
 
-    per_object: ClassVar[tuple[str, ...]] = (*Query.per_object, "scored", "strands")
+    per_object: ClassVar[tuple[str, ...]] = (*Query.per_object, "scored", "strands", "given")
 
     ids: list[str]
     place: Callable[[int], str]  # what messages call an object, by its number
     faults: dict[int, str]  # what is wrong with an object and what to do, by its number
     scored: NDArray[np.int64]  # the numbers of the others, in order: the objects of the query
-    strands: NDArray[Any] | None = None  # + or -, the strand that is scored, if both were aligned
+    strands: NDArray[Any] | None = None  # the strand or frame that is scored, if others were tried
+    given: IntArray | None = None  # residues as given, of sequences
+    tried: int = 1  # strands or frames that met the landmarks
+    turning: str = "strand"  # what the strands are called: they may be frames
 
     @property
     def sequences(self) -> Sequence[bytes] | None:
         """The residues that are scored."""
         return None if self.objects is None else self.objects.sequences
+
+    @property
+    def turned(self) -> dict[str, NDArray[Any]]:
+        """The column strand (+ or -) or frame (+1 to -3), if others were tried."""
+        return {} if self.strands is None else {self.turning: self.strands}
 
     def with_vectors(self, read: ReadMatrix, path: Path | None) -> "Batch":
         """Return the objects with their vectors; those that have none are at fault."""
@@ -102,11 +117,13 @@ def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator
     if lift is not None and "vectors" in lift.rates and lift.objects.vectors is not None:
         width = lift.objects.vectors.shape[1]
     read = vectors_to_look_at(width, options.vectors, "objects")
-    if options.both_strands and model.molecule != "nucleotide":
+    if options.strand == "both" and model.molecule != "nucleotide":
         raise InputError(
             "--strand both: the model is not one of nucleotides, so its objects have no other "
             "strand. Leave it out."
         )
+    if options.translate and (model.scheme is None or model.molecule != "protein"):
+        raise InputError("--translate: the model is not one of proteins. Leave it out.")
     if model.scheme is not None:
         aligner = _Aligner(model, options)
         batches: Iterator[Batch] = map(aligner.align, aligner.batches(path))
@@ -152,7 +169,11 @@ class _Aligner:
         assert model.scheme is not None, "a model of other objects than sequences"
         self.model, self.scheme, self.options = model, model.scheme, options
         self.landmarks = model.landmarks if isinstance(model.landmarks, tuple) else ()
-        self.alphabet = ResidueAlphabet(self.scheme.matrix.alphabet, model.molecule or "protein")
+        self.letters = _DNA if options.translate else self.scheme.matrix.alphabet
+        molecule = "nucleotide" if options.translate else model.molecule or "protein"
+        self.alphabet = ResidueAlphabet(self.letters, molecule)
+        records, seeds = model.classifier.records, options.strand != "both"
+        self.records = records if seeds and model.record_residues is not None else None
         # If a score differs from that of parasail and the user named no backend, no other helps.
         advice = "Use the alignment backend parasail." if options.backend else ""
         self.checked = checked(options.backend or backend_named("auto"), advice=advice)
@@ -177,22 +198,25 @@ class _Aligner:
         cleaned = [self.alphabet.clean(record.residues) for record in records]
         faults, threads = self.faults(records, cleaned), self.options.threads
         places = np.delete(np.arange(len(records)), list(faults))
-        m, n, strands = len(self.landmarks), len(places), None
+        m, n, chosen = len(self.landmarks), len(places), None
         sequences = [cleaned[place] for place in places.tolist()]
-        if self.options.both_strands:
-            sequences += reverse_complements(sequences, self.scheme.matrix.alphabet)
+        given = np.array([len(sequence) for sequence in sequences], dtype=np.int64)
+        names, versions = self._versions(sequences)
+        if len(names) > 1 and self.records is not None:
+            found = (self.records.by_seeds.nearest(own, 1)[1][:, 0] for own in versions)
+            chosen = np.argmax([*found], axis=0)  # the first of equals
+            versions = [[versions[own][row] for row, own in enumerate(chosen.tolist())]]
+        tried, sequences = len(versions), [*chain(*versions)]
         packed = pack([*self.landmarks, *sequences], self.scheme, threads)
         rows = m + np.arange(len(sequences))
         scores = self.checked(packed, rows, np.arange(m))
         own = self_scores(packed, rows).astype(np.float64)
-        if self.options.both_strands:
+        if tried > 1:
             normalised = np.nan_to_num(normalised_scores(self.model, scores, own), nan=-np.inf)
-            best = normalised.max(axis=1, initial=-np.inf)
-            other = best[n:] > best[:n]
-            chosen = np.arange(n) + n * other
-            strands = np.where(other, "-", "+")
-            sequences = [sequences[i] for i in chosen.tolist()]
-            scores, own = scores[chosen], own[chosen]
+            chosen = normalised.max(axis=1, initial=-np.inf).reshape(tried, n).argmax(axis=0)
+            picked = np.arange(n) + n * chosen
+            sequences = [sequences[i] for i in picked.tolist()]
+            scores, own = scores[picked], own[picked]
         lengths = np.array([len(sequence) for sequence in sequences], dtype=np.float64)
         unusable = unusable_rows(self.model, scores, own, lengths)
         faults |= {int(places[row]): fault for row, fault in unusable.items()}
@@ -212,8 +236,24 @@ class _Aligner:
             place=lambda number: records[number].named,
             faults=faults,
             scored=places[kept],
-            strands=None if strands is None else strands[kept],
+            strands=None if chosen is None else np.array([*names])[chosen[kept]],
+            given=given[kept],
+            tried=tried,
+            turning="frame" if self.options.translate else "strand",
         )
+
+    def _versions(self, sequences: list[bytes]) -> tuple[Sequence[str], list[Sequence[bytes]]]:
+        """Return the strands or frames that are tried, and the sequences of each.
+
+        With the strand auto what cannot be turned is on both as it was given.
+        """
+        if self.options.translate:
+            frames = [six_frames(sequence) for sequence in sequences]
+            return FRAMES, [[own[i] for own in frames] for i in range(len(FRAMES))]
+        if self.options.strand == "given" or self.model.molecule != "nucleotide":
+            return "+", [sequences]
+        pairs = zip(sequences, reverse_complements(sequences, self.letters), strict=True)
+        return "+-", [sequences, [s if strand_fault(s, self.letters) else t for s, t in pairs]]
 
     def faults(self, records: Sequence[FastaRecord], cleaned: Sequence[bytes]) -> dict[int, str]:
         """Return why records cannot be aligned, by their number."""
@@ -228,10 +268,12 @@ class _Aligner:
                 found[number] = fault
             elif not residues:
                 found[number] = "has no residues. Remove the record."
+            elif self.options.translate and len(residues) < _SHORTEST:
+                found[number] = f"has fewer than {_SHORTEST} nucleotides. Remove the record."
             elif self.alphabet.are_nucleotides(residues):
                 found[number] = (
                     "has no residues but A, C, G, T and N, and the model is one of proteins. "
-                    "Translate it."
+                    "Translate it, or ask for --translate."
                 )
         return found
 
@@ -239,11 +281,13 @@ class _Aligner:
         matrix = self.scheme.matrix
         if found := self.alphabet.illegal(residues):
             position, letter = found
+            if self.options.translate:
+                return f"residue {position} is {letter!r}, which is no sign of nucleotides."
             return (
                 f"residue {position} is {letter!r}, which the substitution matrix {matrix.name} "
                 "lacks. Correct or remove it."
             )
-        return strand_fault(residues, matrix.alphabet) if self.options.both_strands else None
+        return strand_fault(residues, matrix.alphabet) if self.options.strand == "both" else None
 
 
 def unusable_rows(

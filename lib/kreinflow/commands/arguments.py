@@ -39,9 +39,15 @@ def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--strand",
-        choices=("given", "both"),
-        default="given",
-        help="both: take the better strand of nucleotides (default: given)",
+        choices=("auto", "given", "both"),
+        default="auto",
+        help="of nucleotides: the strand of more seeds in common with a training record (auto, the "
+        "default), or with the better score with a landmark (both, and auto without such records)",
+    )
+    parser.add_argument(
+        "--translate",
+        action="store_true",
+        help="take DNA for a model of proteins: each record as its best of six frames",
     )
 
 
@@ -68,8 +74,8 @@ def inputs_of(options: argparse.Namespace) -> tuple[str, ...]:
 
 def asked(options: argparse.Namespace, **more: Any) -> Options:
     """Return how new objects are scored, as the options say, and more."""
-    both = options.strand == "both"
-    return Options(options.threads, both, vectors=vectors_of(options), **more)
+    how = {"strand": options.strand, "translate": options.translate}
+    return Options(options.threads, **how, vectors=vectors_of(options), **more)
 
 
 def model_to_ask(options: argparse.Namespace) -> Model:

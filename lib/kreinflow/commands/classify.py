@@ -159,7 +159,7 @@ def _about(options: argparse.Namespace) -> dict[str, str]:
     for path in (*options.records, *files["--vectors"]):
         check_file(Path(path))
     about = {name: " ".join(map(file_sha256, paths)) for name, paths in files.items()}
-    names = "strand", "confidence", "shard", "format"
+    names = "strand", "translate", "confidence", "shard", "format"
     told = {f"--{name}": str(getattr(options, name)) for name in names}
     return about | told | {"--evidence": str(options.evidence is not None), "version": __version__}
 

@@ -1,94 +1,123 @@
-"""The other strand of nucleotide sequences, and those that stand on it unlike their class."""
+"""The other strand of nucleotide sequences, those that stand on it, and the six frames of DNA."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
+from kreinflow.base.numerics import IntArray
 from kreinflow.base.wording import plural
 from kreinflow.sequences.collapse import shown_examples
-
-MOST_COMPARED = 200
-"""Members of a class that each is compared with."""
 
 MORE = 2
 """Times as many words that a sequence must have in common once it is turned."""
 
-_CHANCE = 1 / 64
-"""Words in common with all members together, for each word, by chance at most."""
+MOST_WORDS = 1 << 22
+"""Words of all sequences that are looked at, which bounds memory; of more a share, by a hash."""
+
+_CHANCE = 1 / 4096
+"""Words in common with all others together, for each word, by chance at most."""
+
+_ROUNDS = 100
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # a product with it mixes bits
 
 _CODES = np.full(256, -1, dtype=np.int64)
 for _letters, _code in ((b"Aa", 0), (b"Cc", 1), (b"Gg", 2), (b"TtUu", 3)):
     _CODES[np.frombuffer(_letters, dtype=np.uint8)] = _code
 
 
-def on_other_strand(sequences: Sequence[bytes], labels: Sequence[str]) -> NDArray[np.bool_]:
-    """Return which nucleotide sequences look like the other strand of their class, (n,) of bool.
+def on_other_strand(
+    sequences: Sequence[bytes], known: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
+    """Return which nucleotide sequences stand on the other strand than those like them, (n,).
 
-    Words in common are counted with each other member of the class; words with letters but A, C, G,
-    T and U do not count. A sequence is meant if it has more than :data:`MORE` times as many once it
-    is turned, and eight times what chance gives. None is meant in a class of one sequence, or whose
-    members share no words, or of which about half is turned.
+    Words in common are counted, as a sequence stands and once it is turned; words with letters but
+    A, C, G, T and U do not count. One sequence of each set that shares words begins. Others join on
+    the strand on which they have more than :data:`MORE` times as many words in common with those
+    that did, and eight times what chance gives. Then the strand of most of a set is the one as
+    given, and a sequence is meant if the same holds for it, turned, with all others. So none is
+    meant that shares no words, or about as many on both strands.
+
+    Sequences that are not ``known`` say nothing about others.
     """
-    members: dict[str, list[int]] = {}
-    for row, label in enumerate(labels):
-        members.setdefault(label, []).append(row)
-    found = np.zeros(len(sequences), dtype=np.bool_)
-    for rows in members.values():
-        step = math.ceil(len(rows) / MOST_COMPARED)
-        compared = set(rows[::step])
-        letters = sum(len(sequences[row]) for row in compared)
-        word = math.ceil(math.log(max(letters, 4) / _CHANCE, 4))
-        words = {row: _words(sequences[row], word) for row in rows}
-        of_class = np.concatenate([words[row] for row in compared])
-        known, counts = np.unique(of_class, return_counts=True)
-        for row, own in words.items():
-            turned = _words(sequences[row], word, turned=True)
-            itself = own if row in compared else own[:0]
-            there, back = (_shared(w, itself, known, counts) for w in (own, turned))
-            found[row] = back > max(MORE * there, 8 * _CHANCE * len(turned))
-    return found
+    from scipy.sparse.csgraph import connected_components  # takes time to import
+
+    n = len(sequences)
+    known = np.ones(n, dtype=np.bool_) if known is None else known
+    signs = _signed_words(sequences)
+    told = scipy.sparse.csr_array(signs * known.astype(np.int64)[:, None])
+    own, floor = np.diff(signs.indptr), 1 + 8 * _CHANCE * np.diff(signs.indptr)
+    every, of_told = abs(signs), abs(told)
+
+    def clear(strands: IntArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return who clearly stands as those that joined, and who does once turned."""
+        itself = own * (strands * known)
+        both = every @ (of_told.T @ abs(strands)) - abs(itself)
+        more = signs @ (told.T @ strands) - itself
+        there, back = (both + more) / 2, (both - more) / 2
+        return there > np.maximum(MORE * back, floor), back > np.maximum(MORE * there, floor)
+
+    bipartite = scipy.sparse.block_array([[None, of_told], [of_told.T, None]])
+    linked = connected_components(bipartite, directed=False)[1][:n]
+    strands, begun = np.zeros((2, n), dtype=np.int64)
+    for number in range(_ROUNDS):
+        there, back = clear(strands)
+        left = (strands == 0) & known
+        joining = left & (there | back)
+        if not joining.any():
+            first = np.unique(linked[left], return_index=True)[1]
+            joining[np.flatnonzero(left)[first]] = True
+            begun[left] = number  # a chance word may link sets that did not begin together
+        strands[joining] = np.where(back, -1, 1)[joining]
+    sets = np.unique(linked * _ROUNDS + begun, return_inverse=True)[1]
+    mostly = np.bincount(sets, strands, minlength=1)
+    return clear(np.where(mostly[sets] < 0, -strands, strands))[1]
 
 
-def _words(sequence: bytes, word: int, turned: bool = False) -> NDArray[np.int64]:
-    """Return each word once, as a number in base 4, of a sequence or its reverse complement.
+def _signed_words(sequences: Sequence[bytes]) -> scipy.sparse.csr_array:
+    """Return 1 where a sequence has a word, -1 where it has its reverse complement, (n, n_words).
 
-    Words with a letter that has no code are left out.
+    The word is the first of the two by number. There are those that two sequences have.
     """
-    codes = _CODES[np.frombuffer(sequence, dtype=np.uint8)]
-    if turned:
-        codes = np.where(codes < 0, -1, 3 - codes)[::-1]
-    if len(codes) < word:
-        return np.empty(0, dtype=np.int64)
-    windows = np.lib.stride_tricks.sliding_window_view(codes, word)
-    whole = windows[(windows >= 0).all(axis=1)]
-    return np.unique(whole @ 4 ** np.arange(word, dtype=np.int64))
-
-
-def _shared(
-    words: NDArray[np.int64],
-    itself: NDArray[np.int64],
-    known: NDArray[np.int64],
-    counts: NDArray[np.int64],
-) -> int:
-    """Return how many words stand in other members, counted for each of these."""
-    if not len(words) or not len(known):
-        return 0
-    place = np.minimum(np.searchsorted(known, words), len(known) - 1)
-    found = np.where(known[place] == words, counts[place], 0)
-    return int(found.sum() - np.isin(words, itself).sum())
+    letters = sum(map(len, sequences))
+    size = math.ceil(math.log(max(letters, 4) / _CHANCE, 4)) | 1  # odd: no word is its complement
+    powers, step = 4 ** np.arange(size, dtype=np.int64), -(-letters // MOST_WORDS)
+    rows, words, signs = ([np.empty(0, dtype=np.int64)] for _ in range(3))
+    for row, sequence in enumerate(sequences):
+        codes = _CODES[np.frombuffer(sequence, dtype=np.uint8)]
+        if len(codes) < size:
+            continue
+        windows = np.lib.stride_tricks.sliding_window_view(codes, size)
+        windows = windows[(windows >= 0).all(axis=1)]
+        given, turned = windows @ powers, (3 - windows) @ powers[::-1]
+        word = np.minimum(given, turned)
+        kept = (word.astype(np.uint64) * _MIX >> np.uint64(32)) % np.uint64(max(step, 1)) == 0
+        rows.append(np.full(int(kept.sum()), row, dtype=np.int64))
+        words.append(word[kept])
+        signs.append(np.where(given < turned, 1, -1)[kept])
+    number = np.unique(np.concatenate(words), return_inverse=True)[1]
+    shape = len(sequences), int(number.max(initial=-1)) + 1
+    places = np.concatenate(rows), number
+    found = scipy.sparse.csr_array((np.concatenate(signs), places), shape=shape)
+    found.data = np.sign(found.data)
+    found.eliminate_zeros()
+    return found[:, np.flatnonzero(np.bincount(found.indices, minlength=shape[1]) > 1)]
 
 
 def strand_advice(other_strand: Mapping[str, Any] | None) -> str:
     """Return a sentence or two on the records that the statistics name, empty if there are none."""
     if other_strand is None or not other_strand["count"]:
         return ""
+    if other_strand["turned"]:
+        stood = plural(other_strand["count"], "record was", "records were")
+        return f"{stood} turned to the strand of those like them: {shown_examples(other_strand)}."
     looking = plural(other_strand["count"], "record looks", "records look")
     return (
-        f"{looking} like the other strand of their class: {shown_examples(other_strand)}. "
-        "Sequences are aligned as they stand: reverse and complement these, or leave them out."
+        f"{looking} like the other strand of those like them: {shown_examples(other_strand)}. "
+        "Sequences are aligned as they stand: set 'strand: auto', or leave these out."
     )
 
 
@@ -125,3 +154,31 @@ def strand_fault(sequence: bytes, letters: str) -> str | None:
         f"--strand both: the substitution matrix lacks the complement of {chr(min(left))!r}. "
         "Give sequences of one strand."
     )
+
+
+FRAMES = ("+1", "+2", "+3", "-1", "-2", "-3")
+_AMINO = np.frombuffer(
+    b"KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVVXYXYSSSSXCWCLFLF", dtype=np.uint8
+)  # of the codons AAA, AAC to TTT
+
+
+def six_frames(sequence: bytes) -> list[bytes]:
+    """Return the translations of DNA in the order of :data:`FRAMES`, by the standard code.
+
+    Frame -1 begins at the last nucleotide. A stop is X, and so is a codon with other letters than
+    A, C, G, T and U.
+
+    Examples
+    --------
+    >>> six_frames(b"ATGTAA")
+    [b'MX', b'C', b'V', b'LH', b'Y', b'T']
+    """
+    codes = _CODES[np.frombuffer(sequence, dtype=np.uint8)]
+    found = []
+    for strand in (codes, np.where(codes < 0, -1, 3 - codes)[::-1]):
+        for first in range(3):
+            codons = strand[first : len(strand) - (len(strand) - first) % 3].reshape(-1, 3)
+            letters = _AMINO[np.maximum(codons, 0) @ [16, 4, 1]]
+            whole = (codons >= 0).all(axis=1)
+            found.append(np.where(whole, letters, ord("X")).astype(np.uint8).tobytes())
+    return found

@@ -164,14 +164,23 @@ def test_nucleotides_that_are_called_proteins_are_refused(folder):
     assert len(load(found, folder).ids) == 6
 
 
-def test_nucleotides_on_the_other_strand_are_counted_in_known_classes_alone(folder):
+def test_nucleotides_on_the_other_strand_are_turned(folder):
+    """Before identical ones are collapsed; and as if classes to be held out were not there."""
     records = families(1, each=6, letters=DNA, length=200, changed=0.05)
-    write_fasta(folder / "x.fasta", [turned(r) if r[0] in ("a2", "c5") else r for r in records])
+    records[1] = ("a1", "a", records[0][2])
+    write_fasta(folder / "x.fasta", [turned(r) if r[0] in ("a1", "c5") else r for r in records])
     found = fasta(labels=BY_HEADER, molecule="nucleotide")
-    other = load(found, folder).statistics["other_strand"]
-    assert other == {"count": 2, "examples": ["a2", "c5"]}
-    held = load(found, folder, unknown=["c"]).statistics["other_strand"]
-    assert held == {"count": 1, "examples": ["a2"]}
+    data = load(found, folder)
+    other = {"count": 2, "examples": ["a1", "c5"], "turned": True}
+    assert data.statistics["other_strand"] == other
+    assert [data.sequences[row].decode() for row in data.rows] == [s for *_, s in records]
+    assert data.rows[0] == data.rows[1]
+    given = load(found | {"strand": "given"}, folder)
+    assert given.statistics["other_strand"] == other | {"turned": False}
+    assert given.sequences[1].decode() == turned(records[1])[2]
+    held = load(found, folder, unknown=["c"])
+    assert held.statistics["other_strand"] == {"count": 1, "examples": ["a1"], "turned": True}
+    assert held.sequences[:11] == data.sequences[:11]
 
 
 def all_labels(**labels):

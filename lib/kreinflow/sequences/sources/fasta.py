@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema, one_of
 from kreinflow.base.wording import abridged
 from kreinflow.sequences.collapse import SourceRecords, examples
-from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import (
     FASTA_ENDINGS,
     FastaRecord,
@@ -21,6 +20,7 @@ from kreinflow.sequences.fasta import (
 )
 from kreinflow.sequences.headers import known_by, organism
 from kreinflow.sequences.labels import HeaderPattern, check_matched, several_labels
+from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.simulation import LETTERS
 from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, CleanRecords
 from kreinflow.sequences.sources.source import (
@@ -31,7 +31,7 @@ from kreinflow.sequences.sources.source import (
     optional_text,
     plain_files,
 )
-from kreinflow.sequences.strands import on_other_strand
+from kreinflow.sequences.strands import on_other_strand, reverse_complements
 from kreinflow.sequences.text_files import name_endings
 from kreinflow.sequences.user_tables import check_columns
 
@@ -40,8 +40,8 @@ class FastaSource(Source):
     """One or several FASTA files, or a folder of them; or a table with a column of sequences.
 
     The statistics also have, where records without a label are to be classified, ``unlabelled``
-    (their number), and of nucleotides ``other_strand`` (``count`` and ``examples``, see
-    :func:`~kreinflow.sequences.strands.on_other_strand`).
+    (their number), and of nucleotides ``other_strand``: ``count`` and ``examples`` of records
+    by :func:`~kreinflow.sequences.strands.on_other_strand`, and whether these were ``turned``.
     """
 
     type = "fasta"
@@ -84,6 +84,12 @@ class FastaSource(Source):
             about="the first word of each header, or numbers from 1: for headers without ids",
         ),
         "molecule": one_of("protein", "nucleotide", about="protein or nucleotide"),
+        "strand": one_of(
+            "auto",
+            "given",
+            about="auto: nucleotides that stand on the other strand than those like them are "
+            "turned; given: all are taken as they stand",
+        ),
         **ILLEGAL_RESIDUES,
         "unmatched": one_of(
             "refuse",
@@ -130,11 +136,22 @@ class FastaSource(Source):
         self._refuse_nucleotides(records.payload.contents(records.ids), set(alphabet or ""))
         return replace(records, unlabelled=unlabelled, statistics=statistics)
 
-    def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
-        dataset = super().load(alphabet, seed, unknown)
+    def oriented(
+        self, records: SourceRecords, alphabet: str | None, unknown: Sequence[str]
+    ) -> SourceRecords:
         if self.settings["molecule"] != "nucleotide":
-            return dataset
-        return dataset.with_statistics(other_strand=_other_strand(dataset, unknown))
+            return records
+        residues = list(records.payload.contents(records.ids))
+        known = np.array([label not in unknown for label in records.labels], dtype=np.bool_)
+        found, turned = on_other_strand(residues, known), self.settings["strand"] == "auto"
+        told = examples([records.ids[row] for row in np.flatnonzero(found & known).tolist()])
+        statistics = {**records.statistics, "other_strand": {**told, "turned": turned}}
+        if turned:
+            rows = np.flatnonzero(found).tolist()
+            other = reverse_complements([residues[row] for row in rows], alphabet or "")
+            for row, sequence in zip(rows, other, strict=True):
+                residues[row] = sequence
+        return replace(records, payload=Sequences(tuple(residues)), statistics=statistics)
 
     def fasta_files(self) -> list[Path]:
         """Return the FASTA files: one, several, or all of a folder in order of name."""
@@ -200,13 +217,3 @@ class FastaSource(Source):
             f"{self.fasta_files()[0]}: all residues are A, C, G, T or N, but the molecule is "
             "protein. Set 'source.molecule' to nucleotide."
         )
-
-
-def _other_strand(dataset: Dataset, unknown: Sequence[str]) -> dict[str, Any]:
-    known = np.array([label not in unknown for label in dataset.classes])[dataset.labels]
-    rows = np.unique(dataset.rows[known])
-    labels, found = dataset.row_labels, np.zeros(len(dataset.digests), dtype=np.bool_)
-    found[rows] = on_other_strand(
-        [dataset.sequences[row] for row in rows], [labels[row] for row in rows]
-    )
-    return examples([dataset.ids[i] for i in np.flatnonzero(found[dataset.rows] & known)])

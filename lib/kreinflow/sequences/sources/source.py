@@ -209,6 +209,7 @@ class Source(Configured, ABC):
                     f"{records.labels[0]!r}. Give the separator of the labels, or leave out levels."
                 )
             records = replace(records, labels=labels)
+        records = self.oriented(records, alphabet, unknown)
         how = settings.get("conflicting_labels", "drop"), settings["min_class_size"]
         if self.several:
             dataset = collapse_several(records, *how)
@@ -220,6 +221,15 @@ class Source(Configured, ABC):
             unlabelled=records.unlabelled,
             organisms=_organism_columns(dataset, records.organisms, unknown),
         )
+
+    def oriented(
+        self, records: SourceRecords, alphabet: str | None, unknown: Sequence[str]
+    ) -> SourceRecords:
+        """Return the records with those turned that stand on another strand, if they have one.
+
+        Those of the ``unknown`` classes say nothing about the others.
+        """
+        return records
 
     def describe(self) -> str:
         """Return what the methods paragraph says of the data; nothing of the user's sequences.
