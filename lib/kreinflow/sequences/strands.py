@@ -43,8 +43,6 @@ def on_other_strand(
 
     Sequences that are not ``known`` say nothing about others.
     """
-    from scipy.sparse.csgraph import connected_components  # takes time to import
-
     n = len(sequences)
     known = np.ones(n, dtype=np.bool_) if known is None else known
     signs = _signed_words(sequences)
@@ -61,7 +59,7 @@ def on_other_strand(
         return there > np.maximum(MORE * back, floor), back > np.maximum(MORE * there, floor)
 
     bipartite = scipy.sparse.block_array([[None, of_told], [of_told.T, None]])
-    linked = connected_components(bipartite, directed=False)[1][:n]
+    linked = scipy.sparse.csgraph.connected_components(bipartite, directed=False)[1][:n]
     strands, begun = np.zeros((2, n), dtype=np.int64)
     for number in range(_ROUNDS):
         there, back = clear(strands)
