@@ -44,6 +44,39 @@ def test_an_ec_number_that_is_not_known_to_its_end_stands_at_an_inner_node():
     assert [tree.nodes[node] for node in tree.leaf] == ["3.6.5", "3.6.5.3", "3", "3.6.-.n1"]
 
 
+@pytest.mark.parametrize(
+    ("label", "separator", "path"),
+    [
+        ("a;b;", ";", "a b"),
+        ("a;;", ";", "a"),
+        ("k__A; p__B; c__; s__ ", ";", "k__A p__B"),
+        ("d:A,p:B,g:,s:", ",", "d:A p:B"),
+        ("k__A;p__;g__X", ";", "k__A p__ g__X"),
+        ("k__A;sh__SH1", ";", "k__A sh__SH1"),
+        ("a;s__", ";", "a"),
+        ("gene:x/a", "/", "gene:x a"),
+    ],
+)
+def test_a_lineage_ends_above_what_has_no_name(label, separator, path):
+    assert [part.strip() for part in path_of(label, separator)] == path.split()
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ("k__A;c__B;p__C", "ranks out of order, or one twice"),
+        ("k__A;p__B;p__C", "ranks out of order, or one twice"),
+        ("k__A;p__B;C", "no rank for its part 'C': is it cut short"),
+        ("k__A;B;g__C;s__D", "no rank for its part 'B'"),
+        ("k__A;;p__C", "an empty part"),
+        ("k__;p__", "names no level"),
+    ],
+)
+def test_ranks_out_of_order_or_missing_are_refused(label, message):
+    with pytest.raises(InputError, match=message):
+        path_of(label, ";")
+
+
 def test_labels_without_a_level_and_two_of_one_path_are_refused():
     for label in ("", ".", "1..2", ".1", "1.", "1. .2", "-", "-.-.-.-"):
         with pytest.raises(InputError, match="The label .* has an empty part"):

@@ -111,7 +111,7 @@ def test_fields_of_headers(proposed, tmp_path, header, pattern, other):
         ((), "\t", "taxonomy.txt.gz", GREENGENES, ";"),
         (("#OTU ID", "what it is"), ",", "t.csv", GREENGENES, ";"),
         (("name", "lineage"), ";", "t.tsv", LISTED, "|"),
-        ((), "\t", "t.tsv", {genus: ";".join(names) for genus, names in NAMES.items()}, ";"),
+        ((), "\t", "t.taxonomy", {g: f"{';'.join(names)};" for g, names in NAMES.items()}, ";"),
     ],
 )
 def test_a_table_of_lineages(proposed, tmp_path, head, join, name, lineages, separator):

@@ -13,7 +13,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged, plural
 from kreinflow.sequences.text_files import name_endings, open_text, refuse_control
 
-_ENDINGS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
+_ENDINGS = dict.fromkeys((".tsv", ".tab", ".txt", ".tax", ".taxonomy"), "\t") | {".csv": ","}
 _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon"}
 
 YES, NO = frozenset(("1", "1.0", "true", "yes")), frozenset(("0", "0.0", "false", "no", ""))

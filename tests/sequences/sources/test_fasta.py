@@ -237,3 +237,13 @@ def test_a_table_of_sequences(tmp_path):
         load(named, tmp_path)
     with pytest.raises(InputError, match="t.csv: column 'seq' is missing"):
         make_source(named | {"sequence_column": "seq"}, tmp_path).check()
+
+
+def test_several_columns_of_labels_have_no_levels(tmp_path):
+    labels = {"table": "l.tsv", "id_column": "id", "label_column": ["a", "b"], "multiple": "all"}
+    faults = dict(make_source(fasta(labels=labels), tmp_path, ";").faults())
+    assert faults == {
+        "labels.label_column": "of several labels in columns none has levels. Leave out one of the "
+        "two."
+    }
+    assert not dict(make_source(fasta(labels=labels), tmp_path).faults())

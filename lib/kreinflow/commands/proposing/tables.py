@@ -57,7 +57,7 @@ def find_sequences(name: str) -> SequenceTable | None:
     letters = set("".join(columns[own]))
     told = any(is_called_id(text) or is_called_labels(text) for text in first)
     alike = any(text in texts for text, texts in zip(first, columns, strict=True))
-    header = bool(told or called or not alike or not set(first[own]) <= letters)
+    header = bool(told or called or not alike or len(set(first[own]) - letters) > 1)
     names, whole = read_user_table(path, header)
     ids = []
     for place, column in enumerate(names):
