@@ -138,7 +138,7 @@ def test_what_a_model_cannot_say_in_a_format(tmp_path):
     with pytest.raises(InputError, match="qiime: a record has one taxon"):
         refuse_format(model_of_several(tmp_path).model, "qiime")
     (tmp_path / "plain").mkdir()
-    with pytest.raises(InputError, match="blast6: it has E-values, and the model knows none"):
+    with pytest.raises(InputError, match="it has E-values, and scores of the model have none"):
         refuse_format(model_of(tmp_path / "plain", transform="log")[0], "blast6")
     (tmp_path / "cascade").mkdir()
     for name in ("tsv", "qiime", "blast6"):

@@ -16,15 +16,11 @@ UNASSIGNED = "Unassigned"
 def refuse_format(model: Model, name: str) -> None:
     """Refuse, by an InputError, a format that cannot have what a model says."""
     if name == "qiime" and model.classifier.several is not None:
-        raise InputError(
-            "--format qiime: a record has one taxon, and the model may give it several labels. "
-            "Leave it out."
-        )
+        why = "a record has one taxon, and the model may give it several labels. Leave it out."
+        raise InputError(f"--format qiime: {why}")
     if name == "blast6" and Witnesses(model).weighing is None:
-        raise InputError(
-            "--format blast6: it has E-values, and the model knows none: its objects are not "
-            "aligned locally, or nothing weighs their scores. Leave it out."
-        )
+        why = "it has E-values, and scores of the model have none. Leave it out."
+        raise InputError(f"--format blast6: {why}")
 
 
 def taxonomy(model: Model, table: pd.DataFrame) -> pd.DataFrame:
@@ -40,13 +36,8 @@ def taxonomy(model: Model, table: pd.DataFrame) -> pd.DataFrame:
     else:
         taxon, confidence = table["label"].where(table["reject"] == "no", ""), table["probability"]
     known = taxon != ""
-    return pd.DataFrame(
-        {
-            "Feature ID": table["id"],
-            "Taxon": taxon.where(known, UNASSIGNED),
-            "Confidence": confidence.where(known),
-        }
-    )
+    cells = table["id"], taxon.where(known, UNASSIGNED), confidence.where(known)
+    return pd.DataFrame(dict(zip(("Feature ID", "Taxon", "Confidence"), cells, strict=True)))
 
 
 def blast6(found: Evidence) -> str:

@@ -152,19 +152,11 @@ class Model(State):
         if model.scheme is None:
             raise model._needs_no_records()
         alphabet = ResidueAlphabet(model.scheme.matrix.alphabet, model.molecule or "protein")
-        found = (
-            own
-            for file in records
-            for record in read_fasta(Path(file))
-            for own in model._strands(alphabet.clean(record.residues))
-        )
+        found = (alphabet.clean(own.residues) for file in records for own in read_fasta(Path(file)))
+        if model.molecule == "nucleotide":  # they may have been turned
+            letters = model.scheme.matrix.alphabet
+            found = (own for s in found for own in (s, *reverse_complements([s], letters)))
         return model.with_records(found, ", ".join(map(str, records)))
-
-    def _strands(self, residues: bytes) -> list[bytes]:
-        """Return what a record may have been in training: nucleotides may have been turned."""
-        if self.molecule != "nucleotide" or self.scheme is None:
-            return [residues]
-        return [residues, *reverse_complements([residues], self.scheme.matrix.alphabet)]
 
     def with_records(self, sequences: Iterable[bytes], name: str) -> "Model":
         """Return the model with the residues of its records, which are apart.

@@ -28,12 +28,7 @@ from kreinflow.sequences.matrix_files import (
     read_objects,
     read_record_vectors,
 )
-from kreinflow.sequences.strands import (
-    FRAMES,
-    reverse_complements,
-    six_frames,
-    strand_fault,
-)
+from kreinflow.sequences.strands import FRAMES, reverse_complements, six_frames, strand_fault
 from kreinflow.sequences.text_files import STANDARD_INPUT
 from kreinflow.views.objects import Viewed
 
@@ -172,8 +167,8 @@ class _Aligner:
         self.letters = _DNA if options.translate else self.scheme.matrix.alphabet
         molecule = "nucleotide" if options.translate else model.molecule or "protein"
         self.alphabet = ResidueAlphabet(self.letters, molecule)
-        records, seeds = model.classifier.records, options.strand != "both"
-        self.records = records if seeds and model.record_residues is not None else None
+        seeds = model.record_residues is not None and options.strand == "auto"
+        self.records = model.classifier.records if seeds and not options.translate else None
         # If a score differs from that of parasail and the user named no backend, no other helps.
         advice = "Use the alignment backend parasail." if options.backend else ""
         self.checked = checked(options.backend or backend_named("auto"), advice=advice)
@@ -281,12 +276,9 @@ class _Aligner:
         matrix = self.scheme.matrix
         if found := self.alphabet.illegal(residues):
             position, letter = found
-            if self.options.translate:
-                return f"residue {position} is {letter!r}, which is no sign of nucleotides."
-            return (
-                f"residue {position} is {letter!r}, which the substitution matrix {matrix.name} "
-                "lacks. Correct or remove it."
-            )
+            lacks = f"the substitution matrix {matrix.name} lacks"
+            lacks = "is no sign of nucleotides" if self.options.translate else lacks
+            return f"residue {position} is {letter!r}, which {lacks}. Correct or remove it."
         return strand_fault(residues, matrix.alphabet) if self.options.strand == "both" else None
 
 

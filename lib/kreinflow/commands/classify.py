@@ -84,8 +84,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=FORMATS,
         default="tsv",
-        help="what -o gets: tsv, our table (default); qiime, Feature ID, Taxon and Confidence; "
-        "blast6, the evidence as BLAST's outfmt 6",
+        help="what -o gets: our table (default), QIIME's taxonomy, or evidence as BLAST's outfmt 6",
     )
     parser.add_argument(
         "--strict", action="store_true", help="end at the first record that cannot be classified"
@@ -100,8 +99,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="keep what is done in NAME.unfinished beside the output NAME, and go on behind it "
-        "when the same command is given again",
+        help="keep what is done in NAME.unfinished, to go on from there with the same command",
     )
     parser.add_argument(
         "--landmarks", action="store_true", help="list the landmarks of the model, classify nothing"
@@ -114,54 +112,41 @@ def _refuse_asked(options: argparse.Namespace) -> None:
         raise InputError(
             "classify: name the FASTA file, matrix or vectors to classify behind the model."
         )
-    if options.evidence is not None:
+    evidence, form = options.evidence is not None, options.format
+    if evidence:
         refuse_one_file((options.output, options.evidence))
     for name in ("confidence", "errors"):
-        if getattr(options, name) is not None and options.format != "tsv":
-            raise InputError(f"--{name}: --format {options.format} has no column for it. Use tsv.")
-    if options.evidence is not None and options.format == "blast6":
+        if getattr(options, name) is not None and form != "tsv":
+            raise InputError(f"--{name}: --format {form} has no column for it. Use tsv.")
+    if evidence and form == "blast6":
         raise InputError("--evidence: --format blast6 writes it, to -o. Leave one of them out.")
-    parted = [
-        name
-        for name, asked_for in (("--shard", options.shard.of > 1), ("--resume", options.resume))
-        if asked_for
-    ]
+    parted = "--resume" if options.resume else "--shard" if options.shard.of > 1 else None
     if parted and options.errors is not None:
-        raise InputError(
-            f"--errors: is decided over all records at once, so not with {parted[0]}. "
-            "Leave one of them out."
-        )
-    if options.resume and not _is_file_to_write(options.output):
+        why = f"is decided over all records at once, so not with {parted}. Leave one of them out."
+        raise InputError(f"--errors: {why}")
+    name = options.output or "-"
+    taken = os.path.exists(name) and not os.path.isfile(name)  # a device or a folder
+    if options.resume and (taken or is_standard_output(name)):
         raise InputError("--resume: name the file to write, with -o.")
     for name in options.input:
         if name != "-":
             check_file(Path(name))
-        if parted and not Path(name).is_file():
+        if parted and not os.path.isfile(name):
             shown = "standard input" if name == "-" else name
-            raise InputError(
-                f"{parted[0]}: {shown} can be read once, and is read again for it. Name a file."
-            )
-
-
-def _is_file_to_write(name: str | None) -> bool:
-    return (
-        name is not None
-        and not is_standard_output(name)
-        and (os.path.isfile(name) or not os.path.exists(name))
-    )
+            why = "can be read once, and is read again for it. Name a file."
+            raise InputError(f"{parted}: {shown} {why}")
 
 
 def _about(options: argparse.Namespace) -> dict[str, str]:
     """Return what an unfinished output depends on: checksums and options."""
-    check_file(Path(options.model))
+    about = {"version": __version__}
     files = {"model": [options.model], "input": options.input, "--records": options.records}
-    files["--vectors"] = [] if options.vectors is None else [options.vectors]
-    for path in (*options.records, *files["--vectors"]):
-        check_file(Path(path))
-    about = {name: " ".join(map(file_sha256, paths)) for name, paths in files.items()}
-    names = "strand", "translate", "confidence", "shard", "format"
-    told = {f"--{name}": str(getattr(options, name)) for name in names}
-    return about | told | {"--evidence": str(options.evidence is not None), "version": __version__}
+    for name, paths in (files | {"--vectors": options.vectors and [options.vectors]}).items():
+        for path in paths or ():
+            check_file(Path(path))
+            about[name] = f"{about.get(name, '')} {file_sha256(path)}"
+    names = "strand", "translate", "confidence", "shard", "format", "evidence"
+    return about | {f"--{name}": str(getattr(options, name)) for name in names}
 
 
 def run(options: argparse.Namespace) -> None:
@@ -186,8 +171,7 @@ def run(options: argparse.Namespace) -> None:
         refuse_format(model, options.format)
         seconds, counts, told = _classify(options, model, writes, kept)
     if told["pieces"]:
-        rows = plural(told["rows"], "row")
-        more = plural(told["alignments"], "more alignment")
+        rows, more = plural(told["rows"], "row"), plural(told["alignments"], "more alignment")
         print(f"kreinflow: evidence: {rows}, {more}", file=sys.stderr)
     accepted = "" if options.errors is None else f", {counts['accepted']} accepted"
     print(
@@ -210,32 +194,27 @@ def _classify(
         print(f"kreinflow: goes on behind {plural(done, 'record')}", file=sys.stderr)
     header, start = options.shard.number == 1 and not done, time.monotonic()
     waiting: list[list[str]] = [[] for _ in writes]  # texts of a piece
-    told: Counter[str] = Counter()
-    evidence = options.evidence is not None or options.format == "blast6"
+    told, blast = Counter[str](), options.format == "blast6"
+    show = None if options.strict else first_faults(lambda line: print(line, file=sys.stderr))
 
     def text(table: pd.DataFrame, first: bool) -> str:
-        if options.format == "blast6":
+        if blast:
             return ""
-        if options.format == "qiime":
-            table = taxonomy(model, table)
-        return table_text(table, header=header and first)
+        answers = taxonomy(model, table) if options.format == "qiime" else table
+        return table_text(answers, header=header and first)
 
     def on_evidence(found: Evidence) -> None:
-        if options.format == "blast6":
-            waiting[0].append(blast6(found))
-        else:
-            waiting[1].append(table_text(found.table, header=header and not told["pieces"]))
+        first = header and not told["pieces"]
+        waiting[-1].append(blast6(found) if blast else table_text(found.table, header=first))
         told.update(pieces=1, rows=len(found.table), alignments=found.alignments)
 
     def progress(records: int) -> None:
-        texts = ["".join(own) for own in waiting]
-        for own in waiting:
-            own.clear()
         if kept is not None:
-            kept.add(records - told["done"], texts)
-        else:
-            for write, text in zip(writes, texts, strict=True):
-                write(text)
+            kept.add(records - told["done"], ["".join(own) for own in waiting])
+        for write, own in zip(writes, waiting, strict=True):
+            if kept is None:
+                write("".join(own))
+            own.clear()
         told["done"] = records
         if sys.stderr.isatty():
             rate = records / max(time.monotonic() - start, 1e-9)
@@ -251,11 +230,10 @@ def _classify(
                 first=first,
                 last=last,
                 on_fault=show,
-                on_evidence=on_evidence if evidence else None,
+                on_evidence=on_evidence if blast or len(writes) > 1 else None,
             )
             yield from classify_batches(model, path, how)
 
-    show = None if options.strict else first_faults(lambda line: print(line, file=sys.stderr))
     if options.errors is None:
         counts = write_tables(tables(), waiting[0].append, progress, text)
     else:

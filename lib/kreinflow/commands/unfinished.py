@@ -16,7 +16,7 @@ ENDING = ".unfinished"
 
 
 class Unfinished:
-    """The pieces of outputs that are done: the number of their ``records``, and their texts.
+    """The pieces of outputs that are done: whether there are any, their number of records, texts.
 
     The file has a line for each: the CRC-32 of the rest as eight digits, and JSON. The first says
     what the work is ``about``, each other one has the number of records of a piece and the text of
@@ -24,40 +24,39 @@ class Unfinished:
     """
 
     def __init__(self, file: BinaryIO, path: Path, about: Mapping[str, str]) -> None:
-        self._file, self._path, self._about = file, path, dict(about)
+        self._file, self._path, self._about = file, path, about
         self.records = end = 0
-        for number, line in enumerate(file):
+        for line in file:
             if (content := _content(line)) is None:
                 break
-            if number == 0:
+            if end == 0:
                 self._check(content)
             else:
                 self.records += content[0]
             end += len(line)
         file.truncate(end)
         file.seek(end)
-        self._begun = end > 0
+        self.begun = end > 0
 
     def _check(self, content: Mapping[str, str]) -> None:
-        names = self._about.keys() | content.keys()
-        other = [name for name in sorted(names) if self._about.get(name) != content.get(name)]
-        if other:
+        names = sorted({name for name, _ in content.items() ^ self._about.items()})
+        if names:
             raise InputError(
-                f"{self._path}: was begun with another {', '.join(other)}. Give what it was begun "
+                f"{self._path}: was begun with another {', '.join(names)}. Give what it was begun "
                 "with, or delete it to begin anew."
             )
 
     def add(self, records: int, texts: Sequence[str]) -> None:
         """Add a piece of so many records."""
-        content: list[Any] = [] if self._begun else [self._about]
+        piece: list[Any] = [records, *texts]
         try:
-            for part in [*content, [records, *texts]]:
+            for part in [piece] if self.begun else [self._about, piece]:
                 line = json.dumps(part).encode()
                 self._file.write(b"%08x %b\n" % (zlib.crc32(line), line))
             self._file.flush()
         except OSError as error:
             raise unwritable(self._path, error) from error
-        self._begun = True
+        self.begun = True
         self.records += records
 
     def write_to(self, writes: Sequence[Callable[[str], object]]) -> None:
@@ -67,11 +66,6 @@ class Unfinished:
         for line in self._file:
             for write, text in zip(writes, _content(line)[1:], strict=True):
                 write(text)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to go on from."""
-        return not self._begun
 
 
 @contextmanager
@@ -97,7 +91,7 @@ def unfinished(output: str, about: Mapping[str, str]) -> Iterator[Unfinished]:
         try:
             yield kept
         except BaseException:
-            if kept.is_empty:
+            if not kept.begun:
                 path.unlink()
             raise
         path.unlink()

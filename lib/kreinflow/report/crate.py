@@ -30,11 +30,8 @@ PROFILES = {
 }
 """What the crate keeps to, beside RO-Crate 1.1."""
 
-PAGES = {
-    PAGE: "the report: everything on one page",
-    TEXT: "its first screen as plain text",
-    MULTIQC: "figures of the data sets for MultiQC",
-}
+PAGES = {PAGE: "the report: everything on one page", TEXT: "its first screen as plain text"}
+PAGES[MULTIQC] = "figures of the data sets for MultiQC"
 PRODUCTS: dict[str, dict[str, str]] = TEXTS["products"]  # files of a data set by stage
 CLASSIFIED = "what the final model says of new objects"
 
