@@ -74,7 +74,7 @@ def test_what_cannot_be_parted_is_refused(refused, run, trained, tmp_path, capsy
     said = refused(*asked, trained.fasta, tmp_path / "none.fasta", "-o", tmp_path / "o.tsv")
     assert "none.fasta: no such file" in said
     assert "read once" in refused(*asked, "-", "-")
-    said = refused(*asked, tmp_path / "o.tsv", trained.fasta, "-o", trained.fasta)
-    assert "no such file" in said
+    said = refused(*asked, tmp_path / "none.fasta", "--shard", "1/2")
+    assert "none.fasta: no such file" in said
     said = refused(*asked, trained.path, trained.fasta, "-o", trained.fasta)
     assert "is what is read" in said

@@ -31,7 +31,7 @@ from kreinflow.commands.shards import Shard, parts, shard
 from kreinflow.commands.unfinished import Unfinished, unfinished
 from kreinflow.files.provenance import file_sha256
 from kreinflow.files.tables import table_text
-from kreinflow.sequences.text_files import check_file
+from kreinflow.sequences.text_files import check_file, shown_name
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -128,13 +128,18 @@ def _refuse_asked(options: argparse.Namespace) -> None:
     taken = os.path.exists(name) and not os.path.isfile(name)  # a device or a folder
     if options.resume and (taken or is_standard_output(name)):
         raise InputError("--resume: name the file to write, with -o.")
+    if parted:
+        _check_inputs(options)
+    for name in options.input:
+        if parted and not os.path.isfile(name):
+            why = "can be read once, and is read again for it. Name a file."
+            raise InputError(f"{parted}: {shown_name(Path(name))} {why}")
+
+
+def _check_inputs(options: argparse.Namespace) -> None:
     for name in options.input:
         if name != "-":
             check_file(Path(name))
-        if parted and not os.path.isfile(name):
-            shown = "standard input" if name == "-" else name
-            why = "can be read once, and is read again for it. Name a file."
-            raise InputError(f"{parted}: {shown} {why}")
 
 
 def _about(options: argparse.Namespace) -> dict[str, str]:
@@ -166,6 +171,7 @@ def run(options: argparse.Namespace) -> None:
         writes = [stack.enter_context(output("-o", options.output, *inputs))]
         if options.evidence is not None:
             writes.append(stack.enter_context(output("--evidence", options.evidence, *inputs)))
+        _check_inputs(options)
         stack.enter_context(limited(options.threads))
         model = model_to_ask(options)
         refuse_format(model, options.format)
