@@ -183,6 +183,18 @@ def test_nucleotides_on_the_other_strand_are_turned(folder):
     assert held.sequences[:11] == data.sequences[:11]
 
 
+def test_a_record_with_a_letter_without_a_complement_is_not_turned(folder):
+    records = families(1, each=6, letters=DNA, length=200, changed=0.05)
+    id, label, residues = turned(records[1])
+    records[1] = (id, label, residues[:100] + "R" + residues[101:])  # its complement is Y
+    write_fasta(folder / "x.fasta", records)
+    source = make_source(fasta(labels=BY_HEADER, molecule="nucleotide"), folder)
+    assert source.load("ACGTRY", 1).statistics["other_strand"]["examples"] == [id]
+    data = source.load("ACGTR", 1)
+    assert data.statistics["other_strand"]["count"] == 0
+    assert data.sequences[1].decode() == records[1][2]
+
+
 def all_labels(**labels):
     way = {"multiple": "all", "separator": ";", **labels}
     return fasta(labels=way, min_class_size=1)

@@ -31,7 +31,7 @@ from kreinflow.sequences.sources.source import (
     optional_text,
     plain_files,
 )
-from kreinflow.sequences.strands import on_other_strand, reverse_complements
+from kreinflow.sequences.strands import on_other_strand, reverse_complements, strand_fault
 from kreinflow.sequences.text_files import name_endings
 from kreinflow.sequences.user_tables import check_columns
 
@@ -144,6 +144,8 @@ class FastaSource(Source):
         residues = list(records.payload.contents(records.ids))
         known = np.array([label not in unknown for label in records.labels], dtype=np.bool_)
         found, turned = on_other_strand(residues, known), self.settings["strand"] == "auto"
+        for row in np.flatnonzero(found).tolist():  # what lacks a complement stays as it is
+            found[row] = strand_fault(residues[row], alphabet or "") is None
         told = examples([records.ids[row] for row in np.flatnonzero(found & known).tolist()])
         statistics = {**records.statistics, "other_strand": {**told, "turned": turned}}
         if turned:
