@@ -124,6 +124,20 @@ def test_what_looks_like_a_mistake_is_told(run, checked, tmp_path):
     assert "kreinflow: mine: the classes 'A' and 'a' differ in upper and lower case only" in said
 
 
+def test_folds_that_lose_a_class_are_told(run, checked, tmp_path):
+    write_fasta(tmp_path / "x.fasta", GOOD)
+    lines = ["id\tfold"]
+    for number, (id, label, _) in enumerate(GOOD):
+        lines.append(f"{id}\t{int(number % 10 < 8) if label == 'a' else number % 2}")
+    (tmp_path / "folds.tsv").write_text("\n".join(lines))
+    config = configuration(fasta_source())
+    config["datasets"]["mine"]["folds"] = {"method": "table", "table": "folds.tsv"}
+    code, _, said = checked(run, config)
+    assert code == 0
+    assert "kreinflow: mine: Some folds leave a class few of its records to learn" in said
+    assert "from: 2 of 10 a (r0f1). " in said
+
+
 def test_the_data_folder_on_the_command_line(run, refused, tmp_path):
     write_fasta(tmp_path / "elsewhere" / "x.fasta", GOOD)
     (tmp_path / "c.yaml").write_text(yaml.safe_dump(configuration(fasta_source())))

@@ -305,7 +305,7 @@ def dataset_report(tables, whole=None, name="demo", **changes):
     parts = {key: value for key, value in tables.items() if hasattr(DatasetResults, key)}
     parts |= {"figures": dict.fromkeys(CAPTIONS, "<svg width='10pt'></svg>")}
     parts |= {"unlabelled": None, "unknown": None, "strangers": {}, "thresholds": {}}
-    parts |= {"cascade": None, "final_recipe": final}
+    parts |= {"cascade": None, "final_recipe": final, "lost": ""}
     for key, value in {**parts, **tables, **changes}.items():
         if hasattr(DatasetResults, key):
             vars(data)[key] = value

@@ -78,6 +78,10 @@ def test_trouble_is_named_with_what_to_do_and_nothing_is_said_of_a_sound_run(
     assert all(words in texts[0] for words in said)
 
 
+def test_classes_that_folds_leave_few_records_are_told(tables):
+    assert warnings_of(sound(tables, lost="2 of 80 x (r0f0).")) == ["2 of 80 x (r0f0)."]
+
+
 def test_a_coverage_promises_nothing_so_none_is_missed(tables):
     whole = config() | {"reject_error": None, "reject_coverage": 0.9}
     nothing = {"reject_threshold": NOTHING_ACCEPTED}

@@ -26,7 +26,7 @@ from kreinflow.sequences.collapse import shown_examples
 from kreinflow.sequences.dataset import Dataset, without_unknown
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.labels import differ_in_case
-from kreinflow.sequences.partition import Partition, partition_of
+from kreinflow.sequences.partition import Partition, lost_classes, partition_of
 from kreinflow.sequences.payload import Compared
 from kreinflow.sequences.record_vectors import shared_vectors, with_vectors
 from kreinflow.sequences.scores import evidence_of, read_scheme, transforms_of
@@ -97,6 +97,7 @@ class Checked:
             for first, second in differ_in_case(whole.classes)
         ]
         said.append(strand_advice(dataset.statistics.get("other_strand")))
+        said.append(lost_classes(dataset, self.partition))
         said.append(_accepts_nothing(dataset, self.plan.config))
         said += _conflicts(dataset.statistics["dropped"])
         if self.plan.config["unknown"] is not None and not self.has_evidence:

@@ -32,7 +32,7 @@ from kreinflow.report.tables import measured, numbers, of_recipe
 from kreinflow.report.texts import CAPTIONS, FIGURES
 from kreinflow.report.times import COLUMNS, MACHINE
 from kreinflow.sequences.dataset import read_dataset
-from kreinflow.sequences.partition import ALL, fold_name, fold_numbers
+from kreinflow.sequences.partition import ALL, fold_name, fold_numbers, lost_classes, read_partition
 from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.sources.source import Source
 
@@ -107,6 +107,12 @@ class DatasetResults:
     def lengths(self) -> IntArray:
         """Residues of each distinct sequence."""
         return read_dataset(self.folder / "dataset").lengths
+
+    @cached_property
+    def lost(self) -> str:
+        """What is said of folds that leave a class few records to learn from."""
+        dataset = read_dataset(self.folder / "dataset")
+        return lost_classes(dataset, read_partition(self.folder / "folds.tsv", dataset))
 
     @cached_property
     def source(self) -> Source:

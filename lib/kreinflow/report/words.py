@@ -283,7 +283,7 @@ def warnings_of(data: DatasetResults) -> list[str]:
     found = [*_of_fits(data), _of_cascade(data)]
     if broken := broken_promises(data):
         found.append(_WARNINGS["broken"].format(broken="; ".join(broken)))
-    found += _of_classes(data.statistics)
+    found += [*_of_classes(data.statistics), data.lost]
     return [text for text in found if text]
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.late import pandas as pd
+from kreinflow.base.wording import abridged
 from kreinflow.files.tables import read_table
 from kreinflow.sequences.dataset import Dataset
 
@@ -19,6 +20,9 @@ ALL = "all"
 """The fold whose training part is everything: the final model's."""
 
 NEVER_TESTED = -1
+
+LEFT, LEFT_SHARE = 20, 0.25
+"""A class has lost its records in a fold that leaves fewer to learn from than both of these say."""
 
 
 def fold_name(repeat: int, fold: int) -> str:
@@ -100,6 +104,28 @@ def _is_constant(values: NDArray[np.int64], units: NDArray[np.int64]) -> bool:
     """Return whether all records of a unit have one value."""
     _, first, unit = np.unique(units, return_index=True, return_inverse=True)
     return bool((values[first][unit] == values).all())
+
+
+def lost_classes(dataset: Dataset, partition: Partition) -> str:
+    """Return a few sentences on folds that leave a class few records; empty if there are none.
+
+    These are fewer than :data:`LEFT`, and than :data:`LEFT_SHARE` of the class.
+    """
+    has = dataset.memberships
+    if has is None:
+        has = dataset.labels[:, None] == np.arange(len(dataset.classes))
+    found, sizes = [], has.sum(axis=0)
+    for name in partition.names:
+        left = has[partition.training(name)].sum(axis=0)
+        lost = np.flatnonzero((left < LEFT) & (left < LEFT_SHARE * sizes))
+        found += [(left[c], f"{left[c]} of {sizes[c]} {dataset.classes[c]} ({name})") for c in lost]
+    if not found:
+        return ""
+    return (
+        "Some folds leave a class few of its records to learn from: "
+        f"{abridged([text for _, text in sorted(found)])}. What is measured there says little of a "
+        "model of all records. Make smaller groups, or collect more records of these classes."
+    )
 
 
 def read_groups(path: str | os.PathLike[str]) -> pd.Series[int]:
