@@ -194,7 +194,7 @@ def training_on(table, stage, selector, partition, config, letters=PROTEIN, sche
         run.choose_again(stage, make_selector(selector), len(table)),
         cache=None if scheme is None else run.pair_scores(scheme, "auto", 1, strangers),
         evidence=evidence_of(config["transforms"], scheme),
-        false_alarms=(config["unknown"] or {}).get("false_alarms"),
+        **(config["unknown"] or {}),
         strangers=strangers,
     )
 

@@ -126,29 +126,31 @@ def test_what_is_said_is_what_plain_sums_say(seed, sure):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_unknown_may_be_known_above(seed):
-    """By plain sums: as deep as its evidence is enough for each level on the way."""
-    plainly = made_up(seed)
-    without, _ = answered(plainly)
-    evidence = -plainly.of[NEAR][:, 1]
+def test_an_object_is_answered_as_deep_as_it_is_like_a_record(seed):
+    """By plain sums: its likeness is enough for each level on the way."""
+    without, _ = answered(made_up(seed))
     unknown, alone = (without.reason == reason for reason in REASONS[2:])
-    needed = np.quantile(evidence[unknown], [0.5, 0.2, 0.7])
-    found, _ = answered(made_up(seed, needed=needed))
+    it = made_up(seed)
+    likeness = np.array([plain(it.problem, i, FEW)[1].max() for i in range(60)])
+    needed = np.quantile(likeness, [0.4, 0.2, 0.6])
+    found, table = answered(made_up(seed, needed=needed))
     for i in range(60):
-        if not unknown[i]:
-            assert found.deepest[i] == (0 if alone[i] else EVERY_LEVEL)
-            continue
         levels = 0
-        while levels < 3 and evidence[i] > needed[levels]:
+        while levels < (2 if unknown[i] else 3) and likeness[i] > needed[levels]:
             levels += 1
-        assert found.deepest[i] == levels
-    assert set(found.deepest) >= {0, 3, EVERY_LEVEL}
+        assert found.deepest[i] == (0 if alone[i] else levels)
+    assert set(found.deepest) == {0, 2, 3}
+    known = [j for j in it.problem.landmarks.tolist() if j >= 0]
+    for i in range(60):
+        nearest = set(plain(it.problem, i, FEW)[0]) - set(known)
+        assert nearest <= set(np.flatnonzero(table.asked[i]))
+    assert table.asked.max() == 1, "a pair was asked for twice"
     # Nothing else changes. What has no relative is told nothing in any case.
     np.testing.assert_array_equal(without.deepest, np.where(alone, 0, EVERY_LEVEL))
     for name in set(Answers.__dataclass_fields__) - {"deepest"}:
         np.testing.assert_array_equal(getattr(found, name), getattr(without, name))
     none, _ = answered(made_up(seed, needed=np.full(1, np.inf)))
-    np.testing.assert_array_equal(none.deepest, np.where(unknown | alone, 0, EVERY_LEVEL))
+    assert not none.deepest.any()
 
 
 def test_what_has_an_evalue_of_1e_10_has_a_relative():

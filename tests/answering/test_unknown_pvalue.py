@@ -9,7 +9,6 @@ from kreinflow.answering.unknown_pvalue import (
     mean_of_largest,
     strange,
 )
-from kreinflow.fitting.fit_unknown import evidence_needed
 
 
 def drawn(rng, n, shift=0.0):
@@ -84,28 +83,6 @@ def test_a_p_value_depends_on_its_object_alone(monkeypatch):
     monkeypatch.setattr("kreinflow.answering.unknown_pvalue._ROWS", 7)
     np.testing.assert_array_equal(strangeness.p_values(*new), whole)
     assert strangeness.p_values(*(part[:0] for part in new)).shape == (0,)
-
-
-@pytest.mark.parametrize("n", [1, 18, 19, 20, 99, 150])
-def test_evidence_is_enough_where_few_have_as_much(n):
-    """By the p-value of each object, counted; equal values are there."""
-    rng = np.random.default_rng(n)
-    others, new = (np.round(rng.normal(size=size), 1) for size in (n, 400))
-    for error in (0.05, 0.1, 0.4):
-        p = (1 + (others[:, None] >= new).sum(axis=0)) / (n + 1)
-        enough = new > evidence_needed(others, error)
-        np.testing.assert_array_equal(enough, p <= error + 1e-12)
-        assert enough.any() == (n + 1 >= 1 / error - 1e-9)
-
-
-def test_what_is_unknown_has_enough_as_seldom_as_it_is_said():
-    """Over seeds: of exchangeable objects a share of the error is above what is needed."""
-    found = []
-    for seed in range(2000):
-        drawn = np.random.default_rng([seed, 2]).normal(size=109)
-        found.append(np.mean(drawn[99:] > evidence_needed(drawn[:99], 0.05)))
-    assert abs(np.mean(found) - 0.05) < 3 * np.std(found) / np.sqrt(2000)
-    assert evidence_needed(np.empty(0), 0.05) == np.inf
 
 
 def test_means_are_of_those_there_are():

@@ -173,7 +173,7 @@ def test_it_tells_what_is_known_of_unknown_objects(tmp_path):
     shares = {"off": False, "known_rejected": 0.015, "shuffled": 200, "shuffled_accepted": 0.01}
     about = {"false_alarms": 0.05, "calibrating": 60, "would_be_found": 0.83}
     about["no_relative"] = {**shares, "near": np.log(1e4), "far": np.log(1e5)}
-    relatives = replace(model.classifier.relatives, needed=np.log([10.0, 1000.0, np.inf]))
+    relatives = replace(model.classifier.relatives, needed=np.array([0.25, 0.5, np.inf]))
     classifier = model.classifier.with_parts(relatives=relatives)
     classifier = replace(classifier, about={**classifier.about, "unknown": about})
     content = describe_model(replace(model, classifier=classifier))
@@ -181,7 +181,7 @@ def test_it_tells_what_is_known_of_unknown_objects(tmp_path):
     assert found["no_relative"].pop("geometric_mean_of_3_best_evalues_at_least") == pytest.approx(
         {"with_10_nearest_records": 1e-4, "with_100_nearest_records": 1e-5}
     )
-    assert found.pop("largest_evalue_of_levels") == pytest.approx([0.1, 0.001, 0.0])
+    assert found.pop("likeness_of_levels") == [0.25, 0.5, np.inf]
     expected = {"records": 30, "reject_threshold_of_sureness": 0.35, **about}
     assert found == {**expected, "no_relative": shares}
     assert "  would be found: 0.83" in description_text(content)

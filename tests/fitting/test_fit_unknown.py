@@ -9,7 +9,7 @@ from answering.cascades import candidates
 from kreinflow.answering import relatives
 from kreinflow.answering.query_and_answers import Query
 from kreinflow.answering.relatives import NEAREST
-from kreinflow.classify.classification import LEVEL_COLUMNS, classify_file
+from kreinflow.classify.classification import classify_file
 from kreinflow.classify.new_objects import Options
 from kreinflow.fitting import fit_unknown as module
 from kreinflow.fitting.fit_unknown import NoRelativeFit
@@ -44,7 +44,7 @@ def drawn(seed, classes=CLASSES, each=60, changed=0.5, **more):
 def trained_on(folder, records, unknown=ALPHA, recipe=None, levels=None, **more):
     """A recipe with relatives, trained on records."""
     write_fasta(folder / "x.fasta", records)
-    wanted = None if unknown is None else {"false_alarms": unknown}
+    wanted = {"false_alarms": unknown} if isinstance(unknown, float) else unknown
     config = configuration(
         fasta_source(**more),
         recipe=recipe,
@@ -296,92 +296,3 @@ def test_records_calibrate_in_front_of_all_others(tmp_path):
         wanted.append([-np.sort(part[i, mine])[-5:].mean() for part in (normalised, gains)])
     found = relatives.strangeness.of_nearest[:, :2]
     np.testing.assert_allclose(np.sort(found, axis=0), np.sort(wanted, axis=0), rtol=1e-9)
-
-
-LEVELS = {"separator": "_", "back_off": 0.8}
-
-
-def clans(seed, names, families, each, changed=(0.4, 0.4), length=60):
-    """Records of families of clans: ``a_x``, ``a_y``, ... of clan ``a``."""
-    rng = np.random.default_rng(seed)
-    letters, records = list(PROTEIN), []
-
-    def child(parent, share):
-        return np.where(rng.random(length) < share, rng.choice(letters, length), parent)
-
-    for clan in names:
-        ancestor = rng.choice(letters, length)
-        for family in families:
-            own = child(ancestor, changed[0])
-            for i in range(each):
-                label = f"{clan}_{family}"
-                records.append((f"{label}{i}", label, "".join(child(own, changed[1]))))
-    return records
-
-
-def test_the_evidence_that_a_level_takes_is_what_plain_sums_say(tmp_path, monkeypatch):
-    """By the dense scores: who asks very many asks all records of other clans."""
-    monkeypatch.setattr(module, "NEAREST", 1000)
-    it = trained_on(tmp_path, clans(1, "abc", "xy", 16), levels=LEVELS)
-    relatives, t = it.model.classifier.relatives, it.training
-    sequences = it.dataset.sequences
-    rows = np.arange(len(sequences))
-    S = rectangle(sequences, rows, rows, it.model.scheme)
-    constants = relatives.evidence.constants
-    gains = constants["lambda"] * S - np.log(constants["K"] * 60 * 60)
-    clan = np.array([t.part.classes[label][0] for label in t.part.labels])
-    found = []
-    for i in t.fits.measured:
-        others = clan != clan[i]
-        found.append(np.sort(gains[t.part.rows[i], t.part.rows[others]])[-5:].mean())
-    # At most a fifth of these and a new one has more.
-    n = len(found)
-    assert n == 96
-    expected = np.sort(found)[-int(0.2 * (n + 1))]
-    np.testing.assert_allclose(relatives.needed, [expected], rtol=1e-12)
-
-
-def test_clans_that_nobody_knows_are_told_as_seldom_as_it_is_said(tmp_path):
-    """Families of known clans are told by their clans, and never by another family."""
-    shares = []
-    for seed in range(2):
-        folder = tmp_path / str(seed)
-        folder.mkdir()
-        known, held = drawn_clans(seed)
-        it = trained_on(folder, known, levels=LEVELS, recipe=[None, LIFTED][seed])
-        table = table_of(it, folder, held)
-        assert (table["level"].astype(int)[table["reason"] == "no relative"] == 0).all()
-        classifier = it.model.classifier
-        alone = replace(classifier.relatives, null=None)  # p-values alone
-        model = replace(it.model, classifier=classifier.with_parts(relatives=alone))
-        table = classify_file(model, folder / "new.fasta")
-        label, strange = table["id"].str[:3], table["reason"] == "unknown"
-        level, node = table["level"].astype(int), table["node"].fillna("")
-        assert (level[strange] < 2).all()
-        of = {name: label.str[0].isin(list(name)) for name in ("fgh", "ab")}
-        unknown = of["fgh"] & strange
-        family = of["ab"] & (label.str[2] == "z") & strange
-        right = node[family] == label[family].str[0]
-        free = classifier.with_parts(relatives=replace(alone, needed=None))
-        before = classify_file(replace(it.model, classifier=free), folder / "new.fasta")
-        moved = before["level"] != table["level"]
-        assert not moved[~strange].any()
-        same = [name for name in before if name not in LEVEL_COLUMNS]
-        assert before[same].equals(table[same])
-        by_probability = before["level"][unknown].astype(int) > 0
-        answered = (level[family] > 0).mean()
-        shares.append(((level[unknown] > 0).mean(), by_probability.mean(), right.mean(), answered))
-        assert not strange[of["ab"] & (label.str[2] != "z")].mean() > 2 * ALPHA
-    told, by_probability, right, answered = np.mean(shares, axis=0)
-    assert told <= 0.2
-    assert told < 0.5 * by_probability
-    assert right > 0.25
-    assert right > 0.9 * answered
-
-
-def drawn_clans(seed):
-    """Records of known families, and others: of known and unknown families and clans."""
-    records = clans(seed, "abcdefgh", "xyz", 40)
-    known = [r for r in records if (r[1][0] < "f" and r[1][2] < "z") or r[1][0] in "cde"]
-    held = known[1::2] + [r for r in records if r not in known]
-    return known[::2], [(f"{label}{id}", label, s) for id, label, s in held]

@@ -224,6 +224,18 @@ def test_the_page_tells_how_many_of_the_unknown_were_rejected(tables):
     assert shown["reasons"] is None
 
 
+def test_what_a_level_takes_is_told_with_what_it_costs(tables):
+    rows = [
+        {"left_out": 1300, "likeness": 0.25, "answered_before": 0.9, "answered": 0.875},
+        {"left_out": 12, "likeness": np.inf, "answered_before": 0.5, "answered": 0.0},
+    ]
+    text = section_of(tables, None, TEST | {"overclassification": 0.05, "levels": rows}, ALARMS)
+    assert "what 95 % of the training records do not reach" in text
+    assert "at most 5 % of the sequences of an unknown node" in text
+    assert "1 1,300 0.250 90.00 87.50 2 12 none 50.00 0.00" in text
+    assert "of an unknown node" not in section_of(tables, None, TEST, ALARMS)
+
+
 def test_with_p_values_the_reasons_are_told_beside_what_was_asked_for(tables):
     held_out = unknown_tables(tables)
     text = section_of(tables, held_out, TEST | {"no_relative": RULE}, ALARMS)

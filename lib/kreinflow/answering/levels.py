@@ -72,19 +72,15 @@ class Levels(ModelPart):
     def nodes(self, probabilities: FloatArray, deepest: IntArray | None = None) -> Nodes:
         """Return the deepest node that is sure enough, of each row.
 
-        ``deepest``, of shape (n,) (optional): the deepest level that each row may have. Less than
-        the levels that there are: it is of no known class, so it ends at a node that has others
-        below it.
+        ``deepest``, of shape (n,) (optional): the deepest level that each row may have.
         """
         n, depth = len(probabilities), self.tree.depth
-        inner = np.isin(np.arange(len(depth)), self.tree.parent)
-        needs = np.where(inner, depth, len(self.thresholds))
         least = np.append(0.0, self.thresholds)[depth]
         node, probability = np.zeros(n, dtype=np.int64), np.ones(n)
         for part, own in self._parts(probabilities):
             sure = own >= least
             if deepest is not None:
-                sure &= needs <= deepest[part, None]
+                sure &= depth <= deepest[part, None]
             node[part] = np.where(sure, depth, 0).argmax(axis=1)
             probability[part] = own[np.arange(len(own)), node[part]]
         return Nodes(node, depth[node], probability)

@@ -20,6 +20,9 @@ SEEDS_FIRST = 10
 BY_SEEDS = 100
 """Records of most seeds that are known of all objects."""
 
+Besides = tuple[IntArray, IntArray]
+"""Codes of objects and of all records: of an object those of its own code are left out."""
+
 _RANKED = 1 << 21  # objects with their nearest records, at once
 _TABLE = 1 << 21  # pairs of a set that have a place each
 _SMALL = 1 << 16  # pairs of a run that is merged with the next, whatever its size
@@ -205,14 +208,11 @@ class RecordScores:
             found = by_seeds(self.records, self.query, BY_SEEDS)
         return found[:, 0], found[:, 1]
 
-    def rank(
-        self, places: IntArray, most: int, besides: tuple[IntArray, IntArray] | None = None
-    ) -> None:
+    def rank(self, places: IntArray, most: int, besides: Besides | None = None) -> None:
         """Find the nearest records of some objects, so many at most.
 
         The first :data:`SEEDS_FIRST` are those of most seeds, the others in turn those that are
         near in the space of the index, and those of most seeds. Without a hit a record has none.
-        ``besides`` are codes of the objects and of all records: those of its own code are left out.
         """
         most = min(most, len(self.records))
         if besides is None:
@@ -270,12 +270,16 @@ class RecordScores:
         scores = np.asarray(self.query.scores[:, column[there]], dtype=np.float64)
         return self._resembling(np.arange(len(records)), records, scores)
 
-    def around(self, places: IntArray, q: int) -> IntArray:
+    def around(self, places: IntArray, q: int, besides: Besides | None = None) -> IntArray:
         """Return the landmarks and the q nearest records of some objects, each once."""
         known = np.unique(self.records.landmarks[self.records.landmarks >= 0])
         near = self._order[places, :q]
         near = np.where((near >= 0) & ~self._is_landmark[near], near, NOBODY)
-        return np.concatenate([np.tile(known, (len(places), 1)), near], axis=1)
+        around = np.concatenate([np.tile(known, (len(places), 1)), near], axis=1)
+        if besides is None:
+            return around
+        own, codes = besides
+        return np.where(codes[around] == own[:, None], NOBODY, around)
 
     def resemblance(self, places: IntArray, records: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return normalised scores and -ln E of objects with records; NaN for none."""

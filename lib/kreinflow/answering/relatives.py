@@ -9,11 +9,11 @@ that passes by the nearest three no further one.
 
 Whether it is strange says a p-value; see :mod:`kreinflow.answering.unknown_pvalue`.
 
-Of classes that are paths what is unknown at one level may be known above. What has no relative is
-answered at no level. What is rejected as strange is answered at level d only if the mean of its
-five largest -ln E over A(x) is above what records have whose own node of that level is left out,
-but for a share of 1 - ``back_off`` of them; and above that of the levels before; and never at a
-leaf.
+Of classes that are paths what is unknown at one level may be known above. Let :math:`l(x)` be the
+largest :math:`s_{xy} / \sqrt{s_{xx} s_{yy}}` over the landmarks and the 3 nearest records. An
+object is answered at level d only if l(x) is above what records have whose own node of that level
+is left out, but for a share of ``overclassification`` of them; and above that of the levels before.
+What is rejected as strange is not answered at the last level, and what has no relative at none.
 
 A prediction is not unsure, whatever its probability, if the best E of its class in A(x) is at most
 1e-10, and that of any other class a thousand times as large or more.
@@ -75,8 +75,8 @@ class Relatives(ModelPart):
     # The reject threshold of (h + p) / 2, with the largest probability p, and h = 1 of an
     # overwhelming hit, else 0; None if hits do not count.
     sure_threshold: float | None = None
-    # Of classes that are paths: the evidence that what is unknown must have more of to be answered
-    # at level 1, 2, ...; infinite where nothing is.
+    # Of classes that are paths: l(x) that an object must have more of to be answered at level 1, 2,
+    # ...; infinite where nothing is.
     needed: FloatArray | None = None
 
     def most_asked(self, n_classes: int) -> int:
@@ -85,7 +85,7 @@ class Relatives(ModelPart):
 
     def answer(self, query: Decided, before: Answers) -> Answers:
         """Return answers with the reasons why they are rejected."""
-        n, threshold = len(query), self.sure_threshold
+        n, threshold, needed = len(query), self.sure_threshold, self.needed
         scores = RecordScores(self.records, query, self.evidence)
         everyone, sureness = np.arange(n), before.probabilities.max(axis=1)
         labels = before.probabilities.argmax(axis=1)
@@ -98,8 +98,10 @@ class Relatives(ModelPart):
             asks |= sureness / 2 < threshold
         if self.null is not None:
             unlike = evidence_mean(gains) <= self.null.near
-            scores.rank(everyone[unlike], FEW)
-            _, gains = scores.resemblance(everyone, scores.around(everyone, FEW))
+        scores.rank(everyone if needed is not None else everyone[unlike], FEW)
+        normalised, gains = scores.resemblance(everyone, scores.around(everyone, FEW))
+        likeness = mean_of_largest(normalised, 1, -np.inf)
+        if self.null is not None:
             asks |= evidence_mean(gains) <= self.null.near
         scores.rank(everyone[asks], NEAREST)
         up = everyone[asks | unlike]
@@ -113,7 +115,6 @@ class Relatives(ModelPart):
         if self.strangeness is not None:
             own = strange(normalised, gains, sureness[up])
             p_value = self.strangeness.p_values(of_landmarks, _placed(own, up, n, 0.0))
-            evidence = _placed(-own[:, 1], up, n, -np.inf)
             reason = np.where(p_value <= self.strangeness.false_alarms, REASONS[2], reason)
         nearest, score = before.nearest.copy(), before.nearest_score.copy()
         if self.null is not None:
@@ -134,9 +135,9 @@ class Relatives(ModelPart):
         nearest[up], score[up] = scores.best(
             up, wanted[up], around, lambda *of: scores.resemblance(*of)[1]
         )
-        if self.needed is not None:
-            has = np.logical_and.accumulate(evidence[:, None] > self.needed, axis=1)
-            deepest = np.where(strangers, has.sum(axis=1), deepest)
+        if needed is not None:
+            deepest = levels_reached(likeness, needed).sum(axis=1)
+            deepest = np.where(strangers, np.minimum(deepest, len(needed) - 1), deepest)
         deepest = np.where(reason == REASONS[3], 0, deepest)
         return replace(
             before,
@@ -173,7 +174,7 @@ class Relatives(ModelPart):
         if self.sure_threshold is not None:
             told["reject_threshold_of_sureness"] = self.sure_threshold
         if self.needed is not None:
-            told["largest_evalue_of_levels"] = np.exp(-self.needed).tolist()
+            told["likeness_of_levels"] = self.needed.tolist()
         return {"unknown": told}
 
     state: ClassVar = {
@@ -189,6 +190,11 @@ class Relatives(ModelPart):
         """See :meth:`~kreinflow.files.state.State.restored`."""
         null = values["null"]
         return cls(**{**values, "null": None if null is None else NoRelative(*null.tolist())})
+
+
+def levels_reached(likeness: FloatArray, needed: FloatArray) -> NDArray[np.bool_]:
+    """Return whether objects of l(x) may be answered at level 1, 2, ..., of shape (n, n_levels)."""
+    return np.asarray(np.logical_and.accumulate(likeness[:, None] > needed, axis=1))
 
 
 def overwhelming(

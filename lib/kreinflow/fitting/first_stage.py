@@ -50,6 +50,7 @@ class TrainingData:
     levels: Levels | None = None  # of classes that are paths; their thresholds are found anew
     learn: Learned = "leaves"  # of their tree; see kreinflow.learners.siblings.learner_of
     false_alarms: float | None = None  # share of members to reject as unknown; None tests nothing
+    overclassification: float | None = None  # share of objects of unknown nodes; None is no limit
     strangers: Strangers | None = None  # which the cache knows
 
     @property

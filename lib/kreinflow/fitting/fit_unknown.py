@@ -14,9 +14,8 @@ from scipy.special import softmax
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.cascade import SMALLEST
 from kreinflow.answering.classifier import LandmarkClassifier
-from kreinflow.answering.levels import lineages
-from kreinflow.answering.nearest_records import Records, RecordScores, ScoreCache
-from kreinflow.answering.query_and_answers import NOBODY, Query
+from kreinflow.answering.nearest_records import Besides, Records, RecordScores, ScoreCache
+from kreinflow.answering.query_and_answers import Query
 from kreinflow.answering.relatives import (
     MORE,
     NEAREST,
@@ -30,6 +29,7 @@ from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tiles
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold
 from kreinflow.fitting.record_index import places_of, records_of, row_query
 from kreinflow.fitting.strangers import Strangers
+from kreinflow.fitting.unknown_levels import LevelsTried
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.views.lift import SCORES, Lift
 from kreinflow.views.objects import Viewed
@@ -56,17 +56,6 @@ def spread(n: int, most: int) -> IntArray:
     """Return so many of n places at most, in equal steps."""
     kept = min(n, max(1, most))
     return np.arange(kept) * n // kept
-
-
-def evidence_needed(evidence: FloatArray, error: float) -> float:
-    r"""Return what the evidence of an object must be above; infinite if there are too few records.
-
-    ``evidence``: of N records whose node in a tree was left out. An object that is exchangeable
-    with them has more than what is returned with a probability of at most ``error``: its p-value
-    :math:`(1 + |\{i : e_i \ge e(x)\}|) / (N + 1)` would be at most ``error``.
-    """
-    most = int(error * (len(evidence) + 1) + 1e-9)
-    return float(np.sort(evidence)[-most]) if most else np.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,27 +138,14 @@ class NoRelativeFit:
         )
 
 
-Besides = tuple[IntArray, IntArray]
-"""Codes of objects and of all records: of an object those of its own code are left out."""
-
-
 def _gains(scores: RecordScores, besides: Besides | None = None) -> tuple[FloatArray, FloatArray]:
     """Return -ln E of the landmarks and a few of the nearest records, and of more of them."""
     every = np.arange(len(scores.query))
     scores.rank(every, MORE, besides)
     near, far = (
-        scores.resemblance(every, _around(scores, every, q, besides))[1] for q in (NEAREST, MORE)
+        scores.resemblance(every, scores.around(every, q, besides))[1] for q in (NEAREST, MORE)
     )
     return near, far
-
-
-def _around(scores: RecordScores, objects: IntArray, q: int, besides: Besides | None) -> IntArray:
-    """Return the landmarks and the q nearest records of objects, but those that are left out."""
-    around = scores.around(objects, q)
-    if besides is None:
-        return around
-    own, codes = besides
-    return np.where(codes[around] == own[:, None], NOBODY, around)
 
 
 def fit_part(
@@ -204,9 +180,9 @@ def _with_p_values(
     probabilities: FloatArray,
 ) -> LandmarkClassifier:
     """Return a classifier with p-values, of records that were held out with these probabilities."""
-    data, false_alarms = stage.data, stage.data.false_alarms
+    data, false_alarms, levels = stage.data, stage.data.false_alarms, classifier.levels
     assert false_alarms is not None, "p-values, and nothing to reject by them"
-    part, levels = data.part, data.levels
+    part = data.part
     n, truth, labels = len(places), part.labels[places], probabilities.argmax(axis=1)
     decisions = stage.decisions[np.searchsorted(data.fits.measured, places)]
     first: FloatArray = softmax(decisions / classifier.temperature, axis=1)
@@ -219,7 +195,7 @@ def _with_p_values(
         objects: IntArray, q: int, besides: Besides, top: FloatArray
     ) -> tuple[FloatArray, IntArray, FloatArray]:
         """Return how strange objects are without records, these, and what is left of -ln E."""
-        around = _around(scores, objects, q, besides)
+        around = scores.around(objects, q, besides)
         normalised, gains = scores.resemblance(objects, around)
         return strange(normalised, gains, top), around, gains
 
@@ -246,27 +222,24 @@ def _with_p_values(
         others /= np.maximum(others.sum(axis=1, keepdims=True), SMALLEST)
         strangers.append(told(tried, q, besides, others.max(axis=1))[0])
     found = strangeness.p_values(*strangers) <= false_alarms
-    needed = []
-    if levels is not None:
-        # Of each class the nodes that are neither the root nor on the last level.
-        for of_class in lineages(levels.tree)[levels.tree.leaf, 1:-1].T:
-            besides = of_class[left], of_class[records.classes]
-            scores.rank(tried, NEAREST, besides)
-            of_node, *_ = told(tried, NEAREST, besides, first[tried].max(axis=1))
-            evidence = -of_node[besides[0] >= 0, 1]
-            needed.append(evidence_needed(evidence, 1.0 - levels.back_off))
+    needed, of_levels = None, {}
+    if levels is not None and data.overclassification is not None:
+        them = LevelsTried(levels, scores, tried, left, probabilities[tried])
+        needed, rows = them.fit(data.overclassification, (alone[0][tried], alone[1]))
+        of_levels = {"overclassification": data.overclassification, "levels": rows}
     relatives = Relatives(
         records,
         stage.evidence,
         strangeness=strangeness,
         sure_threshold=threshold,
-        needed=np.array(needed) if needed else None,
+        needed=needed,
     )
     unknown = {
         "false_alarms": false_alarms,
         "calibrating": len(strangeness),
         "would_be_found": float(np.mean([found[left == code].mean() for code in np.unique(left)])),
         "left_out": len(tried),
+        **of_levels,
     }
     about = {**classifier.about, "unknown": unknown}
     return replace(classifier, about=about).with_parts(relatives=relatives)

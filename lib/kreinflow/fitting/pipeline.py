@@ -107,6 +107,6 @@ def fold_training(
         evidence=evidence,
         levels=Levels.of_settings(part.classes, params.levels),
         learn=params.levels["learn"] if params.levels else "leaves",
-        false_alarms=None if unknown is None else unknown["false_alarms"],
+        **(unknown or {}),
         strangers=strangers,
     )

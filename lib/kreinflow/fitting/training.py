@@ -57,7 +57,7 @@ def fit_promises(
 
 PART_FITS: tuple[
     Callable[[FirstStage, LandmarkClassifier, OutOfFold], tuple[LandmarkClassifier, OutOfFold]], ...
-] = (fit_cascade.fit_part, fit_unknown.fit_part, fit_promises)
+] = (fit_cascade.fit_part, fit_promises, fit_unknown.fit_part)
 """What learns the parts of a model above its first stage, in this order: each takes the model and
 what it says of records that are held out, and returns both with its own part."""
 

@@ -154,7 +154,7 @@ def unknown(data: DatasetResults) -> dict[str, Any] | None:
     """Return what is known of objects of no class; None if nothing is.
 
     ``rule`` is what the final model tells of “no relative”, ``test`` what it tells of its p-values,
-    ``held`` what became of the classes that were held out.
+    ``levels`` what its levels take, ``held`` what became of the classes that were held out.
     """
     about, tables = data.strangers, data.unknown
     if not about and tables is None:
@@ -163,8 +163,24 @@ def unknown(data: DatasetResults) -> dict[str, Any] | None:
     return {
         "rule": about.get("no_relative"),
         "test": about if "calibrating" in about else None,
+        "levels": _levels_told(about.get("levels")),
         "held": tables and _held_out(tables, data.measured, asked),
     }
+
+
+def _levels_told(rows: Sequence[Mapping[str, float]] | None) -> PageTable | None:
+    if not rows:
+        return None
+    found = pd.DataFrame(rows).replace(np.inf, np.nan)
+    return table_of(
+        {
+            "level": [str(level + 1) for level in range(len(found))],
+            "records tried": cells(found, "left_out", ",.0f"),
+            "likeness needed": [text or "none" for text in cells(found, "likeness", ".3f")],
+            "answered without the limit, %": cells(found, "answered_before", "%"),
+            "answered with it, %": cells(found, "answered", "%"),
+        }
+    )
 
 
 def _held_out(
