@@ -29,7 +29,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
-from itertools import pairwise, takewhile
+from itertools import accumulate, pairwise, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -224,8 +224,7 @@ def naive_bayes(train: pd.DataFrame, queries: pd.DataFrame) -> Iterator[tuple[st
     )
     model = MultinomialNB(alpha=0.001, fit_prior=False)
     model.fit(words.transform(train["letters"]), train["lineage"])
-    paths = [lineage.split(SEPARATOR) for lineage in model.classes_]
-    nodes = np.array([[SEPARATOR.join(path[: d + 1]) for path in paths] for d in range(len(RANKS))])
+    nodes = np.array([beginnings(lineage) for lineage in model.classes_]).T
     codes = [np.unique(of_rank, return_inverse=True)[1] for of_rank in nodes]
     for part in np.array_split(np.arange(len(queries)), len(queries) // 1000 + 1):
         for of in model.predict_proba(words.transform(queries["letters"].iloc[part])):
@@ -244,6 +243,11 @@ def peer(name: str, near: float) -> None:
     found.set_axis(COLUMNS, axis=1).to_csv("answers.tsv", sep="\t", index=False)
 
 
+def beginnings(lineage: str) -> list[str]:
+    """Return the nodes on the way to the end of a lineage, from the first rank on."""
+    return list(accumulate(lineage.split(SEPARATOR), lambda *pair: SEPARATOR.join(pair)))
+
+
 def depths(lineages: Sequence[str]) -> IntArray:
     """Return how many ranks lineages have."""
     return np.array([lineage.count(SEPARATOR) + 1 if lineage else 0 for lineage in lineages])
@@ -254,8 +258,7 @@ def judged(told: Sequence[str], true: Sequence[str], known: set[str]) -> pd.Data
 
     Ranks are numbers from 1; 0 is no answer.
     """
-    paths = [[common([lineage]).split(SEPARATOR)[:d] for d in range(1, 8)] for lineage in true]
-    best = [sum(SEPARATOR.join(part) in known for part in path) for path in paths]
+    best = [sum(part in known for part in beginnings(lineage)) for lineage in true]
     right = depths([common([a, b]) for a, b in zip(told, true, strict=True)])
     return pd.DataFrame({"told": depths(told), "right": right, "known": best})
 
@@ -354,11 +357,7 @@ def main() -> int:
         write(folder, "train", train)
         write(folder, "queries", queries)
         print(f"{name}: {len(train):,} records of {train['species'].nunique():,} species to learn")
-        known = {
-            SEPARATOR.join(path[:d])
-            for path in train["lineage"].str.split(SEPARATOR)
-            for d in range(1, len(path) + 1)
-        }
+        known = {node for lineage in train["lineage"] for node in beginnings(lineage)}
         answers = {}
         for method, lines in commands(asked.near, asked.cores, target).items():
             if method not in asked.methods:
