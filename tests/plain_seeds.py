@@ -1,7 +1,11 @@
-"""Scores by seeds in plain loops."""
+"""Scores by seeds, and by segments without gaps where they hit, in plain loops."""
 
 from collections import defaultdict
+from functools import cache
 from math import log
+
+import numpy as np
+import parasail
 
 
 def seeds_of(seeds, sequence):
@@ -14,8 +18,8 @@ def seeds_of(seeds, sequence):
                 yield (shape, *own), i
 
 
-def plain_seed_scores(seeds, sequences, records):
-    """The score of each sequence with each record, as lists of lists."""
+def plain_seed_bands(seeds, sequences, records):
+    """The score of each sequence with each record, and the second of its bands."""
     places = defaultdict(list)
     for r, record in enumerate(records):
         for seed, j in seeds_of(seeds, record):
@@ -29,5 +33,55 @@ def plain_seed_scores(seeds, sequences, records):
                 for r, j in hits:
                     bands[r][(j - i) % 512 // 16] += round(4 * log((n + 1) / len(hits)))
         bands = [[min(own, 65535) for own in of] for of in bands]
-        found.append([max(of[b] + of[b - 1] for b in range(32)) for of in bands])
+        both = [[of[b] + of[b - 1] for b in range(32)] for of in bands]
+        found.append([(max(of), of.index(max(of))) for of in both])
+    return found
+
+
+def plain_seed_scores(seeds, sequences, records):
+    """The score of each sequence with each record, as lists of lists."""
+    return [[s for s, _ in of] for of in plain_seed_bands(seeds, sequences, records)]
+
+
+@cache
+def pair_scores(groups):
+    """The scores of two characters, by parasail's table or by groups, of shape (256, 256)."""
+    letters, scores = "".join(groups), np.full((256, 256), -1)
+    for a in letters:
+        for b in letters:
+            same = any(a in own and b in own for own in groups)
+            scores[ord(a), ord(b)] = 3 if same else -3
+            if set(letters) - set("ACGTU"):
+                place = ["ARNDCQEGHILKMFPSTWYV".index(letter) for letter in (a, b)]
+                scores[ord(a), ord(b)] = parasail.blosum62.matrix[tuple(place)]
+    return scores
+
+
+def plain_segments(groups, query, record, band):
+    """What the best segments of 32 diagonals have above 18; the largest of those 512 apart."""
+    query, record = (np.frombuffer(own, dtype=np.uint8) for own in (query, record))
+    matrix, first = pair_scores(groups)[query][:, record], 16 * (band - 1)
+    best = 0
+    for start in range(first - 512 * (1 + (first + len(query)) // 512), len(record), 512):
+        total = 0
+        for d in range(start, start + 32):
+            sums = np.cumsum(np.append(0, np.diagonal(matrix, d)))
+            most = int((sums - np.minimum.accumulate(sums)).max())
+            total += max(0, most - 18)
+        best = max(best, total)
+    return best
+
+
+def plain_nearest(seeds, sequences, records):
+    """The records with a hit of each sequence in order, and all scores, 0 without a hit."""
+    found = []
+    for sequence, own in zip(sequences, plain_seed_bands(seeds, sequences, records), strict=True):
+        order = sorted((j for j in range(len(own)) if own[j][0]), key=lambda j: (-own[j][0], j))
+        looked = [j for n, j in enumerate(order) if n < 100 or 2 * own[j][0] >= own[order[0]][0]]
+        scores = [0] * len(records)
+        for j in looked:
+            scores[j] = plain_segments(seeds.groups, sequence, records[j], own[j][1])
+        for j in order[len(looked) :]:
+            scores[j] = min(scores[i] for i in looked)
+        found.append((sorted(order, key=lambda j: -scores[j]), scores))
     return found

@@ -19,7 +19,7 @@ from kreinflow.fitting.fit_cascade import fit_machine
 from kreinflow.views.lift import Lift
 from kreinflow.views.objects import Viewed, Words
 from kreinflow.views.seeds import Seeds
-from plain_seeds import plain_seed_scores
+from plain_seeds import plain_nearest
 from sequence_pairs import rectangle, scheme_of
 from small_inputs import model_of
 
@@ -282,20 +282,19 @@ class Problem:
         return found
 
     @cached_property
-    def seed_scores(self):
-        """The scores of all objects with all records by seeds."""
+    def seed_orders(self):
+        """Of all objects the records with a hit in order, and the scores of all records."""
         records, of = self.cascade.records, self.query.objects
-        return plain_seed_scores(records.seeds, of.sequences, records.index.objects.sequences)
+        return plain_nearest(records.seeds, of.sequences, records.index.objects.sequences)
 
     def by_seeds(self, i):
-        """The records with a hit, those of most seeds first."""
-        scores = self.seed_scores[i]
-        return sorted(np.flatnonzero(scores).tolist(), key=lambda j: (-scores[j], j))
+        """The records with a hit, in order."""
+        return self.seed_orders[i][0]
 
     def seed_features(self, i, c):
         """What seeds say of a class: its best score, and its share of the first."""
         codes, order = self.cascade.records.classes, self.by_seeds(i)[: nearest_records.BY_SEEDS]
-        scores = [self.seed_scores[i][j] for j in order]
+        scores = [self.seed_orders[i][1][j] for j in order]
         full = len(order) == min(nearest_records.BY_SEEDS, len(codes))
         own = [s for s, j in zip(scores, order, strict=True) if codes[j] == c]
         best = max(own, default=scores[-1] if full else 0)

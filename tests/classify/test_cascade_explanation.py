@@ -11,7 +11,7 @@ from kreinflow.answering.query_and_answers import NOBODY, STAGES
 from kreinflow.classify.explanation import INTERCEPT, explain
 from kreinflow.classify.explanation_text import explanation_text
 from kreinflow.classify.new_objects import score_new
-from plain_seeds import plain_seed_scores
+from plain_seeds import plain_nearest
 from sequence_pairs import rectangle
 
 PAIRS = [(0, 1), (0, 2), (1, 2)]
@@ -107,8 +107,7 @@ def test_the_records_are_the_nearest_and_say_what_was_aligned(asking):
     distances = 3.0 * ((u[row].astype(np.float32) - records.index.scores) ** 2).sum(axis=1)
     distances += ((words[row] - words) ** 2).sum(axis=1)
     sequences = records.index.objects.sequences
-    (scores,) = plain_seed_scores(records.seeds, sequences[row : row + 1], sequences)
-    by_seeds = np.argsort(-np.array(scores), kind="stable")[: np.count_nonzero(scores)].tolist()
+    ((by_seeds, scores),) = plain_nearest(records.seeds, sequences[row : row + 1], sequences)
     near = candidates(by_seeds, np.argsort(distances, kind="stable").tolist())[:14]
     table = found["records"]
     assert table["rank"].tolist() == list(range(1, 15))

@@ -16,7 +16,7 @@ from kreinflow.fitting.fit_unknown import NoRelativeFit
 from kreinflow.fitting.strangers import STRANGERS, made_strange
 from kreinflow.sequences.payload import digest
 from kreinflow.views.seeds import NUCLEOTIDE
-from plain_seeds import plain_seed_scores
+from plain_seeds import plain_nearest
 from sequence_pairs import rectangle
 from small_inputs import (
     DNA,
@@ -281,16 +281,14 @@ def test_records_calibrate_in_front_of_all_others(tmp_path):
         n,
     )
     sequences = known.index.objects.sequences
-    of_seeds = np.array(plain_seed_scores(known.seeds, sequences, sequences))
-    by_seeds = np.argsort(-of_seeds, kind="stable")
+    by_seeds = [order for order, _ in plain_nearest(known.seeds, sequences, sequences)]
     scores = t.cache(rows, np.tile(rows, (n, 1)))
     normalised = scores / np.sqrt(np.outer(known.self_scores, known.self_scores))
     gains = -relatives.evidence.log_evalues(scores, known.lengths[:, None], known.lengths)
     landmarks = set(known.landmarks[known.landmarks >= 0].tolist())
     wanted = []
     for i in range(n):
-        hits = by_seeds[i, : np.count_nonzero(of_seeds[i])]
-        orders = ([j for j in order.tolist() if j != i] for order in (hits, near[i]))
+        orders = ([j for j in order if j != i] for order in (by_seeds[i], near[i].tolist()))
         around = landmarks | set(candidates(*orders)[:NEAREST])
         mine = list(around - {i})
         wanted.append([-np.sort(part[i, mine])[-5:].mean() for part in (normalised, gains)])

@@ -78,7 +78,7 @@ def test_the_nearest_are_those_of_plain_loops(case, tile, residues, hits, monkey
     for compiled in (False, True):
         compile_or_not(monkeypatch, compiled)
         for q in (1, 9, n, n + 3):
-            places, scores = index.nearest(queries, q)
+            places, scores = index.by_hits(queries, q)
             best = [[s[j] for j in of[:q]] for s, of in zip(expected, order, strict=True)]
             assert scores.tolist() == best
             assert places.tolist() == [
@@ -110,7 +110,7 @@ def test_a_score_by_hand():
         (b"GG", 0),  # too many have it
         (b"A", 0),
     ):
-        assert SeedIndex(seeds, records).nearest([query], 1)[1].tolist() == [[expected]], query
+        assert SeedIndex(seeds, records).by_hits([query], 1)[1].tolist() == [[expected]], query
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -136,7 +136,7 @@ def test_a_sequence_that_has_changed_finds_its_parent_first():
         changed = rng.random(letters.size) < 0.5
         letters[changed] = rng.choice(AMINO_ACIDS, changed.sum())
         queries.append(letters[:70].tobytes() + b"AVG" + letters[70:].tobytes())
-    places, _ = SeedIndex(Seeds.of(records), records).nearest(queries, 1)
+    places, _ = SeedIndex(Seeds.of(records), records).by_hits(queries, 1)
     assert places[:, 0].tolist() == list(range(60))
 
 
@@ -179,7 +179,7 @@ def test_long_records_have_seeds_that_tell_them_apart(letters, length, changed):
         other = rng.random(len(own)) < changed
         own[other] = rng.choice(pool, other.sum())
         records.append(own.tobytes() + rest)
-    places, _ = SeedIndex(Seeds.of(records), records).nearest(queries, 1)
+    places, _ = SeedIndex(Seeds.of(records), records).by_hits(queries, 1)
     assert places[:, 0].tolist() == list(range(40))
 
 

@@ -8,10 +8,10 @@ probability of an object is below a threshold, it goes up the levels of a cascad
   .. math:: p_c = softmax_c(w_1 f_c(x) + w_2 \log(1 + s_c(x)) + w_3 h_c(x))
 
   with the best score :math:`s_c` of class c by seeds, and its share :math:`h_c` of the ten records
-  of most seeds;
+  first by seeds;
 * ``nearest``, a level for each number q of steps: q candidates are aligned with the object, the
-  first ten of most seeds if they have any in common, the others in turn near it in the space of
-  the first stage and of most seeds. To the sum above are added
+  first ten by seeds if they have any in common, the others in turn near it in the space of the
+  first stage and by seeds. To the sum above are added
 
   .. math:: w_4\, e_c(x) + w_5\, \bar e_c(x) + w_6\, n_c(x) / q
 
@@ -92,7 +92,7 @@ def seed_features(decisions: FloatArray, classes: IntArray, scores: IntArray) ->
     Of each class: the decision of the first stage; log(1 + s) of its record with the largest score
     s by seeds, of a class that is not there that of the last record; and its share of the first
     :data:`~kreinflow.answering.nearest_records.SEEDS_FIRST`. ``classes``, ``scores``, of shape
-    (n, q): of the records of most seeds, in order; -1 and 0 for none.
+    (n, q): of the records that are first by seeds, in order; -1 and 0 for none.
     """
     said = np.log1p(scores)
     best = np.repeat(said[:, -1:], decisions.shape[1], axis=1)

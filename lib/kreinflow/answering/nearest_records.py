@@ -18,7 +18,7 @@ from kreinflow.views.seeds import SeedIndex, Seeds
 SEEDS_FIRST = 10
 """Candidates of an object by its seeds alone, before any of the space of landmarks."""
 BY_SEEDS = 100
-"""Records of most seeds that are known of all objects."""
+"""Records that are first by seeds, and are known of all objects."""
 
 Besides = tuple[IntArray, IntArray]
 """Codes of objects and of all records: of an object those of its own code are left out."""
@@ -157,7 +157,7 @@ class Records(State):
 
 
 def by_seeds(records: Records, query: Query, most: int) -> IntArray:
-    """Return the records of most seeds of all objects and their scores, of shape (n, 2, most).
+    """Return the first records by seeds of all objects and their scores, of shape (n, 2, most).
 
     Of what has no hit the record is -1, and the score 0.
     """
@@ -202,7 +202,7 @@ class RecordScores:
 
     @cached_property
     def by_seeds(self) -> tuple[IntArray, IntArray]:
-        """The :data:`BY_SEEDS` records of most seeds of all objects, and their scores."""
+        """The :data:`BY_SEEDS` records that are first by seeds of all objects, and their scores."""
         found = self.query.seeds
         if found is None:
             found = by_seeds(self.records, self.query, BY_SEEDS)
@@ -211,8 +211,9 @@ class RecordScores:
     def rank(self, places: IntArray, most: int, besides: Besides | None = None) -> None:
         """Find the nearest records of some objects, so many at most.
 
-        The first :data:`SEEDS_FIRST` are those of most seeds, the others in turn those that are
-        near in the space of the index, and those of most seeds. Without a hit a record has none.
+        The first :data:`SEEDS_FIRST` are those by seeds, the others in turn those that are near in
+        the space of the index, and more by seeds, of :data:`BY_SEEDS`. Without a hit a record is
+        none by seeds.
         """
         most = min(most, len(self.records))
         if besides is None:
@@ -233,8 +234,9 @@ class RecordScores:
         near = np.full((len(places), most), NOBODY, dtype=np.int64)
         step = max(1, _RANKED // wanted)
         for part in (slice(start, start + step) for start in range(0, len(places), step)):
-            orders = []
-            for found in self._orders(places[part], wanted):
+            orders, query = [], self.query.take(places[part])
+            of_space = self.records.index.nearest(query.rows, query.objects, wanted)
+            for found in (by_seeds(self.records, query, wanted)[:, 0], of_space):
                 other = (found >= 0) & (codes[found] != own[part, None])
                 first = np.argsort(~other, axis=1, kind="stable")[:, :most]
                 taken = np.take_along_axis(found, first, axis=1)
@@ -255,12 +257,10 @@ class RecordScores:
         return near
 
     def _orders(self, places: IntArray, most: int) -> tuple[IntArray, IntArray]:
-        """Return the records of most seeds of some objects, and those that are near."""
+        """Return the records that are first by seeds of some objects, and those that are near."""
         query = self.query.take(places)
         near = self.records.index.nearest(query.rows, query.objects, most)
-        known = most <= BY_SEEDS
-        seeds = self.by_seeds[0][places] if known else by_seeds(self.records, query, most)[:, 0]
-        return seeds[:, :most], near
+        return self.by_seeds[0][places, :most], near
 
     def with_landmarks(self) -> tuple[FloatArray, FloatArray]:
         """Return :meth:`resemblance` of all objects with the landmarks."""

@@ -84,7 +84,7 @@ class Decided(Query):
     rows: FloatArray  # (n, n_landmarks): transformed scores
     decisions: FloatArray  # (n, n_classes)
     seeds: IntArray | None = (
-        None  # (n, 2, q): the records of most seeds, and their scores, if known
+        None  # (n, 2, q): the records that are first by seeds, and their scores, if known
     )
 
 

@@ -185,7 +185,7 @@ class Model(State):
 def _refuse_without_seeds(header: Mapping[str, Any]) -> None:
     """Raise an InputError of a model of 0.12.0 or before that asks training records."""
     records = header["classifier"].get("records")
-    if records is not None and "seeds" not in records:
+    if records is not None and "segments_above" not in records.get("seeds", ()):
         raise InputError(
             f"kreinflow {header['about']['versions']['kreinflow']} wrote this model, which asks "
             "training records without seeds. Train it again, or use that version."

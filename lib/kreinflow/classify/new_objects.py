@@ -198,7 +198,7 @@ class _Aligner:
         given = np.array([len(sequence) for sequence in sequences], dtype=np.int64)
         names, versions = self._versions(sequences)
         if len(names) > 1 and self.records is not None:
-            found = (self.records.by_seeds.nearest(own, 1)[1][:, 0] for own in versions)
+            found = (self.records.by_seeds.by_hits(own, 1)[1][:, 0] for own in versions)
             chosen = np.argmax([*found], axis=0)  # the first of equals
             versions = [[versions[own][row] for row, own in enumerate(chosen.tolist())]]
         tried, sequences = len(versions), [*chain(*versions)]

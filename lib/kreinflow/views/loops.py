@@ -1,10 +1,11 @@
-"""Sparse products and hits of seeds as compiled loops, in their own module: numba loads slowly."""
+"""Sparse products, seeds and segments as compiled loops, in their own module: numba is slow."""
 
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -57,6 +58,7 @@ def add_hits(
 ) -> None:
     """Fill in the scores, of shape (n, n_records), of :mod:`kreinflow.views.seeds`.
 
+    That is 32 times the score, and 31 less the second of the first two bands that have it.
     Its numbers are constants here: 4096 records at most, 512 diagonals, 32 bands. The places of a
     seed are far from those of the seed before: they are fetched two residues ahead.
     """
@@ -88,6 +90,75 @@ def add_hits(
         for band in range(32):
             here = cells[band << 12 :]
             for record in range(len(best)):
-                best[record] = max(best[record], np.int32(here[record]) + before[record])
+                both = (np.int32(here[record]) + before[record] << 5) + (31 - band)
+                best[record] = max(best[record], both)
             before = here
         start = ends[query]
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def segments(typing: Any, profile: Any, stride: Any, letters: Any, n: Any, above: Any) -> Any:
+    """Return what the best segments of 32 diagonals have above a number, together.
+
+    ``profile``: the address of the scores of the first residue, 16 bits each, of letter 0; those of
+    the next letter are ``stride`` bytes behind. ``letters``: the address of n residues.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        profile, stride, letters, n, above = values
+        short, long = ir.IntType(16), ir.IntType(64)
+        lanes, wide = ir.VectorType(short, 32), ir.VectorType(ir.IntType(32), 32)
+        added = builder.module.declare_intrinsic(
+            "llvm.sadd.sat.v32i16", [], ir.FunctionType(lanes, [lanes, lanes])
+        )
+        summed = builder.module.declare_intrinsic(
+            "llvm.vector.reduce.add.v32i32", [], ir.FunctionType(ir.IntType(32), [wide])
+        )
+
+        def larger(a: Any, b: Any) -> Any:
+            return builder.select(builder.icmp_signed(">", a, b), a, b)
+
+        none = ir.Constant(lanes, [0] * 32)
+        here, best = (cgutils.alloca_once_value(builder, none) for _ in range(2))
+        with cgutils.for_range(builder, n) as loop:
+            place = builder.inttoptr(builder.add(letters, loop.index), ir.IntType(8).as_pointer())
+            row = builder.mul(builder.zext(builder.load(place), long), stride)
+            column = builder.shl(loop.index, ir.Constant(long, 1))
+            at = builder.add(profile, builder.add(row, column))
+            scores = builder.load(builder.inttoptr(at, lanes.as_pointer()), align=2)
+            found = larger(builder.call(added, [builder.load(here), scores]), none)
+            builder.store(found, here)
+            builder.store(larger(found, builder.load(best)), best)
+        least = ir.Constant(lanes, ir.Undefined)
+        for lane in range(32):
+            at = ir.Constant(ir.IntType(32), lane)
+            least = builder.insert_element(least, builder.trunc(above, short), at)
+        more = builder.sub(larger(builder.load(best), least), least)
+        return builder.zext(builder.call(summed, [builder.zext(more, wide)]), long)
+
+    return types.int64(*[types.int64] * 5), codegen
+
+
+@compiled
+def add_segments(
+    profile: NDArray[np.int16],
+    letters: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    places: NDArray[np.int64],
+    lowest: NDArray[np.int64],
+    scores: NDArray[np.int64],
+) -> None:
+    """Fill in the scores of :mod:`kreinflow.views.gapless`, whose numbers are constants here.
+
+    Lane t has the diagonal d + 31 - t, so its column of the profile rises with the residue.
+    """
+    n, stride = profile.shape[1] - 64, 2 * profile.shape[1]
+    for k in range(len(places)):
+        start, end = starts[places[k]], starts[places[k] + 1]
+        for d in range(lowest[k], end - start, 512):
+            first, last = max(0, d), min(end - start, n + d + 31)
+            column = profile.ctypes.data + 2 * (first - d + 1)
+            if last > first:
+                address = letters.ctypes.data + start + first
+                found = segments(column, stride, address, last - first, 18)
+                scores[k] = max(scores[k], found)

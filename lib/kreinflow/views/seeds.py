@@ -12,10 +12,12 @@ for N records with :math:`N_{seed}` such seeds, those that a record repeats incl
 little. If there are more than .3 N it weighs nothing, so longer records need shapes of more places.
 Diagonals are counted modulo 512: what lies further away adds chance hits alone. All numbers are
 integers, so no order of sums matters.
+
+Records are put in order by :mod:`kreinflow.views.gapless`, which looks at these bands.
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,6 +26,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import TILE, IntArray, ordered_map, worth_compiling
+from kreinflow.views.gapless import ABOVE, MANY, Gapless
 
 BAND = 16  #: diagonals
 DIAGONALS = 512  #: that are told apart
@@ -93,9 +96,9 @@ class Seeds:
         """Return what :meth:`to_dict` wrote."""
         return cls(*(tuple(map(str, written[name])) for name in ("groups", "shapes")))
 
-    def to_dict(self) -> dict[str, list[str]]:
-        """Return what a file keeps."""
-        return {"groups": list(self.groups), "shapes": list(self.shapes)}
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a file keeps; weights that are learned rest on what segments count."""
+        return {"groups": list(self.groups), "shapes": list(self.shapes), "segments_above": ABOVE}
 
     @property
     def n_seeds(self) -> int:
@@ -141,6 +144,7 @@ class SeedIndex:
 
     def __init__(self, seeds: Seeds, sequences: Sequence[bytes]) -> None:
         self.seeds, self._n = seeds, len(sequences)
+        self._gapless = Gapless(seeds.groups, sequences)
         self._tiles = [self._tile(sequences[part], part.start) for part in _parts(sequences, TILE)]
         counts = np.zeros(len(seeds.shapes) * seeds.n_seeds, dtype=np.int64)
         for tile in self._tiles:
@@ -173,11 +177,28 @@ class SeedIndex:
             places.append(columns.data)
         return _Tile(np.concatenate(pointers), np.concatenate(places), first, len(sizes))
 
-    def nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
+    def by_hits(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
         """Return the q records of the largest scores, in order, and the scores, (n, min(q, N)).
 
         Of equal scores the first record is nearest. A record without any hit is none: -1, and 0.
         """
+        return self._found(sequences, q, lambda own, q: self._by_hits(own, q)[:2])
+
+    def nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
+        """Return the same by what :mod:`kreinflow.views.gapless` finds where seeds hit."""
+
+        def ranked(own: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
+            found = self._by_hits(own, min(self._n, max(q, MANY)))
+            return self._gapless.ranked(own, found, q)
+
+        return self._found(sequences, q, ranked)
+
+    def _found(
+        self,
+        sequences: Sequence[bytes],
+        q: int,
+        search: Callable[[Sequence[bytes], int], tuple[IntArray, IntArray]],
+    ) -> tuple[IntArray, IntArray]:
         q = min(q, self._n)
         blocks = [*_parts(sequences, _BLOCK)]
         places = np.empty((len(sequences), q), dtype=np.int64)
@@ -185,26 +206,32 @@ class SeedIndex:
 
         def look(number: int) -> None:
             own = blocks[number]
-            places[own], scores[own] = self._nearest(sequences[own], q)
+            places[own], scores[own] = search(sequences[own], q)
 
         deque(ordered_map(look, range(len(blocks))), maxlen=0)
         return places, scores
 
-    def _nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
+    def _by_hits(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Return records and scores of :meth:`by_hits`, and the second of the two bands."""
         numbers, ends = self.seeds.numbers(sequences)
         best = np.empty((len(ends), 0), dtype=np.int64)
         for tile in self._tiles:
-            keys = self._scores(tile, numbers, ends) * np.int32(MOST)
+            found = self._scores(tile, numbers, ends)
+            keys = found // _BANDS * np.int32(MOST)
             keys += np.arange(MOST - 1, MOST - 1 - tile.n_records, -1, dtype=np.int32)
             own = _largest(keys, q).astype(np.int64)  # score, and record counted from behind
-            record = tile.first + MOST - 1 - own % MOST
-            best = _largest(np.hstack([best, (own // MOST << 32) + self._n - 1 - record]), q)
+            record = MOST - 1 - own % MOST
+            last = np.take_along_axis(found, record, axis=1) % _BANDS
+            own = (own // MOST << 32) + self._n - 1 - tile.first - record
+            best = _largest(np.hstack([best, own * _BANDS + last]), q)
         best = -np.sort(-best, axis=1)
+        best, bands = best // _BANDS, _BANDS - 1 - best % _BANDS
         scores = best >> 32
-        return np.where(scores > 0, self._n - 1 - (best & 0xFFFFFFFF), -1), scores
+        places = np.where(scores > 0, self._n - 1 - (best & 0xFFFFFFFF), -1)
+        return places, scores, bands
 
     def _scores(self, tile: _Tile, numbers: NDArray[np.int32], ends: IntArray) -> NDArray[np.int32]:
-        """Return the scores of objects with the records of a tile, (n, n_records)."""
+        """Return scores with the records of a tile, (n, n_records), and bands: see add_hits."""
         if worth_compiling(_OF_OBJECT * len(ends) + _OF_SEED * numbers.size):
             from kreinflow.views.loops import add_hits
 
@@ -234,8 +261,8 @@ class SeedIndex:
             cell = ((at - residue[of]) % DIAGONALS // BAND) * MOST + record
             bands += np.bincount(cell, self._weights[keys[of]], _BANDS * MOST)
         table = np.minimum(bands, _LARGEST).reshape(_BANDS, MOST)
-        best = (table + np.roll(table, 1, axis=0)).max(axis=0)
-        return np.asarray(best[: tile.n_records], dtype=np.int64)
+        both = (table + np.roll(table, 1, axis=0)) * _BANDS + np.arange(_BANDS)[::-1, None]
+        return np.asarray(both.max(axis=0)[: tile.n_records], dtype=np.int64)
 
 
 def _parts(sequences: Sequence[bytes], most: int) -> Iterator[slice]:

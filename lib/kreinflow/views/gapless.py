@@ -1,0 +1,119 @@
+r"""Segments without gaps on the diagonals where seeds hit: what tells a relative from chance.
+
+A segment of a diagonal of x and r scores the sum of its pairs of letters, by BLOSUM62 of proteins,
+and for other groups 3 for two letters of one group, else -3. Of two neighbouring bands, 32
+diagonals d, with the largest score of a segment of each,
+
+.. math:: g(x, r) = \sum_d \max(0, \max_{segment} \sum_{i} S(x_i, r_{i + d}) - 18).
+
+So several segments with gaps between them count together, and what chance has does not. Diagonals
+are known modulo 512: of all these it is the largest sum. All numbers are integers.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.alignment.scoring import load_substitution_matrix
+from kreinflow.base.numerics import IntArray, worth_compiling
+
+LANES = 32  #: neighbouring diagonals
+APART = 512  #: diagonals so far apart are not told apart by seeds
+ABOVE = 18  #: of the score of a segment, what counts
+FEW, MANY = 100, 1000  #: records that are looked at: of any object, and at most
+_ROWS = 1 << 19  # residues of records, with 32 diagonals each, that are looked at for an object
+_MATCH, _UNKNOWN = 3, -1
+_OUTSIDE = -(1 << 14)  # ends a segment
+_LARGEST = (1 << 15) - 1
+_OF_ROW = 0.2  # microseconds without compiled loops
+
+
+def letter_scores(groups: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int16]]:
+    """Return the number of each of the 256 characters, and the scores of two numbers.
+
+    Letters of no group are one.
+    """
+    letters = "".join(groups)
+    numbers = np.full(256, len(letters), dtype=np.uint8)
+    numbers[np.frombuffer(letters.encode(), dtype=np.uint8)] = np.arange(len(letters))
+    scores = np.full((len(letters) + 1,) * 2, _UNKNOWN, dtype=np.int16)
+    if set(letters) - set("ACGTU"):  # proteins
+        matrix = load_substitution_matrix("blosum62")
+        own = [matrix.alphabet.index(letter) for letter in letters]
+        scores[:-1, :-1] = matrix.scores[np.ix_(own, own)]
+    else:
+        group = np.repeat(np.arange(len(groups)), [len(own) for own in groups])
+        scores[:-1, :-1] = np.where(group[:, None] == group, _MATCH, -_MATCH)
+    return numbers, scores
+
+
+class Gapless:
+    """Records whose diagonals are looked at."""
+
+    def __init__(self, groups: Sequence[str], sequences: Sequence[bytes]) -> None:
+        self._numbers, self._scores = letter_scores(groups)
+        self._letters = self._numbers[np.frombuffer(b"".join(sequences), dtype=np.uint8)]
+        self._starts = np.cumsum([0, *map(len, sequences)])
+
+    def ranked(
+        self, sequences: Sequence[bytes], found: tuple[IntArray, IntArray, IntArray], q: int
+    ) -> tuple[IntArray, IntArray]:
+        """Return the q records of the largest g of each object in order, and g.
+
+        ``found``, of shape (n, k): records by their scores by seeds in order, these, and the second
+        of their bands. Looked at are the first :data:`FEW`, and up to :data:`MANY` that have half
+        the score of the first; the others follow, with the least g of these. Where so many records
+        of so many residues take too long, scores by seeds stay. Of equal g the first of the order.
+        """
+        places, scores, bands = (own.copy() for own in found)
+        mean = self._starts[-1] // max(1, len(self._starts) - 1)
+        hits = np.count_nonzero(scores, axis=1)
+        near = np.count_nonzero(2 * scores >= np.maximum(1, scores[:, :1]), axis=1)
+        for row, sequence in enumerate(sequences):
+            there = int(hits[row])
+            most = min(MANY, _ROWS // (len(sequence) * mean // APART + LANES))
+            if not there or most < min(FEW, there):
+                continue
+            looked = min(there, most, max(FEW, int(near[row])))
+            own = np.empty(there, dtype=np.int64)
+            own[:looked] = self.scores(sequence, places[row, :looked], bands[row, :looked])
+            own[looked:] = own[:looked].min()
+            order = np.argsort(-own, kind="stable")
+            scores[row, :there], places[row, :there] = own[order], places[row, order]
+        return places[:, :q], scores[:, :q]
+
+    def scores(self, sequence: bytes, places: IntArray, bands: IntArray) -> IntArray:
+        """Return g of an object with some records, of bands b - 1 and b of 16 diagonals."""
+        letters, n = self._numbers[np.frombuffer(sequence, dtype=np.uint8)], len(sequence)
+        profile = np.full((len(self._scores), n + 2 * LANES), _OUTSIDE, dtype=np.int16)
+        profile[:, LANES : LANES + n] = self._scores[:, letters]
+        # The lowest of the diagonals of each record, of those that are not told apart.
+        lowest = LANES // 2 * (bands - 1)
+        lowest -= (lowest + n + LANES - 1) // APART * APART
+        if worth_compiling(_OF_ROW * n * len(places)):
+            from kreinflow.views.loops import add_segments
+
+            found = np.zeros(len(places), dtype=np.int64)
+            add_segments(profile, self._letters, self._starts, places, lowest, found)
+            return found
+        return self._plain_scores(profile, places, lowest)
+
+    def _plain_scores(
+        self, profile: NDArray[np.int16], places: IntArray, lowest: IntArray
+    ) -> IntArray:
+        starts, sizes = self._starts[places], np.diff(self._starts)[places]
+        n, found = profile.shape[1] - 2 * LANES, np.zeros(len(places), dtype=np.int64)
+        for d in range(0, int(sizes.max(initial=0) + n + APART), APART):
+            low = lowest + d
+            first, end = np.maximum(0, low), np.minimum(sizes, n + low + LANES - 1)
+            here, best = np.zeros((2, len(places), LANES), dtype=np.int64)
+            for step in range(int((end - first).max(initial=0))):
+                own = np.flatnonzero(step < end - first)
+                at = first[own] + step
+                columns = (at - low[own] + 1)[:, None] + np.arange(LANES)
+                added = profile[self._letters[starts[own] + at][:, None], columns]
+                here[own] = np.clip(here[own] + added, 0, _LARGEST)
+                best[own] = np.maximum(best[own], here[own])
+            found = np.maximum(found, np.maximum(0, best - ABOVE).sum(axis=1))
+        return found
