@@ -11,6 +11,7 @@ are known modulo 512: of all these it is the largest sum. All numbers are intege
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,13 @@ _MATCH, _UNKNOWN = 3, -1
 _OUTSIDE = -(1 << 14)  # ends a segment
 _LARGEST = (1 << 15) - 1
 _OF_ROW = 0.2  # microseconds without compiled loops
+
+
+def compiled_loops() -> Any:
+    """Return :mod:`kreinflow.views.loops`, which is imported when it is worth its time."""
+    from kreinflow.views import loops
+
+    return loops
 
 
 def letter_scores(groups: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int16]]:
@@ -92,10 +100,10 @@ class Gapless:
         lowest = LANES // 2 * (bands - 1)
         lowest -= (lowest + n + LANES - 1) // APART * APART
         if worth_compiling(_OF_ROW * n * len(places)):
-            from kreinflow.views.loops import add_segments
-
             found = np.zeros(len(places), dtype=np.int64)
-            add_segments(profile, self._letters, self._starts, places, lowest, found)
+            compiled_loops().add_segments(
+                profile, self._letters, self._starts, places, lowest, found
+            )
             return found
         return self._plain_scores(profile, places, lowest)
 

@@ -26,7 +26,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import TILE, IntArray, ordered_map, worth_compiling
-from kreinflow.views.gapless import ABOVE, MANY, Gapless
+from kreinflow.views.gapless import ABOVE, MANY, Gapless, compiled_loops
 
 BAND = 16  #: diagonals
 DIAGONALS = 512  #: that are told apart
@@ -233,11 +233,10 @@ class SeedIndex:
     def _scores(self, tile: _Tile, numbers: NDArray[np.int32], ends: IntArray) -> NDArray[np.int32]:
         """Return scores with the records of a tile, (n, n_records), and bands: see add_hits."""
         if worth_compiling(_OF_OBJECT * len(ends) + _OF_SEED * numbers.size):
-            from kreinflow.views.loops import add_hits
-
             scores = np.zeros((len(ends), tile.n_records), dtype=np.int32)
             cells = np.empty(_BANDS * MOST, dtype=np.uint16)
-            add_hits(numbers, ends, tile.pointers, tile.places, self._weights, cells, scores)
+            found = numbers, ends, tile.pointers, tile.places, self._weights, cells, scores
+            compiled_loops().add_hits(*found)
             return scores
         return np.array(
             [
