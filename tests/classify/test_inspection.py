@@ -181,7 +181,7 @@ def test_it_tells_what_is_known_of_unknown_objects(tmp_path):
     assert found["no_relative"].pop("geometric_mean_of_3_best_evalues_at_least") == pytest.approx(
         {"with_10_nearest_records": 1e-4, "with_100_nearest_records": 1e-5}
     )
-    assert found.pop("likeness_of_levels") == [0.25, 0.5, np.inf]
+    assert found.pop("likeness_of_levels") == [0.25, 0.5, None]
     expected = {"records": 30, "reject_threshold_of_sureness": 0.35, **about}
     assert found == {**expected, "no_relative": shares}
     assert "  would be found: 0.83" in description_text(content)

@@ -9,6 +9,7 @@ import pytest
 from fitting.test_fit_unknown import LIFTED, table_of, trained_on
 from kreinflow.base.hierarchy import path_of
 from kreinflow.classify.classification import LEVEL_COLUMNS, classify_file
+from kreinflow.classify.model_file import Model
 from kreinflow.fitting import fit_unknown
 from kreinflow.fitting import unknown_levels as module
 from kreinflow.fitting.unknown_levels import LevelsTried, likeness_needed
@@ -161,7 +162,24 @@ def drawn_clans(seed):
 
 def test_too_few_records_are_answered_at_no_level(tmp_path):
     it = trained_on(tmp_path, clans(2, "abc", "xy", 6), levels=LEVELS, unknown=asked(0.01))
-    assert np.isinf(it.model.classifier.relatives.needed).all()
+    assert (it.model.classifier.relatives.needed == np.inf).all()
+    it.model.save(tmp_path / "model.safetensors")
+    about = Model.load(tmp_path / "model.safetensors").classifier.about["unknown"]
+    assert [row["likeness"] for row in about["levels"]] == [None, None]
+
+
+def test_a_level_of_one_node_has_no_limit(tmp_path):
+    """As where all lineages are of one kingdom: no record shows how like others would be."""
+    it = trained_on(tmp_path, clans(2, "a", "vwxyz", 12), levels=LEVELS, unknown=asked())
+    needed = it.model.classifier.relatives.needed
+    assert needed[0] == -np.inf
+    assert 0 < needed[1] < 1
+    it.model.save(tmp_path / "model.safetensors")
+    model = Model.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(model.classifier.relatives.needed, needed)
+    kept = model.classifier.about["unknown"]["levels"][0]
+    assert kept["likeness"] is None
+    assert kept["answered"] == kept["answered_before"] > 0
 
 
 def test_without_a_limit_nothing_is_learned(tmp_path):

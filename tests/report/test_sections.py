@@ -227,7 +227,7 @@ def test_the_page_tells_how_many_of_the_unknown_were_rejected(tables):
 def test_what_a_level_takes_is_told_with_what_it_costs(tables):
     rows = [
         {"left_out": 1300, "likeness": 0.25, "answered_before": 0.9, "answered": 0.875},
-        {"left_out": 12, "likeness": np.inf, "answered_before": 0.5, "answered": 0.0},
+        {"left_out": 12, "likeness": None, "answered_before": 0.5, "answered": 0.0},
     ]
     text = section_of(tables, None, TEST | {"overclassification": 0.05, "levels": rows}, ALARMS)
     assert "what 95 % of the training records do not reach" in text

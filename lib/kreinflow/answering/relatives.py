@@ -174,7 +174,9 @@ class Relatives(ModelPart):
         if self.sure_threshold is not None:
             told["reject_threshold_of_sureness"] = self.sure_threshold
         if self.needed is not None:
-            told["likeness_of_levels"] = self.needed.tolist()
+            told["likeness_of_levels"] = [
+                limit if np.isfinite(limit) else None for limit in self.needed.tolist()
+            ]
         return {"unknown": told}
 
     state: ClassVar = {

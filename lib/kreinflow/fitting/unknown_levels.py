@@ -37,7 +37,7 @@ class LevelsTried:
     labels: IntArray  # (n,): codes of their classes
     probabilities: FloatArray  # (n, n_classes), by a fit that held them out
 
-    def fit(self, error: float, alone: Besides) -> tuple[FloatArray, list[dict[str, float]]]:
+    def fit(self, error: float, alone: Besides) -> tuple[FloatArray, list[dict[str, float | None]]]:
         """Return what l(x) must be above at each level, and how many are answered by it.
 
         ``alone``: codes of the groups of the records that are tried, and of all records.
@@ -54,7 +54,9 @@ class LevelsTried:
             kept = answered & levels_reached(known, needed)[:, -1]
             shares = {"answered_before": answered, "answered": kept}
             means = {name: float(share[there].mean()) for name, share in shares.items()}
-            told.append({"left_out": len(left), "likeness": float(needed[-1]), **means})
+            # Infinite where too few are left out, minus infinity where all records have one node.
+            limit = float(needed[-1]) if np.isfinite(needed[-1]) else None
+            told.append({"left_out": len(left), "likeness": limit, **means})
         return needed, told
 
     def _likeness(self, besides: Besides) -> FloatArray:

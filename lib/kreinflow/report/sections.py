@@ -168,10 +168,10 @@ def unknown(data: DatasetResults) -> dict[str, Any] | None:
     }
 
 
-def _levels_told(rows: Sequence[Mapping[str, float]] | None) -> PageTable | None:
+def _levels_told(rows: Sequence[Mapping[str, float | None]] | None) -> PageTable | None:
     if not rows:
         return None
-    found = pd.DataFrame(rows).replace(np.inf, np.nan)
+    found = pd.DataFrame(rows, dtype=np.float64)
     return table_of(
         {
             "level": [str(level + 1) for level in range(len(found))],
