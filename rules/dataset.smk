@@ -50,6 +50,7 @@ for _name, (_files, _datasets) in READERS.items():
             **given("unknown scoring data seed"),
             settings=setting("source"),
             separator=lambda wildcards: plan(wildcards).separator,
+            small=lambda wildcards: plan(wildcards).small,
             vectors=lambda wildcards: plan(wildcards).vectors,
             code=code("dataset.py"),
         script:

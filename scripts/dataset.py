@@ -10,7 +10,8 @@ from kreinflow.sequences.sources.registry import make_source
 with logged(snakemake.log[0]) as console:
     params, output = snakemake.params, snakemake.output
     source = make_source(params.settings, Path(params.data), params.separator)
-    whole = source.load(source.alphabet(params.scoring), params.seed, params.unknown)
+    alphabet = source.alphabet(params.scoring)
+    whole = source.load(alphabet, params.seed, params.unknown, params.small)
     for table in params.vectors:
         whole = with_vectors(whole, Path(table))
         console.say(shared_vectors(whole))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kreinflow.answering.levels import Levels, lineages
+from kreinflow.answering.levels import NO_NODE, NOT_LEARNED, Levels, lineages
 from kreinflow.answering.query_and_answers import EVERY_LEVEL
 from kreinflow.base.hierarchy import path_of
 from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED, fitted_levels
@@ -95,6 +95,10 @@ def drawn(rng, n, sharper):
     return p / p.sum(axis=1, keepdims=True), y
 
 
+def fitted_on(levels, p, y):
+    return fitted_levels(levels, p, levels.true_nodes([CLASSES[code] for code in y]))
+
+
 def wrong_at(levels, p, y):
     """Answers at each level or below it, and wrong ones, of records that have the level."""
     tree, nodes = levels.tree, levels.nodes(p)
@@ -111,7 +115,7 @@ def test_what_is_answered_at_a_level_is_as_often_wrong_as_was_promised(sharper):
     for seed in range(40):
         rng = np.random.default_rng(seed)
         levels = Levels.of(CLASSES, ".", 0.9)
-        fitted = fitted_levels(levels, *drawn(rng, 400, sharper))
+        fitted = fitted_on(levels, *drawn(rng, 400, sharper))
         assert (fitted.thresholds >= 0.9).all()
         assert (np.diff(fitted.thresholds) >= 0).all()
         p, y = drawn(rng, 4000, sharper)
@@ -123,9 +127,44 @@ def test_what_is_answered_at_a_level_is_as_often_wrong_as_was_promised(sharper):
         assert (np.sum(plain, axis=0) < 33).any()
 
 
+def test_the_nodes_on_the_path_of_a_label():
+    levels = Levels.of(CLASSES, ".", 0.8)
+    nodes = levels.tree.nodes
+    paths = ["1.1.2", "1.3.1", "2", "1.1.9", "9.1", "1.1.2", "1.2.1.4"]
+    found = levels.true_nodes(paths).tolist()
+    shown = [[nodes[node] if node >= 0 else node for node in row] for row in found]
+    assert shown == [
+        ["", "1", "1.1", "1.1.2"],
+        ["", "1", NOT_LEARNED, NOT_LEARNED],
+        ["", "2", NO_NODE, NO_NODE],
+        ["", "1", "1.1", NOT_LEARNED],
+        ["", NOT_LEARNED, NOT_LEARNED, NO_NODE],
+        ["", "1", "1.1", "1.1.2"],
+        ["", "1", "1.2", "1.2.1"],  # no class is deeper than the tree
+    ]
+    known = levels.true_nodes(CLASSES)
+    np.testing.assert_array_equal(known, lineages(levels.tree)[levels.tree.leaf])
+    assert levels.true_nodes([]).shape == (0, 4)
+
+
+def test_an_answer_to_what_no_class_has_is_wrong():
+    """Sure of a sibling, where the true leaf is not learned: it takes a larger threshold."""
+    levels = Levels.of(CLASSES, ".", 0.9)
+    p = np.full((400, len(CLASSES)), 0.001)
+    p[:, 0] = np.where(np.arange(400) % 4, 0.97, 0.92)
+    paths = ["1.1.1" if i % 4 else "1.1.9" for i in range(400)]
+    fitted = fitted_levels(levels, p, levels.true_nodes(paths))
+    assert fitted.thresholds[:2].tolist() == [0.9, 0.9]
+    assert 0.92 < fitted.thresholds[2] <= 0.97
+    # Of labels that end there nothing is known below.
+    ended = [path.removesuffix(".9") for path in paths]
+    fitted = fitted_levels(levels, p, levels.true_nodes(ended))
+    np.testing.assert_array_equal(fitted.thresholds, 0.9)
+
+
 def test_probabilities_that_keep_their_word_need_no_larger_threshold():
     rng = np.random.default_rng(1)
-    levels = fitted_levels(Levels.of(CLASSES, ".", 0.8), *drawn(rng, 5000, 1.0))
+    levels = fitted_on(Levels.of(CLASSES, ".", 0.8), *drawn(rng, 5000, 1.0))
     np.testing.assert_array_equal(levels.thresholds, 0.8)
 
 
@@ -133,14 +172,14 @@ def test_nothing_is_answered_where_nothing_can_be_promised():
     p = np.full((44, len(CLASSES)), 0.04 / (len(CLASSES) - 1))
     p[:, 0] = 0.96
     y = np.zeros(44, dtype=np.int64)
-    few = fitted_levels(Levels.of(CLASSES, ".", 0.95), p, y)
+    few = fitted_on(Levels.of(CLASSES, ".", 0.95), p, y)
     np.testing.assert_array_equal(few.thresholds, NOTHING_ACCEPTED)
     assert set(few.nodes(p).level) == {0}
     assert "95 % of the answers are right at level 1 and those below it, so" in few.unkept()
-    enough = fitted_levels(Levels.of(CLASSES, ".", 0.95), np.vstack([p, p[:1]]), np.append(y, 0))
+    enough = fitted_on(Levels.of(CLASSES, ".", 0.95), np.vstack([p, p[:1]]), np.append(y, 0))
     np.testing.assert_array_equal(enough.thresholds, 0.95)
     assert enough.unkept() is None
     # records of class 3 have one level: of the levels below it nothing is known
     shallow = np.eye(len(CLASSES))[np.full(60, 7)]
-    some = fitted_levels(Levels.of(CLASSES, ".", 0.95), shallow, np.full(60, 7))
+    some = fitted_on(Levels.of(CLASSES, ".", 0.95), shallow, np.full(60, 7))
     np.testing.assert_array_equal(some.thresholds, [0.95, NOTHING_ACCEPTED, NOTHING_ACCEPTED])

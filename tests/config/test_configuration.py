@@ -398,7 +398,12 @@ def test_levels_have_their_defaults():
         return complete_configuration(content)["datasets"]["mine"]["levels"]
 
     assert completed(None) is None
-    assert completed({}) == {"separator": ".", "back_off": 0.95, "learn": "inner"}
+    assert completed({}) == {
+        "separator": ".",
+        "back_off": 0.95,
+        "learn": "inner",
+        "small": "parent",
+    }
     with pytest.raises(InputError, match="labels.from: the levels of EC numbers have the separat"):
         completed({"separator": ";"})
     with pytest.raises(InputError, match="labels.from: labels from pfam have no levels. Take ec"):

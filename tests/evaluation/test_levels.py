@@ -127,3 +127,81 @@ def test_nothing_answered_has_no_accuracy():
     node = found["hierarchy"].set_index("given").loc["node"]
     assert np.isnan(node["precision"])
     assert (node["recall"], node["f1"]) == (0, 0)
+
+
+LEARNED = ("a", "a.x.1", "a.x.2", "b.z")  # a.y.3 and a.x.4 are learned at a, b.w at none
+BY_HAND = [  # whole label, class, answer, likeliest class
+    ("a.x.1", "a.x.1", "a.x.1", "a.x.1"),  # as it should be
+    ("a.x.1", "a.x.1", "a.x", "a.x.2"),  # under
+    ("a.x.1", "a.x.1", "", "b.z"),  # under
+    ("a.x.2", "a.x.2", "a.x.1", "a.x.1"),  # wrong
+    ("a.y.3", "a", "a", "a"),  # as it should be: no more is known
+    ("a.y.3", "a", "a.x.1", "a.x.1"),  # over
+    ("a.y.3", "a", "b.z", "b.z"),  # wrong
+    ("a.x.4", "a", "a.x", "a.x.1"),  # as it should be: the tree has a.x
+    ("a.x.4", "a", "a.x.2", "a.x.2"),  # over
+    ("a.x", "a", "a.x.2", "a.x.2"),  # over: what is below its label nobody knows
+    ("b.z", "b.z", "b.z", "b.z"),  # as it should be
+]
+
+
+def by_hand():
+    path, true, node, likeliest = zip(*BY_HAND, strict=True)
+    table = pd.DataFrame({"recipe": "one", "repeat": 0, "id": range(len(path)), "true": true})
+    table = table.assign(predicted=likeliest, node=node, path=path)
+    least = dict(zip(LEARNED, (0.10, 0.05, 0.12, 0.08), strict=True))
+    shown = np.array(likeliest)
+    p = {f"p_{name}": np.where(shown == name, 0.7, least[name]) for name in LEARNED}
+    return table.assign(**p)
+
+
+def test_whole_labels_are_measured_at_all_levels_and_where_they_could_be_answered():
+    levels = level_tables(by_hand(), SETTINGS)["levels"].set_index("level")
+    expected = {  # records, known; answered, right of these; ending, under, over, wrong
+        1: (11, 11, 10, 9, 3, 0, 1, 1),
+        2: (11, 8, 9, 7, 4, 0, 2, 0),
+        3: (9, 4, 4, 1, 4, 2, 0, 1),
+    }
+    for level, (n, known, told, right, ending, *kinds) in expected.items():
+        found = levels.loc[level]
+        assert (found["records"], found["known"], found["ending"]) == (n, known, ending)
+        assert found["answered"] == pytest.approx(told / n)
+        assert found["answered_accuracy"] == pytest.approx(right / told)
+        assert found["answered_recall"] == pytest.approx(right / n)
+        precision, recall = right / told, right / n
+        assert found["answered_f1"] == pytest.approx(2 * precision * recall / (precision + recall))
+        np.testing.assert_allclose(found[["under", "over", "wrong"]].astype(float) * ending, kinds)
+    # Of the known alone: at level 2 all with a.x or b.z but the third; at level 3 only the first.
+    assert levels["accuracy"].tolist() == pytest.approx([9 / 11, 7 / 8, 1 / 4])
+
+
+def test_of_the_nodes_those_that_are_known_have_figures():
+    nodes = level_tables(by_hand(), SETTINGS)["nodes"].set_index("node")
+    assert nodes["records"].to_dict() == {
+        "a": 10,
+        "a.x": 7,
+        "a.x.1": 3,
+        "a.x.2": 1,
+        "b": 1,
+        "b.z": 1,
+    }
+    # One of the four that are given a.x.1 at level 3 has it.
+    assert nodes.loc["a.x.1", "precision"] == pytest.approx(1 / 4)
+    assert nodes.loc["a.x", "answered_accuracy"] == 1
+
+
+def test_hierarchical_recall_is_that_of_whole_labels():
+    table = level_tables(by_hand(), SETTINGS)["hierarchy"].set_index("given").loc["node"]
+    shared = 3 + 2 + 0 + 2 + 1 + 1 + 0 + 2 + 2 + 2 + 2
+    said = 3 + 2 + 0 + 3 + 1 + 3 + 2 + 2 + 3 + 3 + 2
+    assert table["precision"] == pytest.approx(shared / said)
+    assert table["recall"] == pytest.approx(shared / (11 + 11 + 9))
+
+
+def test_without_whole_labels_they_end_where_their_classes_do(predictions, tables):
+    again = level_tables(predictions.assign(path=predictions["true"]), SETTINGS)
+    for name, table in tables.items():
+        pd.testing.assert_frame_equal(again[name], table)
+    found = tables["levels"]
+    assert (found["known"] == found["records"]).all()
+    assert found["ending"].sum() == len(predictions)

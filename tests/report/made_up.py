@@ -316,7 +316,7 @@ def dataset_report(tables, whole=None, name="demo", **changes):
     return data
 
 
-LEVELS_ASKED = {"separator": ".", "back_off": 0.95, "learn": "leaves"}
+LEVELS_ASKED = {"separator": ".", "back_off": 0.95, "learn": "leaves", "small": "parent"}
 
 
 def levels_of(tables):

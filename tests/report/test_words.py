@@ -245,7 +245,7 @@ LIFT = {"kernel": "gaussian", "width": "inner", "inducing": 4000}
 WORDS = {"words": [1, 2, 3], "vectors": True}
 MATRIX = {"type": "matrix", "kind": "similarity"}
 SEVERAL = SOURCE | {"labels": {"table": "l.tsv", "multiple": "all"}}
-LEVELS = {"separator": ".", "back_off": 0.95, "learn": "leaves"}
+LEVELS = {"separator": ".", "back_off": 0.95, "learn": "leaves", "small": "drop"}
 BALLS = {"generator": {"name": "ball", "objects": 600}, "kernel": {"name": "ball"}}
 GROUPED = {"method": "grouped", "k": 5, "repeats": 1, "identity": 0.9}
 CASCADE = "viola2001 mcfadden1974"
@@ -271,8 +271,11 @@ CITED = {
     "a lift alone": ({"recipe": {"lift": LIFT | {"width": 2.0}}}, "liao2002 quinonero2005"),
     "grouped folds": ({"folds": GROUPED}, "canay2017"),
     "several labels": ({"source": SEVERAL}, "tsoumakas2007 platt1999 zhang2014 sechidis2011"),
-    "levels": ({"levels": LEVELS}, "kiritchenko2006"),
-    "siblings": ({"levels": LEVELS | {"learn": "siblings"}}, "kiritchenko2006 koller1997"),
+    "levels": ({"levels": LEVELS}, "kiritchenko2006 bokulich2018"),
+    "siblings": (
+        {"levels": LEVELS | {"learn": "siblings"}},
+        "kiritchenko2006 bokulich2018 koller1997",
+    ),
 }
 """Settings, and what their methods rest on; where it is named here, no other case may cite it."""
 ALWAYS = "guo2017 gisbrecht2015 oglic2019 mcnemar1947 nadeau2003 rognes2011 daily2016"

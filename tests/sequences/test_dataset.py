@@ -30,6 +30,11 @@ def made(kind, folder):
         data = load(fasta_source(labels={"pattern": "family=(.+);"}), folder)
         vectors = write_vectors(folder / "v.tsv", data.ids)
         return data if kind == "sequences" else with_vectors(data, vectors)
+    if kind == "paths":
+        labels = ["A.1", "A.2", "B.1", "B.1", "A.3", "A.2"]
+        records = [(i, own, s) for (i, _, s), own in zip(RECORDS, labels, strict=True)]
+        write_fasta(folder / "x.fasta", records, header="{id} family={label}")
+        return load(fasta_source(labels={"pattern": "family=(.+)"}), folder, separator=".")
     if kind == "several":
         labels = ["p q;r", "p q", "r;NA", "r;p q", "p q;NA", "r"]
         records = [(i, own, s) for (i, _, s), own in zip(RECORDS, labels, strict=True)]
@@ -51,13 +56,13 @@ def made(kind, folder):
 ARRAYS = {"with vectors": "view.npy", "matrix": "matrix.npy", "vectors": "vectors.npy"}
 
 
-@pytest.mark.parametrize("kind", [*ARRAYS, "sequences", "several", "strings"])
+@pytest.mark.parametrize("kind", [*ARRAYS, "sequences", "several", "strings", "paths"])
 def test_written_and_read_again(tmp_path, kind):
     dataset, out, array = made(kind, tmp_path), tmp_path / "out", ARRAYS.get(kind)
     write_dataset(out, dataset)
     again = read_dataset(out)
     assert_same_rows(again, dataset)
-    for name in ("ids", "statistics", "dropped", "organisms"):
+    for name in ("ids", "statistics", "dropped", "organisms", "paths"):
         assert getattr(again, name) == getattr(dataset, name)
     assert (dataset.memberships is not None) == (kind == "several")
     np.testing.assert_array_equal(again.memberships, dataset.memberships)
@@ -70,6 +75,11 @@ def test_written_and_read_again(tmp_path, kind):
     if kind == "sequences":
         assert (dataset.ids[1], dataset.dropped) == ('"q', ("c",))
         assert dataset.organisms["organism"] == ("A b",) * 5
+    if kind == "paths":  # the first and the last but one are one sequence, with no other at A
+        assert dataset.paths == ("A.1", "A.2", "B.1", "B.1", "A.3", "A.2")
+        assert dataset.joined_labels == ["A", "A.2", "B.1", "B.1", "A", "A.2"]
+        assert dataset.statistics["rolled_up"] == {"count": 2, "examples": ["a", "b"]}
+        assert dataset.statistics["levels"]["1"] == {"labels": 0, "learned": 2}
     if kind == "strings":
         assert content(again.payload).tolist() == STRINGS
     if array:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.answering.parts import ModelPart, Subject, Told
@@ -12,6 +13,9 @@ from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
 from kreinflow.base.hierarchy import Tree
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Number, Value
+
+NO_NODE, NOT_LEARNED = -1, -2
+"""In place of a node: the label ends above this level; no class is there or below."""
 
 _CELLS = 1 << 22  # probabilities of nodes that are held at once
 
@@ -68,6 +72,22 @@ class Levels(ModelPart):
             sums[self.tree.parent[node]] += sums[node]
         sums[0] = 1.0
         return np.minimum(sums, 1.0).T
+
+    def true_nodes(self, paths: Sequence[str]) -> IntArray:
+        """Return the node of each level on the paths of labels, of shape (n, n_levels + 1).
+
+        :data:`NO_NODE` below the end of a label, :data:`NOT_LEARNED` where the tree lacks its node.
+        """
+        number = {node: place for place, node in enumerate(self.tree.nodes)}
+        codes, labels = pd.factorize(np.array(paths, dtype=object))
+        found = np.full((len(labels), len(self.thresholds) + 1), NO_NODE)
+        found[:, 0] = 0
+        for row, label in enumerate(labels):
+            parts = label.split(self.separator)[: len(self.thresholds)]
+            for level in range(1, len(parts) + 1):
+                node = self.separator.join(parts[:level])
+                found[row, level] = number.get(node, NOT_LEARNED)
+        return np.asarray(found[codes])
 
     def nodes(self, probabilities: FloatArray, deepest: IntArray | None = None) -> Nodes:
         """Return the deepest node that is sure enough, of each row.
@@ -151,12 +171,12 @@ class Levels(ModelPart):
 
 
 def lineages(tree: Tree) -> IntArray:
-    """Return the node of each level above each node, and itself; -1 below it.
+    """Return the node of each level above each node, and itself; :data:`NO_NODE` below it.
 
     The result has shape (n_nodes, n_levels + 1).
     """
     depth = tree.depth
-    found: NDArray[np.int64] = np.full((len(depth), int(depth.max()) + 1), -1, dtype=np.int64)
+    found: NDArray[np.int64] = np.full((len(depth), int(depth.max()) + 1), NO_NODE)
     for node in range(len(depth)):
         if node:
             found[node] = found[tree.parent[node]]

@@ -71,6 +71,7 @@ class Learned(State):
         "kind": Value(str),
         "classes": IDS,
         "ids": IDS,
+        "paths": Value(IDS.read, list, optional=True),
         "distinct": Number("i"),
         "settings": Value(dict, dict),
         "labels": Array("i", "n"),
@@ -93,6 +94,7 @@ class Learned(State):
             "kind": dataset.kind,
             "classes": dataset.classes,
             "ids": dataset.ids,
+            "paths": dataset.paths,
             "distinct": len(payload),
             "settings": self.settings,
             "labels": dataset.labels.astype(np.int32),
@@ -122,6 +124,8 @@ class Learned(State):
         else:
             payload = Compared(np.asarray(objects), known_kernel(model.kernel or {}))
         first = np.unique(rows, return_index=True)[1]
+        if (paths := values["paths"]) is not None and len(paths) != len(ids):
+            raise ValueError(f"{len(paths)} paths of {len(ids)} records")
         return cls(
             dataset=Dataset(
                 ids=ids,
@@ -131,6 +135,7 @@ class Learned(State):
                 digests=payload.digests(payload.contents([ids[record] for record in first])),
                 payload=payload,
                 vectors=values["view"],
+                paths=paths,
             ),
             scores=values["scores"],
             self_scores=values["self_scores"],

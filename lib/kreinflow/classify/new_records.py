@@ -31,6 +31,7 @@ class NewRecords:
     labels: Sequence[str]
     payload: Payload  # what they hold, a row for each record
     vectors: FloatArray | None = None  # (n, n_numbers): for a model that looks at them
+    separator: str | None = None  # of labels that are paths
 
 
 def read_new(
@@ -81,18 +82,22 @@ def read_new(
     width = None if learned.dataset.vectors is None else learned.dataset.vectors.shape[1]
     table = vectors_to_look_at(width, vectors, "records")
     if table is None:
-        return NewRecords(ids, names, new)
+        return NewRecords(ids, names, new, separator=separator)
     rows = table.places(ids)
     if missing := [ids[place] for place in np.flatnonzero(rows < 0).tolist()]:
         raise InputError(
             f"{vectors}: has no vector for {len(missing)} of the {plural(len(ids), 'record')}: "
             f"{abridged(missing)}. Add them, or remove the records."
         )
-    return NewRecords(ids, names, new, np.asarray(table.values[rows]))
+    return NewRecords(ids, names, new, np.asarray(table.values[rows]), separator)
 
 
 def with_new(learned: Learned, new: NewRecords) -> tuple[Dataset, tuple[str, ...]]:
     """Return the data set with the new records behind the others, and the classes that are new.
+
+    Where small classes are learned at their parents, a new record is of the class of its label if
+    that is known or large enough, else of the next node above of which one of both is true; those
+    that the model has learned stay in their classes.
 
     An InputError if an id is there already, an object is there with another label, or a new class
     has too few records.
@@ -110,16 +115,21 @@ def with_new(learned: Learned, new: NewRecords) -> tuple[Dataset, tuple[str, ...
         assert isinstance(known, Compared), "rows of a matrix"
         assert isinstance(payload, Compared), "objects of another kind"
         both = replace(known, objects=np.concatenate([known.objects, payload.objects]))
-    labels = [*(old.classes[code] for code in old.labels.tolist()), *new.labels]
+    known_labels, least = old.joined_labels, max(2, learned.settings["min_class_size"])
     ids = [*old.ids, *new.ids]
-    dataset = collapse(SourceRecords(ids, labels, both, read=len(ids)), "refuse", 1, ())
+    records = SourceRecords(ids, [*known_labels, *new.labels], both, read=len(ids))
+    if old.paths is None:
+        dataset = collapse(records, "refuse", 1, ())
+    else:
+        dataset = collapse(records, "drop", least, (), new.separator, old.classes)
+        _refuse_moved(dataset, ids, known_labels, least)
+        dataset = replace(dataset, paths=(*old.paths, *new.labels))
     if old.vectors is not None and new.vectors is not None:
         first = np.unique(dataset.rows, return_index=True)[1]
         vectors = np.concatenate([old.vectors[old.rows], new.vectors])[first]
         dataset = replace(dataset, vectors=vectors)
     fresh = tuple(label for label in dataset.classes if label not in old.classes)
     sizes = pd.Series(dataset.row_labels).value_counts()
-    least = max(2, learned.settings["min_class_size"])
     for label in fresh:
         if sizes[label] < least:
             raise InputError(
@@ -128,3 +138,20 @@ def with_new(learned: Learned, new: NewRecords) -> tuple[Dataset, tuple[str, ...
                 "take it out."
             )
     return dataset, fresh
+
+
+def _refuse_moved(dataset: Dataset, ids: Sequence[str], known: Sequence[str], least: int) -> None:
+    """Refuse new records that are at no node, or for which a learned one would change its class."""
+    if lost := sorted({*ids} - {*dataset.ids}):
+        raise InputError(
+            f"{len(lost)} records can be learned at no node: {abridged(lost)}. Their object has "
+            "labels that have no node in common, or it takes a node below the root that the model "
+            f"knows, or that has {least} records without identical ones. Add more, or take them "
+            "out."
+        )
+    moved = [id for id, a, b in zip(ids, known, dataset.joined_labels, strict=False) if a != b]
+    if moved:
+        raise InputError(
+            f"{abridged(moved)}: learned before, with an object that a new record has with a label "
+            "elsewhere in the tree. Correct the label, or take the new record out."
+        )

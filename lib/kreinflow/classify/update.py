@@ -239,6 +239,15 @@ def update_text(updated: Updated) -> str:
         lines[0] += f" with {plural(updated.landmarks, 'landmark')}"
     if updated.alignments:
         lines[0] += f"; {updated.alignments:,} alignments"
+    dataset = updated.learned.dataset
+    if dataset.paths is not None:
+        path = pd.Series(dataset.paths)
+        up, now = path != changes["label"], path.isin(dataset.classes)
+        lines.append(
+            f"{plural(int((up & new).sum()), 'record')} of them learned at a parent; "
+            f"{plural(int((up & now & ~new).sum()), 'old record')} would now be of a class of "
+            "their own label, and stay where they are: a new training learns them there"
+        )
     held = changes[~new & (changes["before"] != "") & (changes["after"] != "")]
     before, after = held["before"] == held["label"], held["after"] == held["label"]
     changed = held["before"] != held["after"]

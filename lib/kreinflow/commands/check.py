@@ -26,7 +26,7 @@ from kreinflow.sequences.collapse import shown_examples
 from kreinflow.sequences.dataset import Dataset, without_unknown
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.labels import differ_in_case
-from kreinflow.sequences.partition import Partition, lost_classes, partition_of
+from kreinflow.sequences.partition import NEVER_TESTED, Partition, lost_classes, partition_of
 from kreinflow.sequences.payload import Compared
 from kreinflow.sequences.record_vectors import shared_vectors, with_vectors
 from kreinflow.sequences.scores import evidence_of, read_scheme, transforms_of
@@ -81,9 +81,15 @@ class Checked:
         beside += [f"{unlabelled} to be classified"] if unlabelled else []
         parts = [f"{len(dataset.ids)} records ({', '.join(beside)})"]
         parts += [f"{len(dataset.digests)} distinct", f"{len(dataset.classes)} classes"]
+        if levels := dataset.statistics.get("levels"):
+            learned = ", ".join(f"{own['learned']:,}" for own in levels.values())
+            up = dataset.statistics["rolled_up"]["count"]
+            parts.append(f"{learned} learned at level 1 to {len(levels)} ({up} above their label)")
         if dataset.memberships is not None:
             parts.append(f"{dataset.memberships.sum(axis=1).mean():.2f} labels a record")
-        parts.append(plural(len(self.partition.names), "fold"))
+        never = int((self.partition.folds == NEVER_TESTED).all(axis=0).sum())
+        untested = f" ({never:,} records are always learned)" if never else ""
+        parts.append(plural(len(self.partition.names), "fold") + untested)
         parts.append(plural(len(self.plan.settings["recipes"]), "recipe"))
         return f"{', '.join(parts)}: ready to run"
 
@@ -99,7 +105,7 @@ class Checked:
         said.append(strand_advice(dataset.statistics.get("other_strand")))
         said.append(lost_classes(dataset, self.partition))
         said.append(_accepts_nothing(dataset, self.plan.config))
-        said += _conflicts(dataset.statistics["dropped"])
+        said += _conflicts(dataset.statistics)
         if self.plan.config["unknown"] is not None and not self.has_evidence:
             said.append(NO_TEST)
         return [advice for advice in said if advice]
@@ -144,7 +150,8 @@ def checked(
     """Do all checks of a data set; ``groups`` are those of its records for folds, if given."""
     plan, part = DatasetPlan(config, name), config["datasets"][name]
     source = make_source(part["source"], data, plan.separator)
-    whole = source.load(source.alphabet(part["scoring"]), config["seed"], part["unknown"])
+    alphabet = source.alphabet(part["scoring"])
+    whole = source.load(alphabet, config["seed"], part["unknown"], plan.small)
     if part["vectors"] is not None:
         whole = with_vectors(whole, data / part["vectors"])
     dataset = without_unknown(whole, part["unknown"])
@@ -178,10 +185,16 @@ def _accepts_nothing(dataset: Dataset, config: Mapping[str, Any]) -> str:
     return ""
 
 
-def _conflicts(dropped: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    return [
+def _conflicts(statistics: Mapping[str, Any]) -> list[str]:
+    told = []
+    if (shared := statistics.get("common_ancestor")) and shared["count"]:
+        told = [
+            f"{shared['count']} records have the sequence of others with another label, and are "
+            f"learned at the lowest node that is above all of these: {shown_examples(shared)}."
+        ]
+    return told + [
         f"{entry['count']} records are dropped as {reason}: {shown_examples(entry)}. Correct the "
         "labels, or leave the wrong ones out."
-        for reason, entry in dropped.items()
+        for reason, entry in statistics["dropped"].items()
         if "different labels" in reason
     ]

@@ -4,6 +4,7 @@ import argparse
 import os
 import shlex
 import sys
+from collections import Counter
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -15,6 +16,7 @@ from kreinflow.commands.proposing.proposal import Proposal, complete, propose
 from kreinflow.commands.proposing.writing import yaml_text
 from kreinflow.config.paths import check_files
 from kreinflow.config.plan import DatasetPlan
+from kreinflow.sequences.roll_up import rolled_up
 
 CORES = 8
 """Of the estimate in the config, which is the same on any machine."""
@@ -84,6 +86,9 @@ def quicker(made: Proposal, one: Checked) -> list[str]:
     whole = one.dataset.statistics
     for least, alignments in _SMALLER:
         sizes = {label: size for label, size in whole["class_sizes"].items() if size >= least}
+        if (separator := one.plan.separator) and (data := one.dataset).paths:
+            nodes = rolled_up(data.joined_labels, data.rows.tolist(), separator, least)
+            sizes = dict(Counter(filter(None, nodes)))
         share = sum(sizes.values()) / sum(whole["class_sizes"].values())
         records = {n: count * share for n, count in whole.get("labels_per_record", {}).items()}
         config = complete(made.content | {"auto": {"alignments": alignments}})

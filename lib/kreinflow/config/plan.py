@@ -95,6 +95,11 @@ class DatasetPlan:
         return None if levels is None else str(levels["separator"])
 
     @property
+    def small(self) -> str:
+        """What becomes of records of small classes: ``drop``, or they are the ``parent``'s."""
+        return str((self.settings["levels"] or {"small": "drop"})["small"])
+
+    @property
     def vectors(self) -> list[str]:
         """The user's table of vectors of the records, if there is one."""
         return [self.path(self.settings["vectors"])] if self.settings["vectors"] else []

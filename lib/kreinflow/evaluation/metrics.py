@@ -17,7 +17,7 @@ from kreinflow.evaluation.measured_rows import CALIBRATION_ERRORS, Kind, binned,
 PREDICTION_COLUMNS = ("recipe", "repeat", "fold", "id", "true", "predicted")
 """First columns of a predictions table; the probabilities ``p_CLASS`` follow."""
 
-PREDICTION_TEXT = ("recipe", "id", "true", "predicted", "reason", "hit", "node")
+PREDICTION_TEXT = ("recipe", "id", "true", "predicted", "reason", "hit", "node", "path")
 """Columns of a predictions table that are text, whatever they look like: 3.10 is a class."""
 
 REASON_COLUMNS = ("reason", "unknown_p")

@@ -78,7 +78,7 @@ class FoldRecords:
 
         Of records with several labels, ``true`` and ``predicted`` are all of them, with a semicolon
         between; a prediction may be none. With levels there are the columns node, which is empty
-        for the root, and node_probability besides.
+        for the root, and node_probability besides; and the path of the data set, if it has one.
         """
         dataset, classifier, tested = self.run.dataset, self.classifier, self.records
         answers = _answers(classifier, len(tested), self.query, self.cache is not None)
@@ -97,6 +97,8 @@ class FoldRecords:
             found = classifier.levels.nodes(probabilities, answers.deepest)
             nodes = np.array(classifier.levels.tree.nodes, dtype=object)[found.node]
             parts.append(pd.DataFrame({"node": nodes, "node_probability": found.probability}))
+        if dataset.paths is not None:
+            parts.append(pd.DataFrame({"path": [dataset.paths[i] for i in tested]}))
         columns = [f"p_{label}" for label in dataset.classes]
         parts.append(pd.DataFrame(probabilities, columns=columns))
         if classifier.calibration is not None:

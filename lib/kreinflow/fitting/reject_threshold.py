@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from kreinflow.answering.levels import Levels, lineages
+from kreinflow.answering.levels import NO_NODE, Levels
 from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
 from kreinflow.base.binomial import quantile
 from kreinflow.base.numerics import FloatArray, IntArray
@@ -186,7 +186,7 @@ def coverage_threshold(probabilities: FloatArray, coverage: float) -> float:
 
 
 def fitted_levels(
-    levels: Levels, probabilities: FloatArray, y: IntArray, confidence: float = CONFIDENCE
+    levels: Levels, probabilities: FloatArray, true: IntArray, confidence: float = CONFIDENCE
 ) -> Levels:
     """Return the levels with thresholds that keep what they promise.
 
@@ -194,11 +194,12 @@ def fitted_levels(
     another node than the true one at level d, with the confidence that is asked for, for each d by
     itself. The threshold of a level is ``back_off``, or the least one above it that accepts no more
     rows than :func:`reject_threshold` of its most likely nodes; and not below that of the level
-    above. Rows whose labels end above the level are left out: what is below is unknown.
+    above. ``true`` are the :meth:`~kreinflow.answering.levels.Levels.true_nodes` of the rows. Those
+    whose labels end above the level are left out: what is below is unknown. Whatever is answered to
+    one whose node no class has is wrong.
     """
     likeliest, top = levels.likeliest(probabilities)
-    true = lineages(levels.tree)[levels.tree.leaf[y]]
-    right, has = likeliest == true, true >= 0
+    right, has = likeliest == true, true != NO_NODE
     found = [
         _level_threshold(levels.back_off, top[has[:, d], d], right[has[:, d], d], confidence)
         for d in range(1, true.shape[1])

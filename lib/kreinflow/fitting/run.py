@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -160,13 +161,14 @@ class Run:
         return self._part(self.partition.testing(fold))
 
     def _part(self, mask: NDArray[np.bool_]) -> TrainingPart:
-        memberships = self.dataset.memberships
+        memberships, paths = self.dataset.memberships, self.dataset.paths
         return TrainingPart(
             rows=self.dataset.first_identical[self.dataset.rows[mask]],
             labels=self.dataset.labels[mask],
             groups=self._group_names[mask],
             classes=self.dataset.classes,
             memberships=None if memberships is None else memberships[mask],
+            paths=None if paths is None else tuple(compress(paths, mask)),
         )
 
 

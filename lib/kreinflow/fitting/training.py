@@ -50,7 +50,9 @@ def fit_promises(
         classifier = classifier.with_parts(calibration=calibration)
     if data.levels is not None:
         confidence = data.reject.confidence
-        levels = fitted_levels(data.levels, held.probabilities, truth, confidence)
+        paths = data.part.paths or [data.part.classes[code] for code in data.part.labels]
+        true = data.levels.true_nodes([paths[place] for place in held.places])
+        levels = fitted_levels(data.levels, held.probabilities, true, confidence)
         classifier = classifier.with_parts(levels=levels)
     return classifier, held
 

@@ -57,7 +57,7 @@ class TrainingPart:
 
     ``rows`` are distinct rows, ``labels`` codes; records of one of the ``groups`` share an inner
     fold. Of several labels a record ``memberships``, of shape (n, n_classes), has all, and
-    ``labels`` the rarest.
+    ``labels`` the rarest. ``paths``: see :class:`kreinflow.sequences.dataset.Dataset`.
     """
 
     rows: IntArray
@@ -65,6 +65,7 @@ class TrainingPart:
     groups: NDArray[Any]
     classes: tuple[str, ...]
     memberships: NDArray[np.bool_] | None = None
+    paths: tuple[str, ...] | None = None
 
     @property
     def truth(self) -> NDArray[Any]:

@@ -40,6 +40,11 @@ def counts(statistics: Mapping[str, Any]) -> PageTable:
         "release": statistics.get("release") or None,
         **{f"length_{name}": round(value) for name, value in lengths.items()},
     }
+    if levels := statistics.get("levels"):
+        for key in ("rolled_up", "common_ancestor"):
+            found[key] = statistics[key]["count"]
+        for key in ("labels", "learned"):
+            found[f"{key}_at"] = "; ".join(f"{own[key]:,}" for own in levels.values())
     if "several" in statistics:
         labels = {int(n): count for n, count in statistics["labels_per_record"].items()}
         records = sum(labels.values())
@@ -258,6 +263,7 @@ def levels(data: DatasetResults) -> dict[str, Any] | None:
         **settings,
         "count": len(by_level),
         "table": laid_out(by_level, "levels"),
+        "ending": laid_out(by_level, "ending"),
         "hierarchy": laid_out(hierarchy.assign(given=given), "hierarchy"),
         "recipes": _levels_of_recipes(data),
         "tree": laid_out(nodes.assign(name=names), "tree"),

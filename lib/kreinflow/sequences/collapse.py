@@ -1,7 +1,7 @@
 """From the records of a source to a data set: identical ones once, small classes dropped."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -15,6 +15,7 @@ from kreinflow.files.provenance import file_sha256
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.labels import SEPARATOR, refuse_lookalikes
 from kreinflow.sequences.payload import Payload
+from kreinflow.sequences.roll_up import common_ancestor, rolled_up
 
 SMALL = "small class"
 """Why records of classes smaller than min_class_size are dropped."""
@@ -60,7 +61,12 @@ class SourceRecords:
 
 
 def collapse(
-    records: SourceRecords, conflicting: str, min_class_size: int, unknown: Sequence[str]
+    records: SourceRecords,
+    conflicting: str,
+    min_class_size: int,
+    unknown: Sequence[str],
+    separator: str | None = None,
+    kept: Collection[str] = (),
 ) -> Dataset:
     """Return the data set of some records: each distinct object once.
 
@@ -68,9 +74,15 @@ def collapse(
     refuses these ``conflicting`` ones), and classes of fewer distinct objects than
     ``min_class_size``. An object that a class to be held out (``unknown``) shares with another one
     stays in the other alone. An InputError says that labels look alike, or one class is left.
+
+    With the ``separator`` of labels that are paths, records of small classes are those of a node
+    above, see :func:`~kreinflow.sequences.roll_up.rolled_up`, and an object of several classes is
+    of their lowest common ancestor. What would be at the root is dropped. Classes that are ``kept``
+    stay, however small. The statistics also have ``common_ancestor``, the ids of such objects.
     """
     refuse_lookalikes(records.labels)
-    ids, labels, drops = records.ids, records.labels, records.drops
+    ids, drops = records.ids, records.drops
+    labels, shared = list(records.labels), []
     contents, what = records.payload.contents(ids), records.payload.what
     if conflicting == "refuse":
         _refuse_conflicts(records, contents)
@@ -78,23 +90,39 @@ def collapse(
     for label, content in zip(labels, contents, strict=True):
         own.setdefault(content, set()).add(label)
     places = []
-    for i, (label, content) in enumerate(zip(labels, contents, strict=True)):
+    for i, (label, content) in enumerate(zip(records.labels, contents, strict=True)):
         of_known = own[content].difference(unknown)
+        several = len(of_known or own[content]) > 1
         if label in unknown and of_known:
             drops[f"unknown, identical to a {what} of a known class"].append(ids[i])
-        elif len(of_known or own[content]) > 1:
+        elif several and separator and (node := common_ancestor(of_known, separator)):
+            labels[i] = node
+            shared.append(ids[i])
+            places.append(i)
+        elif several:
             drops[f"identical {what}s with different labels"].append(ids[i])
         else:
             places.append(i)
     names = records.payload.digests(contents)
+    if separator is not None:
+        up = [i for i in places if labels[i] not in unknown]
+        given = [labels[i] for i in up], [names[i] for i in up]
+        for i, node in zip(up, rolled_up(*given, separator, min_class_size, kept), strict=True):
+            labels[i] = node
     sizes = Counter(label for label, _ in {(labels[i], names[i]) for i in places})
-    small = {label for label, size in sizes.items() if size < min_class_size}
-    drops[SMALL] += [ids[i] for i in places if labels[i] in small]
+    may_be = sizes.keys() if separator is None else {"", *unknown}  # "" is the root
+    small = {label for label in may_be if not label or sizes[label] < min_class_size}
+    dropped = [i for i in places if labels[i] in small]
+    drops[SMALL] += [ids[i] for i in dropped]
     places = [i for i in places if labels[i] not in small]
     labels = [labels[i] for i in places]
     classes = tuple(sorted(set(labels)))
-    _refuse_one_class(classes, small, "as smaller than min_class_size", drops)
-    return _dataset(records, contents, names, places, labels, classes)
+    lost = {records.labels[i] for i in dropped}
+    _refuse_one_class(classes, lost, "as smaller than min_class_size", drops)
+    dataset = _dataset(records, contents, names, places, labels, classes)
+    if separator is None:
+        return dataset
+    return dataset.with_statistics(common_ancestor=examples(shared))
 
 
 def collapse_several(records: SourceRecords, conflicting: str, min_class_size: int) -> Dataset:

@@ -38,6 +38,7 @@ class Dataset:
     Of each record, (n_records,): ``ids`` in the order of the input; ``labels``, its class as a
     place in the sorted ``classes``, of several the rarest; ``rows``, its distinct row, numbered by
     first appearance; ``memberships`` (n_records, n_classes) if records may have several labels;
+    ``paths``, its whole label, if it may be learned at a node above (``small: parent``);
     ``organisms`` by ``taxonomy`` (NCBI's number) and ``organism``, where the input has them.
 
     Of each distinct row: ``digests``, see
@@ -62,6 +63,7 @@ class Dataset:
     organisms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     vectors: NDArray[np.float64] | None = None
     memberships: NDArray[np.bool_] | None = None
+    paths: tuple[str, ...] | None = None
 
     @cached_property
     def first_identical(self) -> NDArray[np.int64]:
@@ -177,6 +179,7 @@ def without_unknown(dataset: Dataset, unknown: Sequence[str]) -> Dataset:
         dropped=(*dataset.dropped, *(dataset.ids[i] for i in np.flatnonzero(held).tolist())),
         organisms={name: left(values) for name, values in dataset.organisms.items()},
         vectors=None if dataset.vectors is None else dataset.vectors[rows],
+        paths=None if dataset.paths is None else left(dataset.paths),
     )
 
 
@@ -186,6 +189,8 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
     records = {"id": dataset.ids, "label": labels, "row": dataset.rows}
     if dataset.memberships is not None:
         records["labels"] = dataset.joined_labels
+    if dataset.paths is not None:
+        records["path"] = dataset.paths
     write_table(folder / "records.tsv", pd.DataFrame({**records, **dataset.organisms}))
     texts = dataset.payload.texts()
     distinct = {"digest": dataset.digests, "length": dataset.lengths, "sequence": texts}
@@ -234,7 +239,7 @@ def read_dataset(folder: Path) -> Dataset:
                 f"{folder / name}: damaged or of another data set, it does not match its checksum "
                 "in summary.json. Delete it and run again."
             )
-    needed, text = ("id", "label", "row"), ("id", "label", "labels", *ORGANISM)
+    needed, text = ("id", "label", "row"), ("id", "label", "labels", "path", *ORGANISM)
     records = read_table(folder / "records.tsv", needed, text)
     digests, payload = read_payload(folder, summary)
     classes, vectors, memberships = tuple(summary["classes"]), None, None
@@ -261,6 +266,7 @@ def read_dataset(folder: Path) -> Dataset:
         organisms={name: tuple(records[name]) for name in ORGANISM if name in records},
         vectors=vectors,
         memberships=memberships,
+        paths=tuple(records["path"]) if "path" in records else None,
     )
 
 

@@ -76,6 +76,10 @@ def assign_folds(
     repeat and fold, and a line for each record and repeat; fold -1 is never tested. An InputError
     says that a class has too few units, the user's table does not fit, or a fold would have nothing
     to learn a class from.
+
+    Where records of small classes are learned at their parents (the data set has ``paths``), one
+    class with k units is enough. A class with fewer is in fewer folds, and units with all records
+    of a class are never tested.
     """
     k, by_column = settings["k"], settings["method"] == "grouped" and settings["column"] is not None
     place, advice = "folds", "Lower 'folds.k'"
@@ -92,6 +96,8 @@ def assign_folds(
             _refuse_few_groups(dataset, groups, settings)
         assign = _balanced_folds if by_column else _hashed_folds
         folds = [assign(dataset, groups, k, seed, r) for r in range(settings["repeats"])]
+        if dataset.paths is not None:
+            folds = [_always_learned(dataset, groups, repeat, k) for repeat in folds]
     for repeat in folds:
         _refuse_unlearnable(dataset, repeat, place, advice)
     return pd.concat(
@@ -121,6 +127,8 @@ def fold_summary(settings: Mapping[str, Any], folds: pd.DataFrame) -> dict[str, 
     """Return how the groups were made and how many there are, of how many records at most."""
     sizes = folds[folds["repeat"] == 0].groupby("group").size()
     summary = {"method": settings["method"], "groups": len(sizes), "largest": int(sizes.max())}
+    if never := int((folds["fold"] < 0).groupby(folds["id"]).all().sum()):
+        summary["never_tested"] = never
     if settings["method"] != "grouped":
         return summary
     if settings["column"] is not None:
@@ -246,6 +254,8 @@ def _refuse_few_groups(
 ) -> None:
     own, k, what = groups_of_classes(dataset, groups), settings["k"], "different records"
     few, code = np.count_nonzero(own < k), int(own.argmin())
+    if dataset.paths is not None and few < len(own):
+        return
     if settings["method"] == "grouped":
         what = f"groups of sequences that must share a fold (identity {settings['identity']:g})"
     if few:
@@ -255,6 +265,28 @@ def _refuse_few_groups(
             "'folds.identity' of groups, or 'min_class_size' to have small classes dropped, or "
             "give more records."
         )
+
+
+def _always_learned(
+    dataset: Dataset, groups: NDArray[np.int64], folds: NDArray[np.intp], k: int
+) -> NDArray[np.intp]:
+    """Return folds that never test the groups of a class whose records are all in one fold.
+
+    An InputError says that one of the k folds has nothing else.
+    """
+    apart = np.zeros(len(folds), dtype=np.bool_)
+    order = np.argsort(dataset.labels, kind="stable")
+    for own in np.split(order, np.cumsum(np.bincount(dataset.labels))[:-1]):
+        if len(own) and np.unique(folds[own]).size == 1:
+            apart |= np.isin(groups, groups[own])
+    found = np.where(apart, -1, folds)
+    if len(np.unique(found[found >= 0])) < k:
+        raise InputError(
+            f"folds: one of k = {k} folds would have nothing to test: the records of a class that "
+            "are all in one group are always learned. Lower 'folds.k', raise 'folds.identity' of "
+            "groups, or give more records."
+        )
+    return found
 
 
 def _hashed_folds(

@@ -1,6 +1,8 @@
 """Folds that fit a data set: near-identical sequences together, as many as the smallest class has.
 
-Where classes are too small for that, they are left out, and the config says so.
+Where classes are too small for that, they are left out, and the config says so. None is where
+records of small classes are learned at the parent of their class: then the folds are five, or as
+many as the largest class has, if these test enough of the records.
 """
 
 import itertools
@@ -75,7 +77,8 @@ def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
             dataset = whole if least == 2 else load(least)
             groups = own if dataset is whole else grouping(dataset)
             sizes = groups_of_classes(dataset, groups)
-            settings["k"] = max(2, min(FOLDS, int(sizes.min())))
+            most = sizes.min() if dataset.paths is None else sizes.max()
+            settings["k"] = max(2, min(FOLDS, int(most)))
             complete = {"column": None, "repeats": 1, **settings}
             assign_folds(complete, dataset, seed, Path(), groups=groups)  # or says why not
         except InputError as error:
@@ -100,11 +103,15 @@ def _near_identical(dataset: Dataset) -> Groups:
 def _least(dataset: Dataset, groups: Groups, fewest: int) -> int | None:
     """Return the smallest class that is kept so that each has so many groups.
 
-    None if that leaves less than two classes, or leaves out too many records.
+    None if that leaves less than two classes, or leaves out too many records. Where these are
+    learned at parents, all classes are kept, and those of a single group are not tested.
     """
     sizes = groups_of_classes(dataset, groups)
     distinct = groups_of_classes(dataset, _apart(dataset))
-    least = 1 + int(distinct[sizes < fewest].max(initial=1))
-    kept = distinct >= least
+    if dataset.paths is None:
+        least = 1 + int(distinct[sizes < fewest].max(initial=1))
+        kept = distinct >= least
+    else:
+        least, kept = 2, sizes > 1
     enough = distinct[kept].sum() >= (1 - _LEFT_OUT) * distinct.sum()
     return least if kept.sum() > 1 and enough else None

@@ -127,6 +127,8 @@ def _folds(found: FoldsFound, source: SourceFound) -> Mapping[str, Any]:
             note += ": these share a fold"
     what = "groups" if grouped else "different records"
     why = f"the smallest class, {found.smallest}, has {found.fewest} {what}"
+    if found.fewest < found.settings["k"]:
+        why += ": it is in no more folds than that, and always learned if it has one"
     source.found.append(f"{plural(found.settings['k'], 'fold')}: {why}.")
     notes = {"method": note, "k": why}
     return {key: Noted(value, notes.get(key, "")) for key, value in found.settings.items()}

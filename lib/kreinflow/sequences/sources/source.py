@@ -11,9 +11,10 @@ from kreinflow.base.errors import InputError, named
 from kreinflow.base.hierarchy import paths_of
 from kreinflow.base.settings import Configured, SettingsSchema, number, one_of
 from kreinflow.base.wording import abridged
-from kreinflow.sequences.collapse import SourceRecords, collapse, collapse_several
+from kreinflow.sequences.collapse import SourceRecords, collapse, collapse_several, examples
 from kreinflow.sequences.dataset import ORGANISM, Dataset
 from kreinflow.sequences.labels import label_columns, read_pairs
+from kreinflow.sequences.roll_up import level_counts
 from kreinflow.sequences.text_files import check_file, refuse_control
 from kreinflow.sequences.user_tables import Column, check_columns
 
@@ -192,12 +193,16 @@ class Source(Configured, ABC):
         drawn. An InputError tells the first fault that the configuration does not ask to drop.
         """
 
-    def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
+    def load(
+        self, alphabet: str | None, seed: int, unknown: Sequence[str] = (), small: str = "parent"
+    ) -> Dataset:
         """Read, check and collapse the data; see :meth:`read`.
 
         What is kept of the other classes does not depend on the ``unknown`` ones that are to be
         held out: an object of theirs that is identical to one of another class is dropped, and
-        counted. The ``statistics`` are those of docs/files.md, and what a source adds.
+        counted. The ``statistics`` are those of docs/files.md, and what a source adds. Of labels
+        that are paths, records of small classes are learned at the ``parent``, or ``drop`` drops
+        them.
         """
         records, settings = self.read(alphabet, seed), self.settings
         if self.separator is not None:
@@ -213,8 +218,11 @@ class Source(Configured, ABC):
         how = settings.get("conflicting_labels", "drop"), settings["min_class_size"]
         if self.several:
             dataset = collapse_several(records, *how)
-        else:
+        elif self.separator is None or small == "drop":
             dataset = collapse(records, *how, unknown)
+        else:
+            dataset = collapse(records, *how, unknown, self.separator)
+            dataset = _with_paths(dataset, records, self.separator, unknown)
         return replace(
             dataset.with_statistics(**records.statistics),
             dropped=(*dataset.dropped, *(id for id, _ in records.unlabelled)),
@@ -238,6 +246,20 @@ class Source(Configured, ABC):
         :data:`kreinflow.base.references.REFERENCES`.
         """
         return ""
+
+
+def _with_paths(
+    dataset: Dataset, records: SourceRecords, separator: str, unknown: Sequence[str]
+) -> Dataset:
+    """Return the data set with the whole labels, and counts of those that are learned above."""
+    label_of = dict(zip(records.ids, records.labels, strict=True))
+    paths, learned = [label_of[id] for id in dataset.ids], dataset.joined_labels
+    known = [i for i, label in enumerate(learned) if label not in unknown]
+    up = [dataset.ids[i] for i in known if learned[i] != paths[i]]
+    levels = level_counts([(paths[i], learned[i]) for i in known], separator)
+    return replace(
+        dataset.with_statistics(levels=levels, rolled_up=examples(up)), paths=tuple(paths)
+    )
 
 
 def _organism_columns(
