@@ -50,6 +50,18 @@ def test_the_file_of_another_model_is_refused(saved, tmp_path):
         Learned.load(model, Model.load(model), model)
 
 
+def test_whole_labels_come_back(saved, tmp_path):
+    it, model, _ = saved
+    own, path = learned_of(it), tmp_path / "paths.safetensors"
+    assert own.dataset.paths is None
+    labels = tuple(f"{label}.{id}" for id, label in zip(own.dataset.ids, "ab" * 99, strict=False))
+    replace(own, dataset=replace(own.dataset, paths=labels)).save(path, model)
+    assert Learned.load(path, Model.load(model), model).dataset.paths == labels
+    replace(own, dataset=replace(own.dataset, paths=labels[1:])).save(path, model)
+    with pytest.raises(InputError, match=f"{len(labels) - 1} paths of {len(labels)} records"):
+        Learned.load(path, Model.load(model), model)
+
+
 FAULTS = {
     "fewer scores": lambda _, arrays: arrays.update(scores=arrays["scores"][:, :-1]),
     "no labels": lambda _, arrays: arrays.pop("labels"),

@@ -155,6 +155,94 @@ def test_levels_are_those_of_a_training_on_all_records(tmp_path, learn):
     assert_alike(done, whole)
 
 
+SMALL = {"b0": "one.b.rare", "b1": "one.b.scarce", "d0": "two.e"}
+
+
+@pytest.fixture(scope="module")
+def rolled(tmp_path_factory):
+    """A model that learned records of small classes at parents, and new records by class."""
+    old, new = map(as_paths, old_and_new())
+    old = [(id, SMALL.get(id, label), s) for id, label, s in old]
+    config = config_of("sf-lsm", levels={"separator": ".", "back_off": 0.9, "learn": "siblings"})
+    it = trained_on(tmp_path_factory.mktemp("rolled"), old, config)
+    by_class = {label: [r for r in new if r[1] == label] for label in PATHS.values()}
+    return it, old, by_class
+
+
+def labelled(records, label, n):
+    return [(id, label, s) for id, _, s in records[:n]]
+
+
+def test_classes_at_parents_are_those_of_a_training_on_all_records(rolled, tmp_path):
+    it, old, new = rolled
+    classes = ("one.b", "two", "two.d.x", "two.d.y")
+    assert it.model.classifier.classes == classes
+    learned = dict(zip(it.dataset.ids, it.dataset.joined_labels, strict=True))
+    # Two of one.b.* are at one.b, where the others of one.b are too; one of two.e is at two.
+    assert [learned[id] for id in ("b0", "b1", "b2", "d0")] == ["one.b", "one.b", "one.b", "two"]
+    more = [
+        *labelled(new["one.b"], "one.b.other", 1),  # one.b is known
+        *labelled(new["two.d.x"][:3], "two.d.z.1", 1),  # nothing is nearer than two
+        *labelled(new["two.c"][:3], "two.c.1", 2),
+        *labelled(new["two.c"][3:], "two.c.2", 1),  # two.c is none, and has but one
+    ]
+    done = updated_of(tmp_path, it, more)
+    assert done.new_classes == ("two.c.1",)
+    after = dict(zip(done.learned.dataset.ids, done.learned.dataset.joined_labels, strict=True))
+    expected = ["one.b", "two", "two.c.1", "two.c.1", "two"]
+    assert [after[id] for id, *_ in more] == expected
+    assert {id: after[id] for id in learned} == learned
+    paths = dict(zip(done.learned.dataset.ids, done.learned.dataset.paths, strict=True))
+    assert paths == {id: label for id, label, _ in [*old, *more]}
+    assert "\n3 records of them learned at a parent; 0 old records with" in update_text(done)
+    config = config_of("sf-lsm", levels={"separator": ".", "back_off": 0.9, "learn": "siblings"})
+    whole = with_given(tmp_path, [*old, *more], config, done.model.landmark_ids)
+    assert whole.model.classifier.classes == done.model.classifier.classes
+    ours, theirs = (model.classifier.levels for model in (done.model, whole.model))
+    np.testing.assert_allclose(ours.thresholds, theirs.thresholds, atol=1e-8)
+    assert_alike(done, whole)
+
+
+def test_a_record_alone_below_a_known_part_is_learned_at_that_part(rolled, tmp_path):
+    it, _, new = rolled
+    done = updated_of(tmp_path, it, labelled(new["two.c"], "one.c.1", 1))
+    assert done.new_classes == ("one",)
+    assert (done.learned.dataset.joined_labels[-1], done.landmarks) == ("one", 1)
+
+
+def test_what_was_learned_at_a_parent_stays_there(rolled, tmp_path):
+    it, _, new = rolled
+    done = updated_of(tmp_path, it, labelled(new["one.b"], "one.b.rare", 3))
+    assert done.new_classes == ("one.b.rare",)
+    after = dict(zip(done.learned.dataset.ids, done.learned.dataset.joined_labels, strict=True))
+    assert after["b0"] == "one.b"
+    assert "0 records of them learned at a parent; 1 old record with" in update_text(done)
+    model, learned = tmp_path / "m.safetensors", tmp_path / "m.learned.safetensors"
+    done.model.save(model)
+    done.learned.save(learned, model)
+    again = Learned.load(learned, Model.load(model), model)
+    assert again.dataset.paths == done.learned.dataset.paths
+
+
+def test_the_same_sequence_with_a_label_of_the_same_way_is_learned_where_it_is(rolled, tmp_path):
+    it, old, new = rolled
+    (sequence,) = (s for id, _, s in old if id == "b0")
+    (other,) = (s for id, _, s in old if id == "d5")  # of two.d.x
+    done = updated_of(tmp_path, it, [("n1", "one.b.other", sequence), *new["one.b"][:1]])
+    assert (
+        dict(zip(done.learned.dataset.ids, done.learned.dataset.joined_labels, strict=True))["n1"]
+        == "one.b"
+    )
+    with pytest.raises(InputError, match="d5: learned before, with an object that a new record"):
+        updated_of(tmp_path, it, [("n1", "two.c", other), ("n2", "two.c", other[::-1])])
+    with pytest.raises(InputError, match=r"2 records can be learned at no node: d5, n1\."):
+        updated_of(tmp_path, it, [("n1", "one.b", other)])
+    with pytest.raises(
+        InputError, match=r"1 record can be learned at no node: n1\. .* fewer than 2 rec"
+    ):
+        updated_of(tmp_path, it, [("n1", "three.x", "WWWWWWWWWWHHHHHHHHHHWWWWWWWWW")])
+
+
 @pytest.mark.parametrize("cascade", [None, {"loss": 0.1}])
 def test_a_model_that_knows_strangers_learns_a_new_class(tmp_path, cascade):
     """It was strange before, and is asked now; what strangers are told by stays as it was."""

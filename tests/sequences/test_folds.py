@@ -334,3 +334,59 @@ def test_inner_folds_of_several_labels():
     np.testing.assert_array_equal(folds, again)
     other = inner_folds(groups, data.labels, 3, 2, "r0f0", memberships=has)
     assert (folds != other).any()
+
+
+def rolled(sequences, labels, paths=None):
+    """A data set whose small classes may be learned at their parents."""
+    data = dataset(sequences, labels)
+    return replace(data, paths=tuple(paths or labels))
+
+
+def test_where_small_classes_are_at_parents_one_with_all_folds_is_enough(tmp_path):
+    sequences, _ = random_data(40, length=80)
+    labels = ["a"] * 30 + ["a.x"] * 4 + ["a.y"] * 2 + ["a.z"] + ["b"] * 3
+    data = rolled(sequences, labels)
+    fold = fold_of(data, tmp_path, k=5)
+    names = np.array(labels)
+    assert np.bincount(fold[names == "a"]).tolist() == [6] * 5
+    for label, n in (("a.x", 4), ("a.y", 2), ("b", 3)):
+        assert len({*fold[names == label]}) == n
+        assert (fold[names == label] >= 0).all()
+    assert fold[names == "a.z"].tolist() == [-1]  # its only record is always learned
+    table = folds_of(data, tmp_path, k=5)
+    assert fold_summary(settings(), table)["never_tested"] == 1
+    with pytest.raises(InputError, match="5 of 5 classes have fewer different records than k = 31"):
+        fold_of(data, tmp_path, k=31)
+    with pytest.raises(InputError, match="4 of 5 classes have fewer"):
+        fold_of(replace(data, paths=None), tmp_path, k=5)
+
+
+def test_groups_with_all_records_of_a_class_are_never_tested(tmp_path):
+    sequences, _ = random_data(40, length=80)
+    near = [sequences[0][:i] + b"W" + sequences[0][i + 1 :] for i in range(10, 60, 10)]
+    labels = ["a"] * 40 + ["a.x"] * 2 + ["a.y"] * 3  # a.x and a.y share a group with one of a
+    data = rolled([*sequences, *near], labels)
+    table = folds_of(data, tmp_path, k=5, method="grouped")
+    fold, names = table["fold"].to_numpy(), np.array(labels)
+    assert (fold[names != "a"] == -1).all()
+    assert fold[0] == -1
+    assert sorted(set(fold[1:40])) == [0, 1, 2, 3, 4]
+    assert (table.groupby("group")["fold"].nunique() == 1).all()
+    assert fold_summary(settings(), table)["never_tested"] == 6
+    whole = rolled([*sequences[:2], *near[:2]], ["a", "a", "a", "a.x"])
+    with pytest.raises(InputError, match="one of k = 2 folds would have nothing to test"):
+        fold_of(whole, tmp_path, k=2, method="grouped")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_class_is_learned_in_each_fold(tmp_path, seed):
+    """Whatever the sizes of classes, no training part lacks one, and no fold is empty."""
+    rng = np.random.default_rng(seed)
+    sequences, _ = random_data(200, seed=seed + 1, length=30)
+    labels = np.append(["c0"] * 9, [f"c{i}" for i in rng.geometric(0.05, 191)])
+    fold = fold_of(rolled(sequences, labels.tolist()), tmp_path, k=5)
+    assert sorted(set(fold[fold >= 0])) == [0, 1, 2, 3, 4]
+    for number in range(5):
+        assert {*labels[fold != number]} == {*labels}
+    sizes = dict(zip(*np.unique(labels, return_counts=True), strict=True))
+    assert all((fold[i] == -1) == (sizes[labels[i]] == 1) for i in range(200))

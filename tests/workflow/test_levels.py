@@ -1,8 +1,11 @@
 """Labels that are paths, from a column for each level to the figure and the table of new ones."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from kreinflow.classify.model_file import Model
 from kreinflow.commands.main import main
@@ -13,10 +16,10 @@ from small_inputs import PROTEIN, configuration, write_fasta
 LEVELS = {"separator": ".", "back_off": 0.8}
 
 
-def clans(seed, each=16, length=60):
+def clans(seed, each=16, length=60, rare=0):
     """Records (id, clan, family, residues): families of a clan come from one ancestor.
 
-    Some of each clan have no family.
+    Some of each clan have no family. ``rare`` families more have one record each.
     """
     rng = np.random.default_rng(seed)
 
@@ -27,11 +30,11 @@ def clans(seed, each=16, length=60):
     records = []
     for clan in ("3", "4"):
         ancestor = rng.choice(list(PROTEIN), length)
-        for family in ("1", "10", ""):
+        for family in ("1", "10", "", *(f"{i}r" for i in range(rare))):
             founder = changed(ancestor, 0.3)
             records += [
                 (f"{clan}{family}x{i}", clan, family, "".join(changed(founder, 0.55)))
-                for i in range(each if family else 8)
+                for i in range(1 if family.endswith("r") else each if family else 8)
             ]
     return records
 
@@ -120,3 +123,90 @@ def test_from_two_columns_to_the_figure(workflow, folder, tmp_path):
     updated = Model.load(tmp_path / "two.safetensors").classifier
     assert set(updated.classes) == {"3.1", "3.10", "3.3", "3", "4.1", "4.10", "4.3", "4"}
     assert "3.3" in updated.levels.tree.nodes
+
+
+def test_rare_families_and_conflicts_are_learned_at_their_clan(workflow, tmp_path, capsys):
+    """From two columns to a record of each rare family that is answered by its clan; an update."""
+    records = clans(3, rare=6)
+    records += [("twin", "3", "77", records[0][3])]  # and 3.1: a family that no other record has
+    records += [("one", "5", "1", records[5][3][::-1])]  # all that there is of clan 5
+    write_fasta(tmp_path / "x.fasta", [(id, "", residues) for id, *_, residues in records])
+    lines = [f"{id}\t{family}\t{clan}\n" for id, clan, family, _ in records]
+    (tmp_path / "l.tsv").write_text("id\tfamily\tclan\n" + "".join(lines))
+    labels = {"table": "l.tsv", "label_column": ["clan", "family"]}
+    source = {"type": "fasta", "fasta": "x.fasta", "labels": labels}
+    learn = {"levels": LEVELS | {"learn": "siblings"}}
+    config = configuration(source, **learn, data=str(tmp_path), reject_error=0.2)
+    config["datasets"]["mine"]["folds"] = {"method": "stratified", "k": 3}
+    config["classify"] = {"again": {"dataset": "mine", "input": "x.fasta"}}
+    run = workflow(config)
+    run.run()
+    results = run.folder / "results" / "mine"
+    text = dict.fromkeys(("node", "true", "predicted", "label", "path", "level"), str)
+
+    def read(name):
+        return pd.read_csv(results / name, sep="\t", dtype=text, keep_default_na=False)
+
+    table = read("dataset/records.tsv").set_index("id")
+    assert set(table["label"]) == {"3", "3.1", "3.10", "4", "4.1", "4.10"}
+    rare = table[table["path"].str.endswith("r")]
+    assert len(rare) == 12
+    assert (rare["label"] == rare["path"].str[0]).all()
+    assert table.loc[["twin", records[0][0]], "label"].tolist() == ["3", "3"]
+    assert table.loc[["twin", records[0][0]], "path"].tolist() == ["3.77", "3.1"]
+    assert {id for id, *_ in records} - {*table.index} == {"one"}
+    statistics = json.loads((results / "dataset/summary.json").read_text())["statistics"]
+    assert statistics["levels"] == {
+        "1": {"labels": 16, "learned": 30},
+        "2": {"labels": 77, "learned": 63},
+    }
+    assert statistics["rolled_up"]["count"] == 14
+    assert statistics["common_ancestor"]["count"] == 2
+
+    predictions = read("evaluation/predictions.tsv.gz")
+    assert set(predictions["id"]) == {*table.index}
+    assert (predictions["path"] == table.loc[predictions["id"], "path"].to_numpy()).all()
+    levels = read("evaluation/levels.tsv").set_index(["recipe", "level"]).astype(float)
+    one = predictions[predictions["recipe"] == "one"]
+    deep = one[one["path"].str.contains(".", regex=False)]
+    row = levels.loc[("one", "2")]
+    known = deep["path"].isin(set(table["label"]))
+    assert (row["records"], row["known"]) == (len(deep), known.sum())
+    assert row["answered_recall"] == pytest.approx((deep["node"] == deep["path"]).mean())
+    ends = one[~one["path"].isin({"3.1", "3.10", "4.1", "4.10"})]  # at their clan at best
+    above = levels.loc[("one", "1")]
+    assert above["ending"] == len(ends)
+    own = ends["node"].str[:1] == ends["path"].str[0]
+    assert above["over"] == pytest.approx((own & (ends["node"].str.len() > 1)).mean())
+    assert above["under"] == pytest.approx((ends["node"] == "").mean())
+    assert above["wrong"] == pytest.approx((~own & (ends["node"] != "")).mean())
+
+    # Answers are nodes and labels of the tree, whatever a record was learned at.
+    classified = read("classified/again.tsv").set_index("id")
+    assert set(classified["label"]) <= {*table["label"]}
+    assert (classified.loc[rare.index, "label"] == rare["label"]).mean() > 0.6
+    page = (run.folder / "results" / "report.html").read_text()
+    assert "learned at a parent: classes smaller than min_class_size" in page
+    assert "misclassified" in page
+    (run.folder / "check.yaml").write_text(yaml.safe_dump(config))
+    main(["check", str(run.folder / "check.yaml")])
+    said = capsys.readouterr()
+    assert "30, 63 learned at level 1 to 2 (14 above their label)" in said.out
+    assert "2 records have the sequence of others with another label" in said.err
+    model = str(results / "model.safetensors")
+    main(["explain", model, str(tmp_path / "x.fasta"), "--id", "twin"])
+    assert "level 1" in capsys.readouterr().out
+    main(["inspect", model])
+
+    new = [(f"n{id}", clan, f"{family}n", s) for id, clan, family, s in clans(7, rare=1)]
+    new = [record for record in new if record[2] in ("1n", "0rn")]
+    write_fasta(tmp_path / "new.fasta", [(id, "", residues) for id, *_, residues in new])
+    lines = [f"{id}\t{clan}\t{family}\n" for id, clan, family, _ in new]
+    (tmp_path / "new.tsv").write_text("id\tclan\tfamily\n" + "".join(lines))
+    given = [str(tmp_path / name) for name in ("new.fasta", "new.tsv", "two.safetensors")]
+    given[1:] = ["--labels", given[1], "-o", given[2]]
+    capsys.readouterr()
+    main(["update", model, *given])
+    assert "2 records of them learned at a parent; 0 old records" in capsys.readouterr().err
+    updated = Model.load(tmp_path / "two.safetensors").classifier
+    assert set(updated.classes) == {"3", "3.1", "3.10", "3.1n", "4", "4.1", "4.10", "4.1n"}

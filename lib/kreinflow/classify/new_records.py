@@ -131,7 +131,7 @@ def with_new(learned: Learned, new: NewRecords) -> tuple[Dataset, tuple[str, ...
     fresh = tuple(label for label in dataset.classes if label not in old.classes)
     sizes = pd.Series(dataset.row_labels).value_counts()
     for label in fresh:
-        if sizes[label] < least:
+        if old.paths is None and sizes[label] < least:
             raise InputError(
                 f"the class {label!r} is new and has {plural(int(sizes[label]), 'record')} "
                 f"without identical ones. It needs at least {least} to be learned. Add more, or "
@@ -144,10 +144,10 @@ def _refuse_moved(dataset: Dataset, ids: Sequence[str], known: Sequence[str], le
     """Refuse new records that are at no node, or for which a learned one would change its class."""
     if lost := sorted({*ids} - {*dataset.ids}):
         raise InputError(
-            f"{len(lost)} records can be learned at no node: {abridged(lost)}. Their object has "
-            "labels that have no node in common, or it takes a node below the root that the model "
-            f"knows, or that has {least} records without identical ones. Add more, or take them "
-            "out."
+            f"{plural(len(lost), 'record')} can be learned at no node: {abridged(lost)}. Either "
+            "the same object has labels that have no part in common, or the first part of the "
+            f"label is new and has fewer than {least} records without identical ones. Add more, or "
+            "take them out."
         )
     moved = [id for id, a, b in zip(ids, known, dataset.joined_labels, strict=False) if a != b]
     if moved:

@@ -242,11 +242,11 @@ def update_text(updated: Updated) -> str:
     dataset = updated.learned.dataset
     if dataset.paths is not None:
         path = pd.Series(dataset.paths)
-        up, now = path != changes["label"], path.isin(dataset.classes)
+        up, now = path != changes["label"], path.isin(updated.new_classes)
         lines.append(
             f"{plural(int((up & new).sum()), 'record')} of them learned at a parent; "
-            f"{plural(int((up & now & ~new).sum()), 'old record')} would now be of a class of "
-            "their own label, and stay where they are: a new training learns them there"
+            f"{plural(int((up & now & ~new).sum()), 'old record')} with the label of a new class "
+            "learned at a parent before, and still: a new training has them in that class"
         )
     held = changes[~new & (changes["before"] != "") & (changes["after"] != "")]
     before, after = held["before"] == held["label"], held["after"] == held["label"]

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,3 +59,30 @@ def test_all_sequences_are_compared_however_many():
     found = proposed(records)
     assert (found.smallest, found.fewest, found.settings["k"]) == ("z", 3, 3)
     assert (found.alike, found.distinct) == (6, 6_002)
+
+
+def of_lineages(records):
+    """Folds for records whose labels are paths."""
+
+    def load(least):
+        ids, labels, residues = zip(*records, strict=True)
+        payload = Sequences(tuple(s.encode() for s in residues))
+        data = collapse(SourceRecords(ids, labels, payload, len(ids)), "drop", least, (), ";")
+        return replace(data, paths=tuple(label for id, label, _ in records if id in data.ids))
+
+    return propose_folds(load, seed=1)
+
+
+def test_lineages_have_five_folds_however_small_their_classes():
+    labels = dict(zip("abc", ("A;x", "A;y", "B;z"), strict=True))
+    records = [(id, labels[label], s) for id, label, s in families(3, "abc", each=8)]
+    rare = [(f"q{i}", f"A;x;{i // 2}", s[::-1]) for i, (_, _, s) in enumerate(records[:8])]
+    found = of_lineages([*records, *rare])
+    assert (found.min_class_size, found.left_out, found.settings["k"]) == (2, (), 5)
+    assert found.settings["method"] == "stratified"
+    assert found.fewest == 2
+    # Groups of near-identical ones, while most records are in classes of several.
+    found = of_lineages([*records, *rare, *near(rare, 4)])
+    assert (found.settings["method"], found.settings["k"]) == ("grouped", 5)
+    found = of_lineages([*records, *near([("t", "A;t;1", records[0][2][::-1])], 30)])
+    assert (found.settings["method"], found.settings["k"]) == ("stratified", 5)

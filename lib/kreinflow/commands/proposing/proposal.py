@@ -125,8 +125,8 @@ def _folds(found: FoldsFound, source: SourceFound) -> Mapping[str, Any]:
             note += ", but classes have too few groups of them: figures are flattered"
         elif grouped:
             note += ": these share a fold"
-    what = "groups" if grouped else "different records"
-    why = f"the smallest class, {found.smallest}, has {found.fewest} {what}"
+    what = plural(found.fewest, "group" if grouped else "different record")
+    why = f"the smallest class, {found.smallest}, has {what}"
     if found.fewest < found.settings["k"]:
         why += ": it is in no more folds than that, and always learned if it has one"
     source.found.append(f"{plural(found.settings['k'], 'fold')}: {why}.")

@@ -80,7 +80,10 @@ def conflicting_labels(what: str) -> SettingsSchema:
 
 MIN_CLASS_SIZE: SettingsSchema = {
     "min_class_size": number(
-        "smaller classes are dropped and counted", 2, type="integer", minimum=2
+        "smaller classes are dropped and counted; of paths see levels.small",
+        2,
+        type="integer",
+        minimum=2,
     )
 }
 
