@@ -239,9 +239,8 @@ def update_text(updated: Updated) -> str:
         lines[0] += f" with {plural(updated.landmarks, 'landmark')}"
     if updated.alignments:
         lines[0] += f"; {updated.alignments:,} alignments"
-    dataset = updated.learned.dataset
-    if dataset.paths is not None:
-        path = pd.Series(dataset.paths)
+    if (paths := updated.learned.dataset.paths) is not None:
+        path = pd.Series(paths)
         up, now = path != changes["label"], path.isin(updated.new_classes)
         lines.append(
             f"{plural(int((up & new).sum()), 'record')} of them learned at a parent; "

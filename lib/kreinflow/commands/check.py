@@ -82,9 +82,9 @@ class Checked:
         parts = [f"{len(dataset.ids)} records ({', '.join(beside)})"]
         parts += [f"{len(dataset.digests)} distinct", f"{len(dataset.classes)} classes"]
         if levels := dataset.statistics.get("levels"):
-            learned = ", ".join(f"{own['learned']:,}" for own in levels.values())
-            up = dataset.statistics["rolled_up"]["count"]
-            parts.append(f"{learned} learned at level 1 to {len(levels)} ({up} above their label)")
+            learned, up = levels["learned"], dataset.statistics["rolled_up"]["count"]
+            at = f"{', '.join(f'{n:,}' for n in learned)} learned at level 1 to {len(learned)}"
+            parts.append(f"{at} ({up:,} above their label)")
         if dataset.memberships is not None:
             parts.append(f"{dataset.memberships.sum(axis=1).mean():.2f} labels a record")
         never = int((self.partition.folds == NEVER_TESTED).all(axis=0).sum())
@@ -186,15 +186,16 @@ def _accepts_nothing(dataset: Dataset, config: Mapping[str, Any]) -> str:
 
 
 def _conflicts(statistics: Mapping[str, Any]) -> list[str]:
-    told = []
-    if (shared := statistics.get("common_ancestor")) and shared["count"]:
-        told = [
-            f"{shared['count']} records have the sequence of others with another label, and are "
-            f"learned at the lowest node that is above all of these: {shown_examples(shared)}."
-        ]
-    return told + [
+    said = [
         f"{entry['count']} records are dropped as {reason}: {shown_examples(entry)}. Correct the "
         "labels, or leave the wrong ones out."
         for reason, entry in statistics["dropped"].items()
         if "different labels" in reason
     ]
+    shared = statistics.get("common_ancestor")
+    if shared and shared["count"]:
+        said.append(
+            f"{shared['count']} records are identical to others with another label, and learned at "
+            f"the lowest node above both: {shown_examples(shared)}."
+        )
+    return said

@@ -43,8 +43,8 @@ def counts(statistics: Mapping[str, Any]) -> PageTable:
     if levels := statistics.get("levels"):
         for key in ("rolled_up", "common_ancestor"):
             found[key] = statistics[key]["count"]
-        for key in ("labels", "learned"):
-            found[f"{key}_at"] = "; ".join(f"{own[key]:,}" for own in levels.values())
+        for key, numbers_at in levels.items():
+            found[f"{key}_at"] = "; ".join(f"{n:,}" for n in numbers_at)
     if "several" in statistics:
         labels = {int(n): count for n, count in statistics["labels_per_record"].items()}
         records = sum(labels.values())

@@ -120,9 +120,8 @@ def collapse(
     lost = {records.labels[i] for i in dropped}
     _refuse_one_class(classes, lost, "as smaller than min_class_size", drops)
     dataset = _dataset(records, contents, names, places, labels, classes)
-    if separator is None:
-        return dataset
-    return dataset.with_statistics(common_ancestor=examples(shared))
+    more = {} if separator is None else {"common_ancestor": examples(shared)}
+    return dataset.with_statistics(**more)
 
 
 def collapse_several(records: SourceRecords, conflicting: str, min_class_size: int) -> Dataset:

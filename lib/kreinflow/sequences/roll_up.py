@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from itertools import takewhile
 
+import numpy as np
+
 
 def common_ancestor(labels: Iterable[str], separator: str) -> str:
     """Return the lowest node that is on the paths of all labels; the root is empty.
@@ -53,15 +55,12 @@ def rolled_up(
     return [separator.join(path) for path in found]
 
 
-def level_counts(pairs: Iterable[tuple[str, str]], separator: str) -> dict[str, dict[str, int]]:
-    """Return by level how many records have a label that ends there, and are learned there.
+def level_counts(labels: Iterable[str], separator: str) -> list[int]:
+    """Return how many labels end at level 1, 2 and so on.
 
-    The ``pairs`` are the label of each record, and the node at which it is learned.
+    Examples
+    --------
+    >>> level_counts(["a.b.c", "a.b.d", "e"], ".")
+    [1, 0, 2]
     """
-    ends = Counter((d, len(node.split(separator))) for pair in pairs for d, node in enumerate(pair))
-    deepest = max((level for _, level in ends), default=0)
-    names = "labels", "learned"
-    return {
-        str(level): {name: ends[d, level] for d, name in enumerate(names)}
-        for level in range(1, deepest + 1)
-    }
+    return [int(n) for n in np.bincount([len(label.split(separator)) - 1 for label in labels])]

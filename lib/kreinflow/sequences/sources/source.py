@@ -80,10 +80,7 @@ def conflicting_labels(what: str) -> SettingsSchema:
 
 MIN_CLASS_SIZE: SettingsSchema = {
     "min_class_size": number(
-        "smaller classes are dropped and counted; of paths see levels.small",
-        2,
-        type="integer",
-        minimum=2,
+        "smaller classes are dropped; of paths see levels", 2, type="integer", minimum=2
     )
 }
 
@@ -259,10 +256,12 @@ def _with_paths(
     paths, learned = [label_of[id] for id in dataset.ids], dataset.joined_labels
     known = [i for i, label in enumerate(learned) if label not in unknown]
     up = [dataset.ids[i] for i in known if learned[i] != paths[i]]
-    levels = level_counts([(paths[i], learned[i]) for i in known], separator)
-    return replace(
-        dataset.with_statistics(levels=levels, rolled_up=examples(up)), paths=tuple(paths)
-    )
+    levels = {
+        name: level_counts((of[i] for i in known), separator)
+        for name, of in (("labels", paths), ("learned", learned))
+    }
+    told = dataset.with_statistics(levels=levels, rolled_up=examples(up))
+    return replace(told, paths=tuple(paths))
 
 
 def _organism_columns(
