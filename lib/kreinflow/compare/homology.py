@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.folds import inner_folds
+from kreinflow.sequences.folds import always_learned, inner_folds
 from kreinflow.sequences.identity import identity_clusters
 from kreinflow.sequences.partition import NEVER_TESTED
 
@@ -48,9 +48,4 @@ def _spread(
         if len(own) < k:
             found = (found + int(hash_keys(seed, "homology offset", [name])[0] % k)) % k
         unit_fold[own] = found
-    folds: NDArray[np.intp] = unit_fold[unit_of]
-    for code in range(len(dataset.classes)):
-        own = folds[dataset.labels == code]
-        if len(np.unique(own)) == 1:  # no other fold would know the class
-            unit_fold[np.unique(unit_of[dataset.labels == code])] = NEVER_TESTED
-    return np.asarray(unit_fold[unit_of])
+    return always_learned(dataset.labels, groups, unit_fold[unit_of])

@@ -97,7 +97,8 @@ def assign_folds(
         assign = _balanced_folds if by_column else _hashed_folds
         folds = [assign(dataset, groups, k, seed, r) for r in range(settings["repeats"])]
         if dataset.paths is not None:
-            folds = [_always_learned(dataset, groups, repeat, k) for repeat in folds]
+            folds = [always_learned(dataset.labels, groups, repeat) for repeat in folds]
+            _refuse_nothing_to_test(folds, k)
     for repeat in folds:
         _refuse_unlearnable(dataset, repeat, place, advice)
     return pd.concat(
@@ -267,26 +268,25 @@ def _refuse_few_groups(
         )
 
 
-def _always_learned(
-    dataset: Dataset, groups: NDArray[np.int64], folds: NDArray[np.intp], k: int
+def always_learned(
+    labels: NDArray[np.intp], groups: NDArray[np.int64], folds: NDArray[np.intp]
 ) -> NDArray[np.intp]:
-    """Return folds that never test the groups of a class whose records are all in one fold.
-
-    An InputError says that one of the k folds has nothing else.
-    """
+    """Return folds that never test the groups of a class whose records are all in one fold."""
     apart = np.zeros(len(folds), dtype=np.bool_)
-    order = np.argsort(dataset.labels, kind="stable")
-    for own in np.split(order, np.cumsum(np.bincount(dataset.labels))[:-1]):
-        if len(own) and np.unique(folds[own]).size == 1:
+    order = np.argsort(labels, kind="stable")
+    for own in np.split(order, np.cumsum(np.bincount(labels))[:-1]):
+        if len(own) and np.unique(folds[own]).size == 1:  # no other fold would know the class
             apart |= np.isin(groups, groups[own])
-    found = np.where(apart, -1, folds)
-    if len(np.unique(found[found >= 0])) < k:
+    return np.where(apart, -1, folds)
+
+
+def _refuse_nothing_to_test(folds: Sequence[NDArray[np.intp]], k: int) -> None:
+    if any(len(np.unique(repeat[repeat >= 0])) < k for repeat in folds):
         raise InputError(
             f"folds: one of k = {k} folds would have nothing to test: the records of a class that "
             "are all in one group are always learned. Lower 'folds.k', raise 'folds.identity' of "
             "groups, or give more records."
         )
-    return found
 
 
 def _hashed_folds(
