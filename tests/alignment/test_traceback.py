@@ -5,8 +5,9 @@ from itertools import groupby
 import numpy as np
 import pytest
 
+from kreinflow.alignment import traceback as module
 from kreinflow.alignment.engine import align_pairs, pack
-from kreinflow.alignment.traceback import trace
+from kreinflow.alignment.traceback import aligned_identity, trace
 from sequence_pairs import AMINO_ACIDS, related_pair, scheme_of
 
 
@@ -90,3 +91,30 @@ def test_the_text_of_an_alignment():
     gapped = trace(part * 4, part * 2 + part[:9] + part, scheme_of())
     assert (gapped.first, gapped.second.count("-")) == ((part * 4).decode(), 4)
     assert gapped.lines(("a", "b"))[4] == f"b  1 {gapped.second} 48"
+
+
+@pytest.mark.parametrize("mode", ["local", "global", "semiglobal"])
+@pytest.mark.parametrize("gaps", [(11, 1), (5, 5)])
+def test_16_bits_trace_what_32_trace(mode, gaps, monkeypatch):
+    rng = np.random.default_rng(8)
+    scheme = scheme_of("blosum62", *gaps, mode)
+    pairs = [gapped_pair(rng) for _ in range(15)] + [related_pair(rng, 400) for _ in range(15)]
+    short = [(trace(*pair, scheme), aligned_identity(*pair, scheme)) for pair in pairs]
+    asked = []
+    wide = module.parasail
+    names = {name: getattr(wide, name) for name in dir(wide) if "_trace_scan_" in name}
+    for name, own in names.items():
+        monkeypatch.setattr(wide, name, lambda *of, n=name, f=own: asked.append(n) or f(*of))
+    monkeypatch.setattr(module, "_LARGEST_SUM", 0)
+    for pair, (alignment, identity) in zip(pairs, short, strict=True):
+        assert trace(*pair, scheme) == alignment
+        np.testing.assert_equal(aligned_identity(*pair, scheme), identity)
+        columns = len(alignment.marks)
+        np.testing.assert_equal(identity, alignment.identical / columns if columns else np.nan)
+    assert {name[-2:] for name in asked} == {"32"}
+    monkeypatch.setattr(module, "_LARGEST_SUM", 1 << 14)
+    asked.clear()
+    long = [b"W" * 900] * 2  # of 11 each: 1,800 residues may sum up to more than 2^14
+    assert trace(*long, scheme).score == 9900
+    aligned_identity(*pairs[0], scheme)
+    assert [name[-2:] for name in asked] == ["32", "16"]

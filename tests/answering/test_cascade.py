@@ -8,6 +8,7 @@ from scipy.special import softmax
 
 from answering.cascades import Problem, answered
 from kreinflow.answering.cascade import LevelAnswers, followed
+from kreinflow.answering.query_and_answers import Answers
 
 SHAPES = {
     "both": {},
@@ -69,6 +70,25 @@ def test_an_answer_is_what_all_levels_say_at_its_threshold(problem, threshold):
             said = problem.evidence(i)
             assert said[answers.nearest[i]] == pytest.approx(max(said[j] for j in own))
             assert answers.nearest_score[i] == problem.S[i, answers.nearest[i]]
+
+
+def test_what_has_no_relative_asks_nothing(problem):
+    """What was named before stays; nothing changes for the others."""
+    query, table = problem.some(slice(None))
+    free, alone = answered(problem.cascade, query), np.arange(len(query)) % 3 == 1
+    assert (free.alignments[alone] > 0).any() or not problem.cascade.levels
+    table.asked[:] = 0
+    before = Answers.of_first(softmax(query.decisions, axis=1), 0.5)
+    before.reason[:] = np.where(alone, "no relative", before.reason)
+    before.nearest[alone] = 7
+    found = problem.cascade.answer(query, before)
+    assert not table.asked[alone].any()
+    assert (found.reason[alone] == "no relative").all()
+    assert (found.nearest[alone] == 7).all()
+    for name in ("stage", "alignments"):
+        assert not getattr(found, name)[alone].any()
+    for name in ("probabilities", "reason", "stage", "alignments", "nearest"):
+        np.testing.assert_array_equal(getattr(found, name)[~alone], getattr(free, name)[~alone])
 
 
 def test_a_level_that_is_not_reached_says_what_was_said_before():

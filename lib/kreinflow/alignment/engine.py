@@ -88,13 +88,13 @@ class PackedSequences:
     def native(self) -> parasail.Matrix:
         """The substitution matrix as parasail has it."""
         matrix, _ = self.scheme.matrix, self.codes
-        return _native(matrix.alphabet, tuple(matrix.scores.ravel().tolist()))
+        return _native(matrix.alphabet, matrix.scores.astype(np.int32).tobytes())
 
 
 @lru_cache(maxsize=8)  # made slowly, entry by entry; no part of an object that may be pickled
-def _native(alphabet: str, scores: tuple[int, ...]) -> parasail.Matrix:
+def _native(alphabet: str, scores: bytes) -> parasail.Matrix:
     native = parasail.matrix_create(alphabet, 0, 0, case_sensitive=True)
-    for place, score in enumerate(scores):
+    for place, score in enumerate(np.frombuffer(scores, dtype=np.int32).tolist()):
         native[divmod(place, len(alphabet))] = score
     return native
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import parasail
 
-from kreinflow.alignment.engine import pack
+from kreinflow.alignment.engine import PackedSequences, pack
 from kreinflow.alignment.scoring import MODES, ScoringScheme
 
 LARGEST_TRACE = 100_000_000  #: cells of an alignment that is traced back, a byte and more for each
+_LARGEST_SUM = 1 << 14  # of 16 bits
 
 
 @dataclass(frozen=True)
@@ -60,17 +61,21 @@ class Alignment:
         return out
 
 
-def trace(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment:
-    """Align two sequences, of letters of the matrix, and trace the alignment back.
+def _aligned(
+    first: bytes, second: bytes, scheme: ScoringScheme
+) -> tuple[PackedSequences, Any, list[str], list[int]]:
+    """Return the two sequences, what parasail says of them, rows of columns, and where they start.
 
-    It is one of those with the best score. The memory grows with the product of the lengths.
+    16 bits are a third of the time of 32, and give the same alignment where no sum leaves them.
     """
     packed = pack([first, second], scheme)
-    align = getattr(parasail, f"{MODES[scheme.mode]}_trace_scan_32")
+    largest = max(int(np.abs(scheme.matrix.scores).max()), scheme.gap_extend)
+    fits = (len(first) + len(second)) * largest + scheme.gap_open < _LARGEST_SUM
+    align = getattr(parasail, f"{MODES[scheme.mode]}_trace_scan_{16 if fits else 32}")
     gaps = scheme.gap_open, scheme.gap_extend
     result: Any = align(first.decode(), second.decode(), *gaps, packed.native)
-    rows = [result.traceback.query, result.traceback.ref]
-    starts = [1, 1]
+    traced = result.traceback
+    rows, starts = [traced.query, traced.ref], [1, 1]
     if scheme.mode == "local":
         ends = (result.end_query, result.end_ref)
         starts = [end + 2 - len(r) + r.count("-") for end, r in zip(ends, rows, strict=True)]
@@ -79,7 +84,15 @@ def trace(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment:
         trailing = max(len(r) - len(r.rstrip("-")) for r in rows)
         starts = [1 + leading - r[:leading].count("-") for r in rows]
         rows = [r[leading : max(leading, len(r) - trailing)] for r in rows]
+    return packed, result, rows, starts
 
+
+def trace(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment:
+    """Align two sequences, of letters of the matrix, and trace the alignment back.
+
+    It is one of those with the best score. The memory grows with the product of the lengths.
+    """
+    packed, result, rows, starts = _aligned(first, second, scheme)
     a, b = (np.frombuffer(row.encode(), dtype=np.uint8) for row in rows)
     gaps = (a == ord("-")) | (b == ord("-"))
     positive = scheme.matrix.scores[packed.codes[a], packed.codes[b]] > 0
@@ -99,7 +112,8 @@ def aligned_identity(first: bytes, second: bytes, scheme: ScoringScheme) -> floa
 
     NaN if no residues are aligned, or if it has more than :data:`LARGEST_TRACE` cells.
     """
-    alignment = traced(first, second, scheme)
-    if alignment is None or not alignment.marks:
+    if len(first) * len(second) > LARGEST_TRACE:
         return math.nan
-    return alignment.identical / len(alignment.marks)
+    rows = _aligned(first, second, scheme)[2]
+    a, b = (np.frombuffer(row.encode(), dtype=np.uint8) for row in rows)
+    return float(np.count_nonzero(a == b) / len(a)) if len(a) else math.nan

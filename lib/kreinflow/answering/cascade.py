@@ -44,6 +44,7 @@ from kreinflow.answering.query_and_answers import (
     NEAREST,
     NOBODY,
     PAIRS,
+    REASONS,
     Answers,
     Decided,
     unsure,
@@ -291,7 +292,9 @@ class Cascade(ModelPart):
         """Return the answers of the levels, asking records for objects that are unsure."""
         stage, nearest = before.stage.copy(), before.nearest.copy()
         score, scores = before.nearest_score.copy(), self.scores(query)
-        levels = self.level_answers(scores, self.threshold)
+        threshold = self.reject_threshold
+        alone = before.reason == REASONS[3]
+        levels = self.level_answers(scores, self.threshold, ~alone)
         raw, number, alignments = followed(levels, self.threshold)
         probabilities = self.calibrated(raw)
         labels = probabilities.argmax(axis=1)
@@ -303,7 +306,7 @@ class Cascade(ModelPart):
         return replace(
             before,
             probabilities=probabilities,
-            reason=unsure(probabilities.max(axis=1), self.reject_threshold),
+            reason=np.where(alone, REASONS[3], unsure(probabilities.max(axis=1), threshold)),
             stage=stage,
             alignments=alignments,
             nearest=nearest,
@@ -326,7 +329,12 @@ class Cascade(ModelPart):
         """Return the probabilities of answers, of those that the levels give."""
         return np.asarray(softmax(np.log(np.maximum(raw, SMALLEST)) / self.temperature, axis=1))
 
-    def level_answers(self, scores: LevelScores, threshold: float = np.inf) -> list["LevelAnswers"]:
+    def level_answers(
+        self,
+        scores: LevelScores,
+        threshold: float = np.inf,
+        may_ask: NDArray[np.bool_] | bool = True,
+    ) -> list["LevelAnswers"]:
         """Return what each level says of the objects that get there, level 0 the first."""
         n = len(scores.query)
         first = logit(scores.first(np.arange(n)), self.weights[0])
@@ -336,7 +344,7 @@ class Cascade(ModelPart):
             copies = before.probabilities.copy(), before.alignments.copy()
             said = LevelAnswers(*copies, np.zeros(n, dtype=bool))
             found.append(said)
-            up = np.flatnonzero(before.probabilities.max(axis=1) < threshold)
+            up = np.flatnonzero((before.probabilities.max(axis=1) < threshold) & may_ask)
             if not up.size:
                 continue
             if level.stage == NEAREST and len(found) == 2:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from kreinflow.answering.cascade import FEATURES, SMALLEST, Cascade, Level, LevelScores
 from kreinflow.answering.parts import Section, Subject, Told
-from kreinflow.answering.query_and_answers import FIRST, NEAREST, STAGES
+from kreinflow.answering.query_and_answers import FIRST, NEAREST, REASONS, STAGES
 from kreinflow.base.numerics import FloatArray
 from kreinflow.base.wording import plural
 
@@ -33,7 +33,8 @@ def terms(cascade: Cascade, it: Subject) -> Told:
     one, other = it.pair
     a, b = it.classes[one], it.classes[other]
     scores = cascade.scores(it.query)
-    answers = cascade.level_answers(scores, cascade.threshold)
+    alone = it.answers.reason[0] == REASONS[3]  # these were not asked for
+    answers = cascade.level_answers(scores, cascade.threshold, not alone)
     rows, of_levels, odds, found = [], [], [], {}
     before, features = None, scores.first(_ONE)
     for level, weights, now in zip(
@@ -58,7 +59,7 @@ def terms(cascade: Cascade, it: Subject) -> Told:
             of_levels.append(pd.DataFrame({**columns, "contribution": contribution}))
             last = f"{stage} {level.asks}" if level.stage == NEAREST else stage
             odds.append(f"log odds at the stage {last}: {contribution.sum():.6g}")
-        if p.max() >= cascade.threshold:
+        if p.max() >= cascade.threshold or alone:
             break
     names = ["stage", "asked", "alignments", "label", "largest"]
     levels = pd.DataFrame(rows, columns=[*names, "probability", "runner_up_probability"])

@@ -212,6 +212,8 @@ class LandmarkClassifier(State):
 
             seeds = by_seeds(self.records, query, BY_SEEDS)
             query = replace(query, ask=ScoreCache(counted, len(self.records)), seeds=seeds)
+        if self.relatives in parts and self.relatives is not None:
+            answers = self.relatives.before_cascade(query, answers)
         for part in parts:
             answers = part.answer(query, answers)
         return replace(answers, alignments=aligned)

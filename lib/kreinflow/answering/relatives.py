@@ -2,10 +2,10 @@ r"""Relatives: whether a new object has any among the training records, and whet
 
 An object is in front of A(x), the landmarks and the 10 training records that are nearest to it, by
 seeds if it has any. With :math:`T(x)` the mean of the three largest -ln E over A(x), it has no
-relative if T(x) is at most the second largest T of 200 reversed training records, so it is with 100
-nearest records, and neither these nor the one that a cascade names have an E of 1e-10 or less. T
-only grows with more records: an object that passes by the landmarks alone asks no other, and one
-that passes by the nearest three no further one.
+relative if T(x) is at most the second largest T of 200 reversed training records, so it is with 40
+nearest records, and none of these has an E of 1e-10 or less. T only grows with more records: an
+object that passes by the landmarks alone asks no other, and one that passes by the nearest three no
+further one. This is found before a cascade answers, which asks no records for what has none.
 
 Whether it is strange says a p-value; see :mod:`kreinflow.answering.unknown_pvalue`.
 
@@ -35,7 +35,7 @@ from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, Number, Part
 
 FEW = 3  #: nearest records that may show that there is a relative
-NEAREST, MORE = 10, 100  #: nearest records asked, and by those that seem to have no relative
+NEAREST, MORE = 10, 40  #: nearest records asked, and by those that seem to have no relative
 
 _BEST = 3  # of -ln E that T is the mean of
 _OVERWHELMING, _AHEAD = -np.log(1e-10), np.log(1e3)
@@ -56,9 +56,9 @@ class NoRelative(NamedTuple):
     near: float
     far: float
 
-    def alone(self, gains: FloatArray, *others: FloatArray) -> NDArray[np.bool_]:
-        """Return whether objects have no relative, by -ln E of :data:`MORE` and other records."""
-        best = mean_of_largest(np.hstack([gains, *others]), 1, -np.inf)
+    def alone(self, gains: FloatArray) -> NDArray[np.bool_]:
+        """Return whether objects have no relative, by -ln E of :data:`MORE` records."""
+        best = mean_of_largest(gains, 1, -np.inf)
         return np.asarray((evidence_mean(gains) <= self.far) & (best < _OVERWHELMING))
 
 
@@ -83,11 +83,33 @@ class Relatives(ModelPart):
         """See :meth:`~kreinflow.answering.parts.ModelPart.most_asked`."""
         return len(self.records.landmarks) + MORE
 
+    def before_cascade(self, query: Decided, before: Answers) -> Answers:
+        """Return answers that name what has no relative, so that no more records are asked."""
+        if self.null is None:
+            return before
+        scores = RecordScores(self.records, query, self.evidence)
+        up, (_, gains) = np.arange(len(query)), scores.with_landmarks()
+        for q in (FEW, NEAREST, MORE):
+            up = up[evidence_mean(gains) <= self.null.near]
+            scores.rank(up, q)
+            around = scores.around(up, q)
+            gains = scores.resemblance(up, around)[1]
+        alone = self.null.alone(gains)
+        up, around = up[alone], around[alone]
+        reason, nearest = before.reason.copy(), before.nearest.copy()
+        score, anyone = before.nearest_score.copy(), np.full(len(up), NOBODY)
+        reason[up] = REASONS[3]
+        nearest[up], score[up] = scores.best(
+            up, anyone, around, lambda *of: scores.resemblance(*of)[1]
+        )
+        return replace(before, reason=reason, nearest=nearest, nearest_score=score)
+
     def answer(self, query: Decided, before: Answers) -> Answers:
         """Return answers with the reasons why they are rejected."""
         n, threshold, needed = len(query), self.sure_threshold, self.needed
         scores = RecordScores(self.records, query, self.evidence)
         everyone, sureness = np.arange(n), before.probabilities.max(axis=1)
+        alone = before.reason == REASONS[3]
         labels = before.probabilities.argmax(axis=1)
         normalised, gains = scores.with_landmarks()
         of_landmarks = strange(normalised, gains, before.first)
@@ -118,20 +140,19 @@ class Relatives(ModelPart):
             reason = np.where(p_value <= self.strangeness.false_alarms, REASONS[2], reason)
         nearest, score = before.nearest.copy(), before.nearest_score.copy()
         if self.null is not None:
-            far = evidence_mean(gains) <= self.null.near
+            far = (evidence_mean(gains) <= self.null.near) & ~alone[up]
             scores.rank(up[far], MORE)
-            further, alone = scores.around(up[far], MORE), np.zeros(n, dtype=bool)
-            _, more = scores.resemblance(up[far], further)
-            named = scores.resemblance(up[far], nearest[up[far], None])[1]  # by a cascade
-            alone[up[far]] = self.null.alone(more, named)
-            reason = np.where(alone, REASONS[3], reason)
+            further = scores.around(up[far], MORE)
             wide = np.full((len(up), further.shape[1]), NOBODY)
             wide[:, : around.shape[1]] = around
             wide[far] = further
             around = wide
         around = np.concatenate([around, nearest[up][:, None]], axis=1)
+        reason = np.where(alone, REASONS[3], reason)
         strangers, deepest = np.isin(reason, REASONS[2:]), before.deepest
         wanted = np.where(strangers, NOBODY, labels)
+        named = ~alone[up]  # the others are named before
+        up, around = up[named], around[named]
         nearest[up], score[up] = scores.best(
             up, wanted[up], around, lambda *of: scores.resemblance(*of)[1]
         )
