@@ -114,13 +114,13 @@ def test_a_matrix_aligns_nothing_and_asks_nothing_of_a_query():
 
 
 def test_queries_are_those_of_the_final_recipe_or_of_all():
-    assert demonstration().queries() == {"cascade-60": (60, 100)}
+    assert demonstration().queries() == {"cascade-60": (60, 40)}
     alignments, more = zip(*automatic().queries().values(), strict=True)
     assert [round(number) for number in alignments] == [61, 121, 121, 501, 4001, 4001, 4001]
-    assert more == (200, 100, 200, 100, 100, 100, 100)
+    assert more == (200, 40, 200, 40, 40, 40, 40)
 
 
-@pytest.mark.parametrize(("landmarks", "more"), [(30, 100), (150, 50), (200, 0)])
+@pytest.mark.parametrize(("landmarks", "more"), [(30, 40), (170, 30), (200, 0)])
 def test_landmarks_are_not_asked_again_for_relatives(landmarks, more):
     run = by_hand({"method": "uniform", "budget": landmarks}, [100, 100], length=50)
     assert run.queries() == {"one": (landmarks + 1, more)}
