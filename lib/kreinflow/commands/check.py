@@ -88,7 +88,7 @@ class Checked:
         if dataset.memberships is not None:
             parts.append(f"{dataset.memberships.sum(axis=1).mean():.2f} labels a record")
         never = int((self.partition.folds == NEVER_TESTED).all(axis=0).sum())
-        untested = f" ({never:,} records are always learned)" if never else ""
+        untested = f" ({plural(never, 'record')} always learned)" if never else ""
         parts.append(plural(len(self.partition.names), "fold") + untested)
         parts.append(plural(len(self.plan.settings["recipes"]), "recipe"))
         return f"{', '.join(parts)}: ready to run"
