@@ -25,7 +25,7 @@ REASONS = ("", "unsure", "unknown", "no relative")
 p-value; it has no relative among the training records. The last that holds is told."""
 
 EVERY_LEVEL = 1 << 30  #: stands in Answers.deepest for no limit
-MOST_PAIRS = 1 << 21  #: of objects with the records that they may ask, at once
+MOST_PAIRS = 1 << 19  #: of objects with the records that they may ask, at once
 NOTHING_ACCEPTED = float(np.nextafter(1.0, 2.0))  #: threshold that rejects also what rounds to 1
 
 

@@ -28,6 +28,7 @@ from kreinflow.views.objects import (
 WIDTH = 2 * TILE
 """Points of one tile: a row of its products stays in the nearest cache, a place in 16 bits."""
 
+_AT_ONCE = 512  # points of a tile that are made at once: bounds memory
 _SAMPLE = 4096  # points that tell centre, scale and common words
 _FARTHEST = 1e15  # a coordinate at most, so that squares fit single precision
 
@@ -157,12 +158,14 @@ class Search:
         if start in self._tiles:
             return self._tiles[start]
         places = np.arange(start, min(start + WIDTH, len(self._scores)))
-        points = self._coordinates(self._scores[places], self._objects.take(places))
-        words = None
-        if points.words is not None:
-            columns = points.words.T.tocsr()
+        parts = [places[i : i + _AT_ONCE] for i in range(0, len(places), _AT_ONCE)]
+        points = [self._coordinates(self._scores[own], self._objects.take(own)) for own in parts]
+        dense, norms = (np.concatenate([own[i] for own in points]) for i in (0, 2))
+        words, counted = None, [own.words for own in points if own.words is not None]
+        if counted:
+            columns = scipy.sparse.csr_array(scipy.sparse.vstack(counted, format="csr")).T.tocsr()
             words = columns.indptr, columns.indices.astype(np.uint16), columns.data
-        tile = _Tile(np.ascontiguousarray(points.dense.T), words, points.norms)
+        tile = _Tile(np.ascontiguousarray(dense.T), words, norms)
         held = sum(other.nbytes for other in self._tiles.values())
         if held + tile.nbytes <= current_limits().memory / 4:
             self._tiles[start] = tile

@@ -153,10 +153,9 @@ def without_columns(X: scipy.sparse.csr_array, columns: IntArray) -> scipy.spars
     """Return a copy with some columns all zero."""
     marked = np.zeros(X.shape[1], dtype=bool)
     marked[columns] = True
-    rest = X.copy()
-    rest.data[marked[rest.indices]] = 0.0
-    rest.eliminate_zeros()
-    return rest
+    kept = ~marked[X.indices]
+    ends = np.append(0, np.cumsum(kept, dtype=X.indptr.dtype))[X.indptr]
+    return scipy.sparse.csr_array((X.data[kept], X.indices[kept], ends), shape=X.shape)
 
 
 class Points:
@@ -222,4 +221,6 @@ def square_norms(X: Features) -> FloatArray:
     """Return the squared length of each row."""
     if isinstance(X, np.ndarray):
         return np.asarray(np.einsum("ij,ij->i", X, X))
-    return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    parts = [X[start : start + _WORD_ROWS] for start in range(0, X.shape[0], _WORD_ROWS)]
+    sums = [np.asarray(own.multiply(own).sum(axis=1), dtype=np.float64).ravel() for own in parts]
+    return np.concatenate([np.empty(0), *sums])
