@@ -179,7 +179,7 @@ def test_it_tells_what_is_known_of_unknown_objects(tmp_path):
     content = describe_model(replace(model, classifier=classifier))
     found = content["unknown"]
     assert found["no_relative"].pop("geometric_mean_of_3_best_evalues_at_least") == pytest.approx(
-        {"with_10_nearest_records": 1e-4, "with_100_nearest_records": 1e-5}
+        {"with_10_nearest_records": 1e-4, "with_40_nearest_records": 1e-5}
     )
     assert found.pop("likeness_of_levels") == [0.25, 0.5, None]
     expected = {"records": 30, "reject_threshold_of_sureness": 0.35, **about}
