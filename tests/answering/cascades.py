@@ -281,6 +281,11 @@ class Problem:
                 found.append(s / np.sqrt(query.self_scores[i] * records.self_scores[j]))
         return found
 
+    @property
+    def known(self):
+        """The landmarks that are records."""
+        return {*self.landmarks.tolist()} - {NOBODY}
+
     @cached_property
     def seed_orders(self):
         """Of all objects the records with a hit in order, and the scores of all records."""
@@ -313,26 +318,26 @@ class Problem:
         return sorted(range(len(U)), key=lambda j: (((U[j] - u) ** 2).sum(), j))
 
     def levels(self, i):
-        """What each level says of an object: probabilities, records asked, whether it got there."""
+        """What each level says of an object: probabilities, records asked, whether it got there.
+
+        The landmarks among the records are asked at all levels but the first.
+        """
         cascade, f = self.cascade, self.query.decisions[i]
         codes, said, order = cascade.records.classes, self.evidence(i), self.order(i)
         seen = [(f[c], *self.seed_features(i, c)) for c in range(self.n_classes)]
         found = [(softmax(seen @ cascade.weights[0]), set(), True)]
         for q, weights in zip(cascade.steps, cascade.weights[1:], strict=False):
-            asked = order[:q]
+            asked = {*order[:q], *self.known}
             total = []
             for c in range(self.n_classes):
                 own = [said[j] for j in asked if codes[j] == c]
                 mean = sum(own) / max(1, len(own))
                 features = *seen[c], max(own, default=0), mean, len(own) / len(asked)
                 total.append(np.dot(weights, features))
-            found.append((softmax(total), set(asked), True))
+            found.append((softmax(total), asked, True))
         if cascade.machines is not None:
             found.append(self._pairs(i, *found[-1][:2]))
-        return [
-            (p, len(asked - set(self.landmarks.tolist())), asked, reached)
-            for p, asked, reached in found
-        ]
+        return [(p, len(asked - self.known), asked, reached) for p, asked, reached in found]
 
     def _pairs(self, i, before, asked):
         cascade, machines = self.cascade, self.cascade.machines
@@ -357,7 +362,11 @@ class Problem:
         if not members:
             return before, asked, False
         u, v = cascade.weights[-1]
-        return softmax(u * np.log(np.maximum(before, 1e-12)) + v * votes), asked | members, True
+        return (
+            softmax(u * np.log(np.maximum(before, 1e-12)) + v * votes),
+            asked | self.known | members,
+            True,
+        )
 
 
 def answered(cascade, query):

@@ -109,8 +109,11 @@ def test_the_records_are_the_nearest_and_say_what_was_aligned(asking):
     sequences = records.index.objects.sequences
     ((by_seeds, scores),) = plain_nearest(records.seeds, sequences[row : row + 1], sequences)
     near = candidates(by_seeds, np.argsort(distances, kind="stable").tolist())[:14]
+    landmarks = {*records.landmarks.tolist()} - {-1}
+    near += sorted(landmarks - {*near})
+    assert len(near) > 14
     table = found["records"]
-    assert table["rank"].tolist() == list(range(1, 15))
+    assert table["rank"].tolist() == list(range(1, len(near) + 1))
     assert table["record"].tolist() == [batch.ids[place] for place in near]
     assert table["class"].tolist() == [batch.ids[place][0] for place in near]
     assert table["score"].tolist() == S[row, near].tolist()
@@ -122,7 +125,7 @@ def test_the_records_are_the_nearest_and_say_what_was_aligned(asking):
     terms = found["terms"][found["terms"]["asked"] == 14].set_index("feature")
     for label, column in zip(whole.labels, ("value", "runner_up_value"), strict=True):
         own = table[table["class"] == label]
-        assert terms.loc["share", column] == len(own) / 14
+        assert terms.loc["share", column] == len(own) / len(near)
         of_seeds = [scores[j] for j in by_seeds if batch.ids[j][0] == label]
         assert terms.loc["best_seeds", column] == pytest.approx(np.log(1 + of_seeds[0]), rel=1e-12)
         first = [batch.ids[j][0] for j in by_seeds[:10]]
@@ -152,10 +155,10 @@ def test_a_text_tells_all_stages(asking):
     lines = explanation_text(found, 2).splitlines()
     cost = tables(found)["levels"]["alignments"].iloc[-1]
     assert lines[1] == f"answered by the stage pairs, with {cost} alignments in all"
-    assert "nearest records that were asked" in lines
+    assert "nearest records that were asked, then the other landmarks" in lines
     for part in ("log odds at the stage nearest 3: ", "log odds at the stage pairs: "):
         assert sum(line.startswith(part) for line in lines) == 1
-    assert "... and 12 more" in lines
+    assert f"... and {len(tables(found)['records']) - 2} more" in lines
     assert any(line.split()[:1] == [INTERCEPT] for line in lines)
 
 

@@ -11,12 +11,14 @@ probability of an object is below a threshold, it goes up the levels of a cascad
   first by seeds;
 * ``nearest``, a level for each number q of steps: q candidates are aligned with the object, the
   first ten by seeds if they have any in common, the others in turn near it in the space of the
-  first stage and by seeds. To the sum above are added
+  first stage and by seeds. With the landmarks, which are aligned already, they are n records. To
+  the sum above are added
 
-  .. math:: w_4\, e_c(x) + w_5\, \bar e_c(x) + w_6\, n_c(x) / q
+  .. math:: w_4\, e_c(x) + w_5\, \bar e_c(x) + w_6\, n_c(x) / n
 
   with the evidence :math:`e_c` of the best record of class c among them,
-  log(1 + max(0, -ln E)), the mean evidence of its :math:`n_c` records among them, and their share;
+  log(1 + max(0, -ln E)), the mean evidence of its :math:`n_c` records among them, and their share.
+  A class of few records is seldom among the nearest, but it has a landmark;
 * ``pairs``: the object is aligned with all members of its likeliest classes that some of the
   :class:`PairMachines` tells apart, and
 
@@ -191,13 +193,13 @@ class LevelScores(RecordScores):
         self._members = np.full((len(query), 0), NOBODY, dtype=np.int64)
 
     def nearest(self, places: IntArray, q: int) -> tuple[FloatArray, IntArray]:
-        """Return what the logit sees of q records; and alignments so far, beyond the landmarks."""
-        near = self.ranked(places, q)
-        evidence = self.evidence(places, near)
-        classes = np.where(near >= 0, self.records.classes[near], NOBODY)
+        """Return what the logit sees of landmarks and q records, and alignments of the latter."""
+        asked = self.around(places, q)
+        evidence = self.evidence(places, asked)
+        classes = np.where(asked >= 0, self.records.classes[asked], NOBODY)
         of_records = nearest_features(classes, evidence, self.query.decisions.shape[1])
         features = np.concatenate([self.first(places), of_records], axis=2)
-        return features, self._fresh(near).sum(axis=1)
+        return features, self._fresh(asked).sum(axis=1)
 
     def first(self, places: IntArray) -> FloatArray:
         """Return :func:`seed_features` of some objects."""
@@ -251,8 +253,8 @@ class LevelScores(RecordScores):
         )
 
     def asked(self, places: IntArray, q: int, members: bool) -> IntArray:
-        """Return the q nearest records of some objects, and the members that voted."""
-        near = self._order[places, :q]
+        """Return the landmarks and q nearest records of objects, and the members that voted."""
+        near = self.around(places, q)
         return np.concatenate([near, self._members[places]], axis=1) if members else near
 
 

@@ -27,7 +27,7 @@ def terms(cascade: Cascade, it: Subject) -> Told:
     ``levels`` has a row for each, with the likeliest class there and its probability (``label``,
     ``largest``) and those of a and b. Where no record could be asked, numbers are those of the row
     before. ``terms`` has a row for each feature of a level that asked. ``records`` are those of the
-    last level ``nearest``. ``machines`` are those that voted, with their ``decision`` (above 0 for
+    last level ``nearest``, and landmarks. ``machines`` are those that voted, with their ``decision`` (above 0 for
     ``class``) and ``vote``, its tanh.
     """
     one, other = it.pair
@@ -78,7 +78,8 @@ def terms(cascade: Cascade, it: Subject) -> Told:
 
 
 def _nearest(cascade: Cascade, it: Subject, scores: LevelScores, q: int) -> Section:
-    near = scores.ranked(_ONE, q)[0]
+    near, around = scores.ranked(_ONE, q)[0], scores.around(_ONE, q)[0]
+    near = np.append(near, around[(around >= 0) & ~np.isin(around, near)])
     table = pd.DataFrame(
         {
             "rank": np.arange(1, len(near) + 1),
@@ -87,10 +88,11 @@ def _nearest(cascade: Cascade, it: Subject, scores: LevelScores, q: int) -> Sect
             "score": scores.scores(_ONE, near[None])[0],
         }
     )
+    title = "nearest records that were asked, then the other landmarks"
     both = it.query.lengths[0], cascade.records.lengths[near]
     table["evalue"] = cascade.evidence.evalues(table["score"].to_numpy(), *both)
     table["evidence"] = scores.evidence(_ONE, near[None])[0]
-    return Section(["nearest records that were asked"], table.dropna(axis="columns", how="all"))
+    return Section([title], table.dropna(axis="columns", how="all"))
 
 
 def _machines(cascade: Cascade, it: Subject, scores: LevelScores, before: FloatArray) -> Section:
