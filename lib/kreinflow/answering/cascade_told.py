@@ -27,8 +27,8 @@ def terms(cascade: Cascade, it: Subject) -> Told:
     ``levels`` has a row for each, with the likeliest class there and its probability (``label``,
     ``largest``) and those of a and b. Where no record could be asked, numbers are those of the row
     before. ``terms`` has a row for each feature of a level that asked. ``records`` are those of the
-    last level ``nearest``, and landmarks. ``machines`` are those that voted, with their ``decision`` (above 0 for
-    ``class``) and ``vote``, its tanh.
+    last level ``nearest``, and the landmarks. ``machines`` are those that voted, with their
+    ``decision`` (above 0 for ``class``) and ``vote``, its tanh.
     """
     one, other = it.pair
     a, b = it.classes[one], it.classes[other]
