@@ -332,7 +332,7 @@ class Problem:
             for c in range(self.n_classes):
                 own = [said[j] for j in asked if codes[j] == c]
                 mean = sum(own) / max(1, len(own))
-                features = *seen[c], max(own, default=0), mean, len(own) / len(asked)
+                features = *seen[c], max(own, default=0), mean, len(own) / len(order[:q])
                 total.append(np.dot(weights, features))
             found.append((softmax(total), asked, True))
         if cascade.machines is not None:

@@ -18,13 +18,13 @@ def test_the_features_of_nearest_records():
     rng = np.random.default_rng(0)
     classes, evidence = rng.integers(-1, 4, (30, 6)), rng.random((30, 6))
     classes[3] = NOBODY
-    found = nearest_features(classes, evidence, 4)
+    near = rng.integers(0, 5, 30)
+    found = nearest_features(classes, evidence, 4, near)
     assert found.shape == (30, 4, 3)
     for i in range(30):
-        asked = classes[i] >= 0
         for c in range(4):
             own = evidence[i][classes[i] == c]
-            share = len(own) / max(1, asked.sum())
+            share = len(own) / max(1, near[i])
             mean = own.mean() if len(own) else 0.0
             expected = [max(own, default=0.0), mean, share]
             np.testing.assert_allclose(found[i, c], expected, rtol=1e-12)

@@ -125,7 +125,7 @@ def test_the_records_are_the_nearest_and_say_what_was_aligned(asking):
     terms = found["terms"][found["terms"]["asked"] == 14].set_index("feature")
     for label, column in zip(whole.labels, ("value", "runner_up_value"), strict=True):
         own = table[table["class"] == label]
-        assert terms.loc["share", column] == len(own) / len(near)
+        assert terms.loc["share", column] == len(own) / 14
         of_seeds = [scores[j] for j in by_seeds if batch.ids[j][0] == label]
         assert terms.loc["best_seeds", column] == pytest.approx(np.log(1 + of_seeds[0]), rel=1e-12)
         first = [batch.ids[j][0] for j in by_seeds[:10]]

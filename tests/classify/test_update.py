@@ -483,7 +483,7 @@ def test_models_of_vectors_and_strings(tmp_path, kernel):
     ids=["scores", "lifted", "apart"],
 )
 def test_new_records_join_a_cascade_and_its_levels_stay(tmp_path, recipe):
-    old, new = old_and_new(11, 30, 22, 0.8)
+    old, new = old_and_new(12, 30, 22, 0.75)
     config = config_of("sf-lsm", recipe)
     it = trained_on(tmp_path, old, config)
     before = it.model.classifier.cascade

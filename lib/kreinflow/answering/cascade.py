@@ -11,14 +11,14 @@ probability of an object is below a threshold, it goes up the levels of a cascad
   first by seeds;
 * ``nearest``, a level for each number q of steps: q candidates are aligned with the object, the
   first ten by seeds if they have any in common, the others in turn near it in the space of the
-  first stage and by seeds. With the landmarks, which are aligned already, they are n records. To
-  the sum above are added
+  first stage and by seeds. To the sum above are added
 
-  .. math:: w_4\, e_c(x) + w_5\, \bar e_c(x) + w_6\, n_c(x) / n
+  .. math:: w_4\, e_c(x) + w_5\, \bar e_c(x) + w_6\, n_c(x) / q
 
-  with the evidence :math:`e_c` of the best record of class c among them,
-  log(1 + max(0, -ln E)), the mean evidence of its :math:`n_c` records among them, and their share.
-  A class of few records is seldom among the nearest, but it has a landmark;
+  with the evidence :math:`e_c` of the best record of class c among them and the landmarks,
+  log(1 + max(0, -ln E)), the mean evidence of its :math:`n_c` records among these, and their
+  number. Landmarks are aligned already. A class of few records is seldom among the nearest, but
+  it has a landmark;
 * ``pairs``: the object is aligned with all members of its likeliest classes that some of the
   :class:`PairMachines` tells apart, and
 
@@ -67,25 +67,27 @@ FEATURES = {
 SMALLEST = 1e-12  #: probability whose logarithm is taken
 
 
-def nearest_features(classes: IntArray, evidence: FloatArray, k: int) -> FloatArray:
+def nearest_features(
+    classes: IntArray, evidence: FloatArray, k: int, asked: IntArray
+) -> FloatArray:
     """Return what a nearest level looks at beside :func:`seed_features`, of shape (n, k, 3).
 
-    Of each of k classes: the evidence of its best record among those asked, the mean evidence of
-    its records, and their share of those asked. ``classes``, ``evidence``, of shape (n, q): codes
-    of the records asked, -1 for none, and what they say.
+    Of each of k classes: the evidence of its best record, the mean evidence of its records, and
+    their number by ``asked``, of shape (n,), the numbers of nearest records. ``classes``,
+    ``evidence``, of shape (n, q): codes of records, -1 for none, and what they say.
     """
     n = len(classes)
     best = np.full((n, k), -np.inf)
     total, count = np.zeros((n, k)), np.zeros((n, k))
     every = np.arange(n)
     for of_record, said in zip(classes.T, evidence.T, strict=True):
-        asked = of_record >= 0
-        place = every[asked], of_record[asked]
-        best[place] = np.maximum(best[place], said[asked])
-        total[place] += said[asked]
+        there = of_record >= 0
+        place = every[there], of_record[there]
+        best[place] = np.maximum(best[place], said[there])
+        total[place] += said[there]
         count[place] += 1.0
     best[count == 0] = 0.0
-    share = count / np.maximum(1, (classes >= 0).sum(axis=1))[:, None]
+    share = count / np.maximum(1, asked)[:, None]
     return np.stack([best, total / np.maximum(1.0, count), share], axis=2)
 
 
@@ -194,12 +196,14 @@ class LevelScores(RecordScores):
 
     def nearest(self, places: IntArray, q: int) -> tuple[FloatArray, IntArray]:
         """Return what the logit sees of landmarks and q records, and alignments of the latter."""
-        asked = self.around(places, q)
-        evidence = self.evidence(places, asked)
-        classes = np.where(asked >= 0, self.records.classes[asked], NOBODY)
-        of_records = nearest_features(classes, evidence, self.query.decisions.shape[1])
+        around, k = self.around(places, q), self.query.decisions.shape[1]
+        evidence = self.evidence(places, around)
+        classes = np.where(around >= 0, self.records.classes[around], NOBODY)
+        # Of the nearest alone: landmarks that join change no class but their own.
+        asked = (self.ranked(places, q) >= 0).sum(axis=1)
+        of_records = nearest_features(classes, evidence, k, asked)
         features = np.concatenate([self.first(places), of_records], axis=2)
-        return features, self._fresh(asked).sum(axis=1)
+        return features, self._fresh(around).sum(axis=1)
 
     def first(self, places: IntArray) -> FloatArray:
         """Return :func:`seed_features` of some objects."""
