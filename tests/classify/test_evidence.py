@@ -109,7 +109,7 @@ def test_it_is_what_a_search_over_all_members_finds(asked):
                     assert row["identity"] == equal / row["columns"]
     assert next(rows, None) is None
     assert alignments == cost
-    assert others == 3
+    assert others == 4
 
 
 def test_explain_shows_a_member_of_another_class_that_it_names(asked):
