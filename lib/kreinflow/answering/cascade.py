@@ -17,8 +17,7 @@ probability of an object is below a threshold, it goes up the levels of a cascad
 
   with the evidence :math:`e_c` of the best record of class c among them and the landmarks,
   log(1 + max(0, -ln E)), the mean evidence of its :math:`n_c` records among these, and their
-  number. Landmarks are aligned already. A class of few records is seldom among the nearest, but
-  it has a landmark;
+  number. A class of few records is seldom among the nearest, but has a landmark;
 * ``pairs``: the object is aligned with all members of its likeliest classes that some of the
   :class:`PairMachines` tells apart, and
 
@@ -67,14 +66,12 @@ FEATURES = {
 SMALLEST = 1e-12  #: probability whose logarithm is taken
 
 
-def nearest_features(
-    classes: IntArray, evidence: FloatArray, k: int, asked: IntArray
-) -> FloatArray:
+def nearest_features(classes: IntArray, evidence: FloatArray, k: int, q: IntArray) -> FloatArray:
     """Return what a nearest level looks at beside :func:`seed_features`, of shape (n, k, 3).
 
     Of each of k classes: the evidence of its best record, the mean evidence of its records, and
-    their number by ``asked``, of shape (n,), the numbers of nearest records. ``classes``,
-    ``evidence``, of shape (n, q): codes of records, -1 for none, and what they say.
+    their number by ``q``, of shape (n,), that of nearest records. ``classes``, ``evidence``, a row
+    for each object: codes of records, -1 for none, and what they say.
     """
     n = len(classes)
     best = np.full((n, k), -np.inf)
@@ -87,7 +84,7 @@ def nearest_features(
         total[place] += said[there]
         count[place] += 1.0
     best[count == 0] = 0.0
-    share = count / np.maximum(1, asked)[:, None]
+    share = count / np.maximum(1, q)[:, None]
     return np.stack([best, total / np.maximum(1.0, count), share], axis=2)
 
 
@@ -199,9 +196,8 @@ class LevelScores(RecordScores):
         around, k = self.around(places, q), self.query.decisions.shape[1]
         evidence = self.evidence(places, around)
         classes = np.where(around >= 0, self.records.classes[around], NOBODY)
-        # Of the nearest alone: landmarks that join change no class but their own.
-        asked = (self.ranked(places, q) >= 0).sum(axis=1)
-        of_records = nearest_features(classes, evidence, k, asked)
+        near = (self.ranked(places, q) >= 0).sum(axis=1)  # so new landmarks change no other class
+        of_records = nearest_features(classes, evidence, k, near)
         features = np.concatenate([self.first(places), of_records], axis=2)
         return features, self._fresh(around).sum(axis=1)
 
