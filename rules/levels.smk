@@ -1,6 +1,6 @@
 # Measures the predictions of the outer folds at each level of classes that are paths.
 
-WITH_LEVELS = [dataset for dataset in DATASETS if PLANS[dataset].settings["levels"]]
+WITH_LEVELS = [dataset for dataset in DATASETS if PLANS[dataset].levels]
 
 
 rule measure_levels:

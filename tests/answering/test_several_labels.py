@@ -10,6 +10,8 @@ from sklearn.metrics import f1_score
 from chimeras import several_problem, trained_on_several
 from fitting.trainings import LEARNERS, embedded
 from kreinflow.answering.query_and_answers import Query
+from kreinflow.answering.several_labels import Several
+from kreinflow.base.hierarchy import above
 from kreinflow.fitting.calibration import (
     PlattCalibrator,
     f1_threshold,
@@ -209,6 +211,27 @@ def test_noise_gives_chance():
     # All records are said to have all labels, or nearly so: nothing beats that for F1.
     f1 = f1_score(truth, trained.classifier.several.chosen(p), average="macro")
     assert f1 == pytest.approx((2 * share / (1 + share)).mean(), abs=0.05)
+
+
+NODES = ("1", "1.1", "1.1.1", "1.1.2", "2", "2.5.5", "3.1")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_label_brings_those_above_it(seed):
+    """By the names: what begins with a label and a point is below it."""
+    rng = np.random.default_rng(seed)
+    thresholds = rng.uniform(0.2, 0.8, len(NODES))
+    several = Several(np.ones(len(NODES)), np.zeros(len(NODES)), thresholds, above(NODES, "."))
+    p = rng.random((40, len(NODES)))
+    chosen = several.chosen(p)
+    for row, own in zip(p, chosen, strict=True):
+        sure = [node for node, enough in zip(NODES, row >= thresholds, strict=True) if enough]
+        said = {n for n in NODES if any(f"{node}.".startswith(f"{n}.") for node in sure)}
+        assert {NODES[code] for code in np.flatnonzero(own)} == said
+        last = [NODES[code] for code in several.ranked(row)]
+        assert set(last) == {n for n in said if not any(o.startswith(f"{n}.") for o in said)}
+        assert last == sorted(last, key=lambda node, row=row: -row[NODES.index(node)])
+    assert (chosen != (p >= thresholds)).any()
 
 
 def test_labels_with_one_record_share_a_calibration():

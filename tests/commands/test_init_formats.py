@@ -337,9 +337,11 @@ def test_ec_numbers_of_one_kind_and_several_of_a_record(proposed, tmp_path):
     numbers = {"Bacillus": "2.7.1.1", "Listeria": "2.7.1.2", "Vibrio": "2.7.1.-"}
     config, *_ = proposed("x.fasta", "--labels", taxonomy("id", "EC", lineages=numbers))
     assert part_of(config)["levels"] == {"separator": "."}
+    assert config["unknown"] == {"false_alarms": 0.01}
     both = numbers | {"Vibrio": "2.7.1.1; 2.7.1.2"}
     table = taxonomy("id", "EC", lineages=both)
-    config, _, err = proposed("x.fasta", "--labels", table, "--force")
+    config, out, _ = proposed("x.fasta", "--labels", table, "--force")
     assert part_of(config)["source"]["labels"]["multiple"] == "all"
-    assert "levels" not in part_of(config)
-    assert "They are paths too (by '.'), but each is learned alone." in err
+    assert part_of(config)["levels"] == {"separator": "."}
+    assert "labels are paths, with '.' between their levels" in out
+    assert "unknown" not in config

@@ -110,6 +110,19 @@ SEVERAL = {"pattern": "family=(.*);", "multiple": "all"}
             {},
             r"mine.unknown: records with several labels \(labels.multiple: all\) cannot have it",
         ),
+        ({"levels": {}}, {}, {}, None),
+        (
+            {"levels": {"learn": "siblings"}},
+            {},
+            {},
+            "mine.levels.learn: several labels of a record",
+        ),
+        (
+            {"levels": {"separator": "; "}},
+            {},
+            {},
+            "mine.levels.separator: ';' stands between the lab",
+        ),
     ],
 )
 def test_what_takes_records_for_ones_of_one_label(tmp_path, more, recipe, learner, message):

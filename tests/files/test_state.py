@@ -63,6 +63,7 @@ STATES = {
     "levels": (Levels.of(CLASSES, ".", 0.9), {}, {"classes": CLASSES}),
     "calibration": (Calibration.of(*draw(np.random.default_rng(8), 30)), {"c": 4}, {}),
     "several": (Several(*np.full((3, 4), 0.5)), {"c": 4}, {}),
+    "nodes": (Several(*np.full((3, 4), 0.5), np.array([-1, 0, 1, -1])), {"c": 4}, {}),
 }
 
 
@@ -81,7 +82,8 @@ def test_state_comes_back_bit_for_bit(name):
 def damaged(header, arrays, declared):
     """Yield what differs from a header and arrays by one thing that is against the declaration."""
     for name, array in arrays.items():
-        yield header, {key: value for key, value in arrays.items() if key != name}
+        if not getattr(declared.get(name), "optional", False):
+            yield header, {key: value for key, value in arrays.items() if key != name}
         others = [array[:-1], array[..., None], array[0], array.astype(complex)]
         others.append(np.zeros(array.shape, "f4" if array.dtype.kind != "f" else "i4"))
         yield from ((header, arrays | {name: other}) for other in others)

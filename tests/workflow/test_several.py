@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from sklearn import metrics as sklearn_metrics
 
+from kreinflow.classify.classification import classify_file
 from kreinflow.classify.model_file import Model
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.evaluation.tables import SEVERAL_COLUMNS
@@ -15,7 +16,10 @@ from kreinflow.report.reading import DatasetResults
 from small_inputs import configuration, fasta_source
 from workflow.conftest import ROOT, Workflow, read
 
-FAMILIES = ("C1-set", "CSD", "Copper-bind", "HMG_box")
+FAMILIES = {"C1-set": "b", "CSD": "b", "Copper-bind": "c", "HMG_box": "c"}
+"""What a record may have, and the node above."""
+
+NODES = sorted({*FAMILIES.values(), *(f"{above}.{name}" for name, above in FAMILIES.items())})
 
 
 def write_proteins(folder, n=96):
@@ -30,10 +34,10 @@ def write_proteins(folder, n=96):
             domains[family].append(residues.replace("\n", ""))
     proteins, labels = [], []
     for number in range(n):
-        own = rng.sample(FAMILIES, rng.choice([1, 1, 2, 3]))
+        own = rng.sample(sorted(FAMILIES), rng.choice([1, 1, 2, 3]))
         residues = "".join(rng.choice(domains[family]) for family in own)
         proteins.append(f">s{number}\n{residues}\n")
-        labels.append("|".join(own))
+        labels.append("|".join(f"{FAMILIES[family]}.{family}" for family in own))
     (folder / "proteins.fasta").write_text("".join(proteins))
     rows = [f"s{number}\t{label}\n" for number, label in enumerate(labels)]
     (folder / "labels.tsv").write_text("id\tdomains\n" + "".join(rows))
@@ -41,7 +45,7 @@ def write_proteins(folder, n=96):
 
 LABELS = {"label_column": "domains", "multiple": "all", "separator": "|"}
 SOURCE = fasta_source("proteins.fasta", {"table": "labels.tsv"} | LABELS)
-CONFIG = configuration(SOURCE, inner_folds=2) | {
+CONFIG = configuration(SOURCE, inner_folds=2, levels={"separator": "."}) | {
     "selectors": {"uniform": {"method": "uniform", "budget": 30}},
     "learners": {"ikfd": {"method": "ny_ikfd"}, "lsm": {"method": "krein_lsm"}},
     "recipes": [{"name": name, "selector": "uniform", "learner": name} for name in ("ikfd", "lsm")],
@@ -65,7 +69,7 @@ def predictions_of(folder):
         folder / "evaluation" / "predictions.tsv.gz", sep="\t", keep_default_na=False
     )
     classes = [name[2:] for name in table.columns if name.startswith("p_")]
-    assert classes == sorted(FAMILIES)
+    assert classes == NODES
     return table, classes
 
 
@@ -95,6 +99,25 @@ def test_tables_are_those_of_several_labels_and_right(finished):
 def test_the_page_reads_the_thresholds_of_labels(finished):
     model = Model.load(finished / "mine" / "model.safetensors")
     thresholds = model.classifier.several.thresholds
-    assert len(thresholds) == len(FAMILIES)
+    assert len(thresholds) == len(NODES)
     results = DatasetResults(finished, "mine", complete_configuration(CONFIG))
-    assert results.thresholds == dict(zip(sorted(FAMILIES), thresholds, strict=True))
+    assert results.thresholds == dict(zip(NODES, thresholds, strict=True))
+
+
+def test_a_record_has_the_nodes_above_its_labels(finished):
+    folder = finished / "mine"
+    table, classes = predictions_of(folder)
+    for column in ("true", "predicted"):
+        own = indicators(table[column], classes)
+        for family, above in FAMILIES.items():
+            below = own[:, classes.index(f"{above}.{family}")]
+            assert below.any()
+            assert own[below, classes.index(above)].all()
+    assert not (folder / "evaluation" / "levels.tsv").exists()
+    told = classify_file(
+        Model.load(folder / "model.safetensors"), folder.parents[1] / "proteins.fasta"
+    )
+    labels = told["labels"].str.split(";")
+    for own in labels:
+        assert not any(other.startswith(f"{label}.") for label in own for other in own)
+    assert any("b.C1-set" in own for own in labels)

@@ -70,6 +70,31 @@ def paths_of(ids: Iterable[str], labels: Iterable[str], separator: str) -> list[
     return paths
 
 
+def nodes_of(path: str, separator: str) -> list[str]:
+    """Return the nodes on the way to a path, itself the last.
+
+    Examples
+    --------
+    >>> nodes_of("3.6.5", ".")
+    ['3', '3.6', '3.6.5']
+    """
+    parts = path.split(separator)
+    return [separator.join(parts[:size]) for size in range(1, len(parts) + 1)]
+
+
+def above(nodes: Sequence[str], separator: str) -> IntArray:
+    """Return the place of the nearest node above each of some sorted ones; -1 if there is none.
+
+    Examples
+    --------
+    >>> above(["3", "3.6.5", "3.6.5.1", "4"], ".").tolist()
+    [-1, 0, 1, -1]
+    """
+    place = {node: i for i, node in enumerate(nodes)}
+    ways = ([place.get(n, -1) for n in nodes_of(node, separator)[:-1]] for node in nodes)
+    return np.array([max(way, default=-1) for way in ways], dtype=np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Tree:
     """The tree of the paths that classes have, and of all beginnings of these paths.

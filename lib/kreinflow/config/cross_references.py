@@ -10,6 +10,7 @@ from kreinflow.config.schema import complete, nearest, schema
 from kreinflow.krein.correction import ASYMMETRIC_FORMS
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.learners.registry import LEARNERS, linear_fault, make_learner
+from kreinflow.sequences.labels import SEPARATOR
 
 
 def correction_fault(learner: str, correction: str, lifted: bool = False) -> str | None:
@@ -243,9 +244,16 @@ def _of_recipe(plan: DatasetPlan, recipe: Mapping[str, Any]) -> Iterator[str]:
 
 def _of_several(plan: DatasetPlan, place: str) -> Iterator[_Fault]:
     why = "records with several labels (labels.multiple: all) cannot have it. Leave it out."
-    for key in ("levels", "unknown"):
-        if plan.settings.get(key):
-            yield f"{place}.{key}", why
+    if plan.settings["unknown"]:
+        yield f"{place}.unknown", why
+    if (levels := plan.settings["levels"]) and levels["learn"] == "siblings":
+        yield f"{place}.levels.learn", "several labels of a record do not stand against each other."
+    if levels and SEPARATOR in levels["separator"]:
+        yield (
+            f"{place}.levels.separator",
+            f"{SEPARATOR!r} stands between the labels of a record in all results. "
+            "Write labels with another separator between their levels.",
+        )
     if plan.config["unknown"] is not None:
         yield "unknown", f"{place}: {why}"
 

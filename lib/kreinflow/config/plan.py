@@ -78,7 +78,7 @@ class DatasetPlan:
     def learner(self, recipe: Settings) -> Learner:
         """Return the learner of a recipe."""
         learner = make_learner(self.config["learners"][recipe["learner"]])
-        if (levels := self.settings.get("levels")) is None:
+        if (levels := self.levels) is None:
             return learner
         # What it costs hardly depends on the tree, which the labels tell.
         return learner_of(learner, Tree.of("ab", ".").forks, levels["learn"])
@@ -87,6 +87,12 @@ class DatasetPlan:
     def source(self) -> Source:
         """Where the data come from."""
         return make_source(self.settings["source"], Path(self.config["data"]), self.separator)
+
+    @property
+    def levels(self) -> Settings | None:
+        """How classes that are paths are answered; of several labels a record, each is a node."""
+        levels: Settings | None = self.settings["levels"]
+        return None if self.source.several else levels
 
     @property
     def separator(self) -> str | None:
@@ -217,7 +223,7 @@ class DatasetPlan:
             *(Path(path).stem for path in self.race(ALL)),
             *("evaluation", "final_model", "map"),
             *(("unknown_scores", "unknown") if self.settings["unknown"] else ()),
-            *(("levels",) if self.settings["levels"] else ()),
+            *(("levels",) if self.levels else ()),
             *(f"classify.{Path(path).stem}" for path in self.classified),
         ]
 
@@ -225,5 +231,5 @@ class DatasetPlan:
         """Return what the last of these jobs make, but for what shows the times."""
         files = ["evaluation/summary.tsv", "model.safetensors", "map.json"]
         files += ["unknown/summary.tsv"] if self.settings["unknown"] else []
-        files += ["evaluation/levels.tsv"] if self.settings["levels"] else []
+        files += ["evaluation/levels.tsv"] if self.levels else []
         return [*(f"{self.folder}/{file}" for file in files), *self.classified]

@@ -218,7 +218,10 @@ def _platt(decisions: FloatArray, own: NDArray[np.bool_]) -> tuple[float, float]
 
 
 def several_of(
-    calibrator: PlattCalibrator, decisions: FloatArray, memberships: NDArray[np.bool_]
+    calibrator: PlattCalibrator,
+    decisions: FloatArray,
+    memberships: NDArray[np.bool_],
+    above: IntArray | None = None,
 ) -> Several:
     """Return the best thresholds for the decisions of a calibrator; 0.5 where it is shared."""
     logits = calibrator.logits(decisions)
@@ -228,7 +231,7 @@ def several_of(
     ]
     info = np.finfo(np.float64)  # an open interval, whatever is rounded
     thresholds = np.clip(expit(np.array(cuts)), info.tiny, 1.0 - info.epsneg)
-    return Several(calibrator.slopes_, calibrator.intercepts_, thresholds)
+    return Several(calibrator.slopes_, calibrator.intercepts_, thresholds, above)
 
 
 def f1_threshold(logits: FloatArray, having: NDArray[np.bool_]) -> float:
@@ -271,7 +274,10 @@ def f1_threshold(logits: FloatArray, having: NDArray[np.bool_]) -> float:
 
 
 def held_out_figures(
-    decisions: FloatArray, memberships: NDArray[np.bool_], folds: IntArray
+    decisions: FloatArray,
+    memberships: NDArray[np.bool_],
+    folds: IntArray,
+    above: IntArray | None = None,
 ) -> tuple[NDArray[np.bool_], FloatArray]:
     """Return which rows have all labels right, and the mean log loss over the labels of each.
 
@@ -281,7 +287,7 @@ def held_out_figures(
     for fold in np.unique(folds):
         own, others = folds == fold, folds != fold
         calibrator = PlattCalibrator().fit(decisions[others], memberships[others])
-        several = several_of(calibrator, decisions[others], memberships[others])
+        several = several_of(calibrator, decisions[others], memberships[others], above)
         said = several.chosen(several.probabilities(decisions[own]))
         right[own] = (said == memberships[own]).all(axis=1)
         losses[own] = calibrator.losses(decisions[own], memberships[own])

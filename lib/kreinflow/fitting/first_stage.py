@@ -48,6 +48,7 @@ class TrainingData:
     cache: ScoreCache | None = None  # of the distinct rows with each other, for what asks records
     evidence: ScoreTransform | None = None  # of a cascade; that of the recipe if it is left out
     levels: Levels | None = None  # of classes that are paths; their thresholds are found anew
+    above: IntArray | None = None  # of labels that are nodes of a tree, see Several
     learn: Learned = "leaves"  # of their tree; see kreinflow.learners.siblings.learner_of
     false_alarms: float | None = None  # share of members to reject as unknown; None tests nothing
     overclassification: float | None = None  # share of objects of unknown nodes; None is no limit

@@ -7,6 +7,7 @@ from typing import Any
 
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.levels import Levels
+from kreinflow.base.hierarchy import above
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.fitting.fit_lift import Lifting
 from kreinflow.fitting.inner_folds import ChooseAgain, InnerFits, inner_partition
@@ -105,8 +106,16 @@ def fold_training(
         run.choose_again(stage, selector, len(landmarks.rows)),
         cache=cache,
         evidence=evidence,
-        levels=Levels.of_settings(part.classes, params.levels),
-        learn=params.levels["learn"] if params.levels else "leaves",
+        **_of_levels(part, params.levels),
         **(unknown or {}),
         strangers=strangers,
     )
+
+
+def _of_levels(part: TrainingPart, settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the fields of the training data that a data set's part ``levels`` asks for."""
+    if settings is None:
+        return {}
+    if part.memberships is not None:
+        return {"above": above(part.classes, settings["separator"])}
+    return {"levels": Levels.of_settings(part.classes, settings), "learn": settings["learn"]}

@@ -128,7 +128,7 @@ class Training(TrainingData):
         truth = part.truth[self.fits.measured]
         several, stated = None, self.reject.stated
         if isinstance(calibrator, PlattCalibrator):  # each label is accepted by its own threshold
-            several, stated = several_of(calibrator, decisions, truth), {}
+            several, stated = several_of(calibrator, decisions, truth, self.above), {}
             temperature, threshold = 1.0, float(several.thresholds.min())
         else:
             temperature = float(calibrator.temperature_)
@@ -172,7 +172,8 @@ class Training(TrainingData):
             losses = -np.log(likely)
         else:
             own = self.part.truth[measured]
-            right, losses = held_out_figures(first.decisions, own, self.fits.inner[measured])
+            folds = self.fits.inner[measured]
+            right, losses = held_out_figures(first.decisions, own, folds, self.above)
         cascade, tried = classifier.cascade, first.lift.tried if first.lift else None
         fitted, noted = first.fitted, _noted(first.fitted, self.part.classes)
         share = first.problem.n_landmarks / len(self.part.rows)

@@ -212,6 +212,7 @@ class DatasetResults:
     def figures(self) -> dict[str, str]:
         """The text of the SVG of each figure that the data set has."""
         asked = [name for name in ("unknown", "levels") if self.settings.get(name)]
+        asked = [] if self.several else asked
         paths = {name: self.folder / "figures" / f"{name}.svg" for name in CAPTIONS}
         return {name: _drawn(paths[name]) for name in (*FIGURES, *asked)}
 

@@ -251,7 +251,7 @@ def _places(recipes: list[str], data: DatasetResults) -> set[int]:
 def levels(data: DatasetResults) -> dict[str, Any] | None:
     """Return the tables of classes that are paths; None if they are none."""
     settings = data.settings.get("levels")
-    if not settings:
+    if not settings or data.several:
         return None
     hierarchy, by_level, nodes = (data.own(name) for name in ("hierarchy", "levels", "nodes"))
     given = hierarchy["given"].replace({"label": "labels", "node": "answers"})

@@ -218,6 +218,40 @@ def test_several_labels_from_a_table_or_a_header(folder):
         load(fasta(), folder)
 
 
+def test_a_record_of_several_paths_has_all_nodes_above_them(tmp_path):
+    """A path that one record has is removed, and the record stays at the node above."""
+    labels = {
+        "a1": "1.1.1.1; 2.7.1.2",
+        "a2": "1.1.1.1;2.7.1.-",
+        "b1": "1.1.1.3",
+        "b2": "2.7.1.2",
+        "b3": "2.7.4.9",
+        "c1": "3.1.1.1",
+        "c2": "3.1.1.1",
+    }
+    write_fasta(tmp_path / "x.fasta", [(id, "", "MKV" + "A" * i) for i, id in enumerate(labels)])
+    (tmp_path / "l.tsv").write_text("id\tec\n" + "".join(f"{a}\t{b}\n" for a, b in labels.items()))
+    way = {"table": "l.tsv", "label_column": "ec", "id_column": "id"}
+    way |= {"multiple": "all", "separator": ";"}
+    source = make_source(fasta(labels=way, min_class_size=2), tmp_path, ".")
+    data = source.load(LETTERS, 1)
+    ec1, ec2 = ["1", "1.1", "1.1.1"], ["2", "2.7", "2.7.1"]
+    expected = {
+        "a1": [*ec1, "1.1.1.1", *ec2, "2.7.1.2"],
+        "a2": [*ec1, "1.1.1.1", *ec2],
+        "b1": ec1,
+        "b2": [*ec2, "2.7.1.2"],
+        "b3": ["2", "2.7"],
+        **{id: ["3", "3.1", "3.1.1", "3.1.1.1"] for id in ("c1", "c2")},
+    }
+    assert dict(zip(data.ids, data.joined_labels, strict=True)) == {
+        id: ";".join(own) for id, own in expected.items()
+    }
+    (tmp_path / "l.tsv").write_text("id\tec\na1\t1..1\n" + "".join(f"{i}\t1.2\n" for i in labels))
+    with pytest.raises(InputError, match=r"l.tsv: record a1: The label '1..1' has an empty part"):
+        source.load(LETTERS, 1)
+
+
 def test_labels_that_cannot_be_several(folder):
     add(folder, b">c x;|y z\nMKV\n")
     with pytest.raises(InputError, match=r"record 6 \(line 11\): the label 'x;' holds ';'"):

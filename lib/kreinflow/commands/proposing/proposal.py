@@ -77,6 +77,9 @@ def propose(inputs: Sequence[str], labels: str | None) -> Proposal:
         "results": Noted(f"results-{name}", "everything is written there"),
         "datasets": {name: part},
     }
+    if source.levels and "multiple" not in settings["labels"]:
+        why = "what is unknown at a level, such as a new genus, is answered above it"
+        content["unknown"] = Noted({"false_alarms": 0.01}, why)
     config = complete(content)
     return Proposal(name, content, config, found.groups, source.found, source.advice)
 

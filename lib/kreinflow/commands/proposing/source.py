@@ -11,6 +11,7 @@ from kreinflow.base.wording import abridged, plural, shortened
 from kreinflow.commands.proposing.labels import Candidate, indicators, separator_of_levels
 from kreinflow.commands.proposing.writing import Noted
 from kreinflow.sequences.headers import short_forms
+from kreinflow.sequences.labels import SEPARATOR
 from kreinflow.sequences.user_tables import Column, read_user_table
 
 _NAMED = {"id", "ids", "accession", "entry", "name", "identifier", "seqid"}
@@ -156,17 +157,22 @@ def tell_of_labels(
         about = f"{plural(len(sizes), 'label')}, several a record"
         note = "each label is learned against the records that lack it"
         several = {"multiple": Noted("all", note), "separator": chosen.separator}
-        paths = f" They are paths too (by {levels!r}), but each is learned alone." if levels else ""
+        levels = None if levels == SEPARATOR else levels
         source.advice.append(
             f"Records have several labels, with {chosen.separator!r} between them or in lines of "
-            f"their own.{paths} If that is one label, remove 'multiple' and 'separator' from the "
+            f"their own. If that is one label, remove 'multiple' and 'separator' from the "
             "config."
         )
     else:
         span = f"{sizes[0]:,} to {sizes[-1]:,}" if sizes[0] < sizes[-1] else f"{sizes[0]:,}"
         about = f"{plural(len(sizes), 'class', 'classes')} of {span} records"
-    if levels and not several:
-        source.levels = Noted({"separator": levels}, "labels are paths: answered as far as is sure")
+    if levels:
+        how = (
+            "a record has all nodes above its labels too"
+            if several
+            else "answered as far as is sure"
+        )
+        source.levels = Noted({"separator": levels}, f"labels are paths: {how}")
         source.found.append(f"labels are paths, with {levels!r} between their levels.")
     source.found.append(f"labels: {where}, {about}.")
     source.found += [f"or {one.name} ({one.many}): {one.line}" for one in further[:_SHOWN]]

@@ -3,17 +3,18 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar
 
 from kreinflow.alignment.scoring import load_substitution_matrix
 from kreinflow.base.errors import InputError, named
-from kreinflow.base.hierarchy import paths_of
+from kreinflow.base.hierarchy import nodes_of, paths_of
 from kreinflow.base.settings import Configured, SettingsSchema, number, one_of
 from kreinflow.base.wording import abridged
 from kreinflow.sequences.collapse import SourceRecords, collapse, collapse_several, examples
 from kreinflow.sequences.dataset import ORGANISM, Dataset
-from kreinflow.sequences.labels import label_columns, read_pairs
+from kreinflow.sequences.labels import SEPARATOR, join_labels, label_columns, read_pairs
 from kreinflow.sequences.roll_up import level_counts
 from kreinflow.sequences.text_files import check_file, refuse_control
 from kreinflow.sequences.user_tables import Column, check_columns
@@ -207,7 +208,7 @@ class Source(Configured, ABC):
         records, settings = self.read(alphabet, seed), self.settings
         if self.separator is not None:
             with named(abridged([str(path) for path in records.files], 2)):
-                labels = paths_of(records.ids, records.labels, self.separator)
+                labels = self._paths(records, self.separator)
             if labels and not any(self.separator in path for path in labels):
                 raise InputError(
                     f"levels: no label has the separator {self.separator!r}; the first one is "
@@ -229,6 +230,20 @@ class Source(Configured, ABC):
             unlabelled=records.unlabelled,
             organisms=_organism_columns(dataset, records.organisms, unknown),
         )
+
+    def _paths(self, records: SourceRecords, separator: str) -> list[str]:
+        """Return labels as paths; a record with several has all nodes on the ways to them."""
+        if not self.several:
+            return paths_of(records.ids, records.labels, separator)
+        each = [text.split(SEPARATOR) for text in records.labels]
+        ids = [id for id, own in zip(records.ids, each, strict=True) for _ in own]
+        paths = iter(paths_of(ids, chain.from_iterable(each), separator))
+        return [
+            join_labels(
+                node for path in islice(paths, len(own)) for node in nodes_of(path, separator)
+            )
+            for own in each
+        ]
 
     def oriented(
         self, records: SourceRecords, alphabet: str | None, unknown: Sequence[str]
