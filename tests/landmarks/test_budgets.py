@@ -41,11 +41,13 @@ def test_a_budget_is_the_smallest_of_what_its_keys_say():
     assert wanted(rank=10, most=2000) == landmarks_wanted({"rank": 10}, 1000) == 70
 
 
-def test_a_rule_leaves_one_of_each_class_as_far_as_alignments_pay_for_them():
-    """Class-wise selectors refuse fewer landmarks than classes, of which a rule knows nothing."""
+def test_a_rule_leaves_one_of_each_class_of_few_as_far_as_alignments_pay_for_them():
+    """Of few classes class-wise selectors refuse fewer landmarks, of which a rule knows nothing."""
     paid = {"alignments": pairs_with(450, 3000)}
     for rule in ({"share": 0.1}, {"most": 500}, {"rank": 5}, {"share": 0.1, "most": 120}):
-        assert landmarks_wanted(rule, 3000, classes=600) == 600
-        assert landmarks_wanted(rule, 500, classes=600) == 500, "there are no more"
-        assert landmarks_wanted(rule | paid, 3000, classes=600, objects=3000) == 450
+        few = landmarks_wanted(rule, 3000, classes=10)
+        assert landmarks_wanted(rule, 3000, classes=150) == max(few, 150)
+        assert landmarks_wanted(rule, 3000, classes=600) == max(few, 200), "a first stage has few"
+        assert landmarks_wanted(rule, 100, classes=600) == 100, "there are no more"
+        assert landmarks_wanted(rule | paid, 3000, classes=600, objects=3000) <= 450
     assert landmarks_wanted(500, 3000, classes=600) == 500, "a number is what it says"

@@ -90,7 +90,10 @@ def test_descriptions_tell_the_budget_and_the_scores(method):
     assert "5 of them" in text()
     assert "as many as other took" in text(budget="other")
     limits = text(budget={"rank": 25, "most": 500, "alignments": 60_000})
-    assert "25 ln n of n training objects, at most 500, but one of each class, at m" in limits
+    assert (
+        "25 ln n of n training objects, at most 500, but one of each class of up to 200, at m"
+        in limits
+    )
     assert "at most what 60,000 alignments pay for in all folds together" in limits
     if SELECTORS[method].needs == "sketch":
         assert "from the alignments with 40 training objects drawn" in text(sketch=40)

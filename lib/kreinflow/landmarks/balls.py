@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from kreinflow.base.numerics import FloatArray
 from kreinflow.base.settings import SettingsSchema, number
-from kreinflow.landmarks.budgets import BUDGET, how_many
+from kreinflow.landmarks.budgets import BUDGET, ONE_EACH, how_many
 from kreinflow.landmarks.meb import EnclosingBall, minimum_enclosing_ball
 from kreinflow.landmarks.sampled_scores import class_features
 from kreinflow.landmarks.selector import CANDIDATES, TRANSFORM, Needs, SelectionProblem, Selector
@@ -147,7 +147,7 @@ class EnclosingBalls(Selector):
         chosen = [ball.support for ball in balls]
         found = sum(map(len, chosen))
         if problem.budget is not None and (self.settings["grow"] or found > problem.budget):
-            chosen = fit_budget(features, balls, problem.wanted(len(balls)))
+            chosen = fit_budget(features, balls, problem.wanted(min(len(balls), ONE_EACH)))
         sizes = list(map(len, chosen))
         weights = [
             np.where(np.isin(points, ball.support), ball.weights[points], np.nan)

@@ -4,13 +4,16 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+ONE_EACH = 200
+"""Classes that have a landmark each whatever the budget; of more, the largest have one."""
+
 Budget = int | str | Mapping[str, float] | None
 
 _COUNT: Mapping[str, Any] = {"type": "integer", "minimum": 1}
 BUDGET: Mapping[str, Any] = {
     "description": "landmarks in all; or the name of a selector, to take as many as it did; or the "
-    "smallest of what the keys rank, share and most say, but one of each class, and in any case "
-    "no more than the key alignments pays for",
+    "smallest of what the keys rank, share and most say, but one of each class of up to "
+    f"{ONE_EACH}, and in any case no more than the key alignments pays for",
     "type": ["integer", "string", "object"],
     "minimum": 2,
     "additionalProperties": False,
@@ -57,7 +60,7 @@ def landmarks_wanted(
         math.floor(budget.get("share", 1.0) * n),
         int(budget.get("most", n)),
     ]
-    wanted = min(max(min(limits), classes), n)
+    wanted = min(max(min(limits), min(classes, ONE_EACH)), n)
     if "alignments" in budget:
         wanted = min(wanted, paid_landmarks(int(budget["alignments"]), objects, parts))
     return wanted
@@ -91,7 +94,7 @@ def how_many(budget: Budget, unit: str) -> str:
     }
     limits = [word.format(budget[key]) for key, word in words.items() if key in budget]
     if limits:
-        limits.append("but one of each class")
+        limits.append(f"but one of each class of up to {ONE_EACH}")
     if "alignments" in budget:
         paid = f"{budget['alignments']:,} {unit} pay for in all folds together"
         limits.append(f"at most what {paid}")

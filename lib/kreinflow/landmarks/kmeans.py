@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kreinflow.base.numerics import FloatArray, single_threaded, tiles
 from kreinflow.base.settings import SettingsSchema
-from kreinflow.landmarks.budgets import BUDGET, how_many
+from kreinflow.landmarks.budgets import BUDGET, ONE_EACH, how_many
 from kreinflow.landmarks.sampled_scores import Sketch, class_features
 from kreinflow.landmarks.selector import (
     CANDIDATES,
@@ -52,7 +52,8 @@ def kmeans_plus_plus(F: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDA
 def share_budget(class_sizes: Sequence[int], budget: int) -> NDArray[np.intp]:
     r"""Share a number of landmarks among classes by the square root of their sizes.
 
-    Each class gets its first landmark, then each its second, then always the class with the largest
+    Each class gets its first landmark, the largest first, then each its second, then always the
+    class with the largest
 
     .. math:: \frac{\sqrt{n_i}}{b_i + 1/2}, \qquad b_i < n_i ,
 
@@ -87,7 +88,7 @@ class ClassKMeansPlusPlus(Selector):
 
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
         members = list(problem.classes.values())
-        shares = share_budget(list(map(len, members)), problem.wanted(len(members)))
+        shares = share_budget(list(map(len, members)), problem.wanted(min(len(members), ONE_EACH)))
         features = class_features(problem.class_scores)
         parts = []
         for rows, F, share in zip(members, features, shares.tolist(), strict=True):

@@ -15,7 +15,7 @@ from kreinflow.learners.hyper_parameters import (
     number_or_inner,
 )
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
-from kreinflow.learners.moments import Moments, class_counts
+from kreinflow.learners.moments import class_counts, least_squares_of
 from kreinflow.learners.one_against_rest import with_mirror
 from kreinflow.learners.support_vectors import standardisation
 
@@ -112,7 +112,7 @@ class SimilarityFeaturesLearner(Learner):
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         balanced = self.settings["weights"] == "classes"
-        moments = Moments.of(problem.C, problem.labels, problem.n_classes, balanced)
+        moments = least_squares_of(problem.C, problem.labels, problem.n_classes, balanced)
         ones = np.ones(problem.n_landmarks)
         functions = [moments.least_squares(choice["ridge"] * ones) for choice in choices]
         return [

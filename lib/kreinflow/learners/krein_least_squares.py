@@ -15,7 +15,7 @@ from kreinflow.learners.hyper_parameters import (
     number_or_inner,
 )
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem, folded
-from kreinflow.learners.moments import Moments
+from kreinflow.learners.moments import Moments, least_squares_of
 
 
 class KreinLearner(Learner):
@@ -83,7 +83,7 @@ class KreinLeastSquaresLearner(KreinLearner):
         return f"{loss} with {self.describe_penalties()}"
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        moments = Moments.of(problem.Z, problem.labels, problem.n_classes)
+        moments = least_squares_of(problem.Z, problem.labels, problem.n_classes)
         penalties = [penalties_by_sign(problem.signs, choice) for choice in choices]
         return [Fitted(folded(problem, *moments.least_squares(each))) for each in penalties]
 

@@ -102,14 +102,11 @@ class Moments:
         If ``balanced``, the rows of class c have the weight N/(K n_c) instead of 1. InputError if
         a class has no row, there is one class only, or all rows are the same.
         """
-        counts = class_counts(y, n_classes)
         classes = fitted_classes(n_classes)
         with single_threaded():
-            means = class_means(Z, y, counts)
-            shares = np.full(n_classes, 1.0 / n_classes) if balanced else counts / len(y)
+            shares, means, weights = _weighed(Z, y, n_classes, balanced)
             mean = shares @ means
-            weights = (shares * len(y) / counts)[y] if balanced else None
-            covariance = covariance_about(Z, mean, weights)
+            covariance = covariance_about(Z, mean, weights if balanced else None)
         check_variance(float(np.trace(covariance)), mean, len(y))
         # With targets of +-1, the sum of (z - mean) y is twice that over the class.
         cross = 2.0 * shares[classes] * (means[classes] - mean).T
@@ -125,11 +122,75 @@ class Moments:
 
         InputError if the matrix is not positive definite in the precision of the machine.
         """
-        failure = InputError(
-            f"a penalty of {penalties.min():g} is too small to solve the least squares problem. "
-            "Give a larger one."
-        )
         with single_threaded():
-            shift = self.scale * penalties
+            shift, failure = self.scale * penalties, _too_small(penalties)
             coef = solve_positive(self.covariance.copy(), self.cross, shift, failure)
             return coef, self.target_means - self.mean @ coef
+
+
+@dataclass(frozen=True, eq=False)
+class FewRows:
+    r"""The rows themselves, where they are fewer than their columns: least squares in O(N^2 r).
+
+    With rows :math:`a_i = (z_i - \bar z) \sqrt{w_i/N}` of A and :math:`u_i = y_i \sqrt{w_i/N}`
+    the moments are :math:`T = A'A` and :math:`q = A'u`, and for a diagonal S above 0
+
+    .. math:: (T + S)^{-1} q = S^{-1} A' (A S^{-1} A' + I)^{-1} u .
+    """
+
+    rows: FloatArray  # A, (N, r)
+    targets: FloatArray  # u, (N, k)
+    mean: FloatArray  # (r,)
+    target_means: FloatArray  # (k,)
+
+    @classmethod
+    def of(cls, Z: MatrixLike, y: IntArray, n_classes: int, balanced: bool = False) -> "FewRows":
+        """Return the rows; parameters and faults are those of :meth:`Moments.of`."""
+        classes = fitted_classes(n_classes)
+        with single_threaded():
+            shares, means, weights = _weighed(Z, y, n_classes, balanced)
+            mean, roots = shares @ means, np.sqrt(weights / len(y))[:, None]
+            rows = (np.asarray(Z[: len(y)]) - mean) * roots
+        check_variance(float(np.sum(rows**2)), mean, len(y))
+        targets = np.where(y[:, None] == np.arange(n_classes)[classes], roots, -roots)
+        return cls(rows, targets, mean, 2.0 * shares[classes] - 1.0)
+
+    @property
+    def scale(self) -> float:
+        """See :attr:`Moments.scale`."""
+        return float(np.sum(self.rows**2)) / self.rows.shape[1]
+
+    def least_squares(self, penalties: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See :meth:`Moments.least_squares`."""
+        failure, shift = _too_small(penalties), self.scale * penalties
+        if not shift.min() > 0.0:
+            raise failure
+        with single_threaded():
+            scaled = self.rows / shift
+            dual = solve_positive(scaled @ self.rows.T, self.targets, 1.0, failure)
+            coef = scaled.T @ dual
+            return coef, self.target_means - self.mean @ coef
+
+
+def least_squares_of(
+    Z: MatrixLike, y: IntArray, n_classes: int, balanced: bool = False
+) -> Moments | FewRows:
+    """Return what solves least squares in fewer steps; see :meth:`Moments.of`."""
+    kind = FewRows if 2 * len(y) < Z.shape[1] else Moments
+    return kind.of(Z, y, n_classes, balanced)
+
+
+def _too_small(penalties: FloatArray) -> InputError:
+    return InputError(
+        f"a penalty of {penalties.min():g} is too small to solve the least squares problem. "
+        "Give a larger one."
+    )
+
+
+def _weighed(
+    Z: MatrixLike, y: IntArray, n_classes: int, balanced: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the share of each class, its mean row, and the weight of each row, of mean 1."""
+    counts = class_counts(y, n_classes)
+    shares = np.full(n_classes, 1.0 / n_classes) if balanced else counts / len(y)
+    return shares, class_means(Z, y, counts), (shares * len(y) / counts)[y]
