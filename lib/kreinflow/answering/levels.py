@@ -46,8 +46,8 @@ class Levels(ModelPart):
 
     tree: Tree
     separator: str  # of the levels of a label
-    back_off: float  # the least probability of a node; above one half, below 1
-    thresholds: FloatArray  # (n_levels,): of level 1, 2, ...; none is below ``back_off``
+    back_off: float  # the share of answers that is right at each level; above one half, below 1
+    thresholds: FloatArray  # (n_levels,): of level 1, 2, ...; above one half, none below another
 
     @classmethod
     def of(cls, classes: Sequence[str], separator: str, back_off: float) -> "Levels":

@@ -28,6 +28,9 @@ UNKEPT_ADVICE = (  # where nothing is accepted
 _ROUNDING = 1.0 + 1e-9  # of probabilities that are compared
 
 
+_ABOVE_HALF = float(np.nextafter(0.5, 1.0))  # at most one node of a level comes up to it
+
+
 @dataclass(frozen=True)
 class RejectRule:
     """How the threshold is chosen: by the errors among what is accepted, or by its share.
@@ -192,11 +195,11 @@ def fitted_levels(
 
     Of new objects that are answered at level d or below, at most the share 1 - ``back_off`` has
     another node than the true one at level d, with the confidence that is asked for, for each d by
-    itself. The threshold of a level is ``back_off``, or the least one above it that accepts no more
-    rows than :func:`reject_threshold` of its most likely nodes; and not below that of the level
-    above. ``true`` are the :meth:`~kreinflow.answering.levels.Levels.true_nodes` of the rows. Those
-    whose labels end above the level are left out: what is below is unknown. Whatever is answered to
-    one whose node no class has is wrong.
+    itself. The threshold of a level is the least one above one half that accepts no more rows than
+    :func:`reject_threshold` of its most likely nodes; and not below that of the level above.
+    ``true`` are the :meth:`~kreinflow.answering.levels.Levels.true_nodes` of the rows. Those whose
+    labels end above the level are left out: what is below is unknown. Whatever is answered to one
+    whose node no class has is wrong.
     """
     likeliest, top = levels.likeliest(probabilities)
     right, has = likeliest == true, true != NO_NODE
@@ -215,5 +218,5 @@ def _level_threshold(
         return NOTHING_ACCEPTED
     found = reject_threshold(top[:, None], (~right).astype(int), 1.0 - back_off, confidence)
     # Between the last row that is accepted and the next one any threshold accepts the same.
-    surer = top[(top >= back_off) & (top < found)]
-    return max(back_off, found) if len(surer) or found > top.max() else back_off
+    between = top[(top >= _ABOVE_HALF) & (top < found)]
+    return max(_ABOVE_HALF, found) if len(between) or found > top.max() else _ABOVE_HALF

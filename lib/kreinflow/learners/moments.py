@@ -158,7 +158,7 @@ class FewRows:
     @property
     def scale(self) -> float:
         """See :attr:`Moments.scale`."""
-        return float(np.sum(self.rows**2)) / self.rows.shape[1]
+        return float(np.mean(np.sum(self.rows**2, axis=0)))
 
     def least_squares(self, penalties: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See :meth:`Moments.least_squares`."""
