@@ -6,7 +6,7 @@ import pytest
 from kreinflow.answering.levels import NO_NODE, NOT_LEARNED, Levels, lineages
 from kreinflow.answering.query_and_answers import EVERY_LEVEL
 from kreinflow.base.hierarchy import path_of
-from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED, fitted_levels
+from kreinflow.fitting.reject_threshold import ABOVE_HALF, NOTHING_ACCEPTED, fitted_levels
 
 CLASSES = ("1.1.1", "1.1.2", "1.1", "1.2.1", "2.1.1", "2.1.2", "2", "3")
 PATHS = [path_of(label, ".") for label in CLASSES]
@@ -95,8 +95,8 @@ def drawn(rng, n, sharper):
     return p / p.sum(axis=1, keepdims=True), y
 
 
-def fitted_on(levels, p, y):
-    return fitted_levels(levels, p, levels.true_nodes([CLASSES[code] for code in y]))
+def fitted_on(levels, p, y, **how):
+    return fitted_levels(levels, p, levels.true_nodes([CLASSES[code] for code in y]), **how)
 
 
 def wrong_at(levels, p, y):
@@ -108,15 +108,16 @@ def wrong_at(levels, p, y):
         yield told.sum(), np.sum(own[told, level] != true[told, level])
 
 
+@pytest.mark.parametrize("least", [None, ABOVE_HALF])
 @pytest.mark.parametrize("sharper", [1.0, 3.0])
-def test_what_is_answered_at_a_level_is_as_often_wrong_as_was_promised(sharper):
+def test_what_is_answered_at_a_level_is_as_often_wrong_as_was_promised(sharper, least):
     """Over seeds: thresholds from 400 records, errors among 4,000 new ones."""
     kept, plain = [], []
     for seed in range(40):
         rng = np.random.default_rng(seed)
         levels = Levels.of(CLASSES, ".", 0.9)
-        fitted = fitted_on(levels, *drawn(rng, 400, sharper))
-        assert (fitted.thresholds > 0.5).all()
+        fitted = fitted_on(levels, *drawn(rng, 400, sharper), least=least)
+        assert (fitted.thresholds >= (least or 0.9)).all()
         assert (np.diff(fitted.thresholds) >= 0).all()
         p, y = drawn(rng, 4000, sharper)
         kept.append([wrong <= 0.1 * told for told, wrong in wrong_at(fitted, p, y)])
@@ -154,13 +155,18 @@ def test_an_answer_to_what_no_class_has_is_wrong():
     p[:, 0] = np.where(np.arange(400) % 4, 0.97, 0.92)
     paths = ["1.1.1" if i % 4 else "1.1.9" for i in range(400)]
     fitted = fitted_levels(levels, p, levels.true_nodes(paths))
-    np.testing.assert_allclose(fitted.thresholds[:2], 0.5, rtol=1e-15)
-    assert (fitted.thresholds > 0.5).all()
+    assert fitted.thresholds[:2].tolist() == [0.9, 0.9]
     assert 0.92 < fitted.thresholds[2] <= 0.97
     # Of labels that end there nothing is known below.
     ended = [path.removesuffix(".9") for path in paths]
     fitted = fitted_levels(levels, p, levels.true_nodes(ended))
-    np.testing.assert_allclose(fitted.thresholds, 0.5, rtol=1e-15)
+    np.testing.assert_array_equal(fitted.thresholds, 0.9)
+
+
+def test_probabilities_that_keep_their_word_need_no_larger_threshold():
+    rng = np.random.default_rng(1)
+    levels = fitted_on(Levels.of(CLASSES, ".", 0.8), *drawn(rng, 5000, 1.0))
+    np.testing.assert_array_equal(levels.thresholds, 0.8)
 
 
 def test_a_threshold_is_as_low_as_the_promise_allows():
@@ -168,7 +174,7 @@ def test_a_threshold_is_as_low_as_the_promise_allows():
     rng = np.random.default_rng(1)
     asked = Levels.of(CLASSES, ".", 0.8)
     for sharper in (1.0, 0.7):
-        fitted = fitted_on(asked, *drawn(rng, 5000, sharper))
+        fitted = fitted_on(asked, *drawn(rng, 5000, sharper), least=ABOVE_HALF)
         assert (fitted.thresholds < 0.8).all()
         p, y = drawn(rng, 20000, sharper)
         for told, wrong in wrong_at(fitted, p, y):
@@ -184,10 +190,9 @@ def test_nothing_is_answered_where_nothing_can_be_promised():
     assert set(few.nodes(p).level) == {0}
     assert "95 % of the answers are right at level 1 and those below it, so" in few.unkept()
     enough = fitted_on(Levels.of(CLASSES, ".", 0.95), np.vstack([p, p[:1]]), np.append(y, 0))
-    np.testing.assert_allclose(enough.thresholds, 0.5, rtol=1e-15)
+    np.testing.assert_array_equal(enough.thresholds, 0.95)
     assert enough.unkept() is None
     # records of class 3 have one level: of the levels below it nothing is known
     shallow = np.eye(len(CLASSES))[np.full(60, 7)]
     some = fitted_on(Levels.of(CLASSES, ".", 0.95), shallow, np.full(60, 7))
-    expected = [0.5, NOTHING_ACCEPTED, NOTHING_ACCEPTED]
-    np.testing.assert_allclose(some.thresholds, expected, rtol=1e-15)
+    np.testing.assert_array_equal(some.thresholds, [0.95, NOTHING_ACCEPTED, NOTHING_ACCEPTED])

@@ -104,7 +104,7 @@ def test_from_two_columns_to_the_figure(workflow, folder, tmp_path):
 
     for recipe in ("one", "asks"):
         own = load_fold_model(results / "models" / "meb" / "all.safetensors", recipe).levels
-        assert (own.thresholds > 0.5).all()
+        assert (own.thresholds >= 0.8).all()
     table = read("classified/again.tsv")
     assert {"node", "level", "node_probability"} <= set(table)
     np.testing.assert_array_equal(

@@ -59,6 +59,11 @@ class TrainingData:
         """Whether models tell how strange an object is, for which they ask its nearest records."""
         return self.false_alarms is not None and self.strangers is not None
 
+    @property
+    def limits_levels(self) -> bool:
+        """Whether levels are answered only as far as an object is like a training record."""
+        return self.has_p_values and self.overclassification is not None
+
 
 @dataclass(frozen=True, eq=False)
 class RecipeLift:

@@ -223,7 +223,8 @@ def _with_p_values(
         strangers.append(told(tried, q, besides, others.max(axis=1))[0])
     found = strangeness.p_values(*strangers) <= false_alarms
     needed, of_levels = None, {}
-    if levels is not None and data.overclassification is not None:
+    if levels is not None and data.limits_levels:
+        assert data.overclassification is not None, "a limit without a share"
         them = LevelsTried(levels, scores, tried, left, probabilities[tried])
         needed, rows = them.fit(data.overclassification, (alone[0][tried], alone[1]))
         of_levels = {"overclassification": data.overclassification, "levels": rows}

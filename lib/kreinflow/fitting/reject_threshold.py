@@ -27,8 +27,8 @@ UNKEPT_ADVICE = (  # where nothing is accepted
 
 _ROUNDING = 1.0 + 1e-9  # of probabilities that are compared
 
-
-_ABOVE_HALF = float(np.nextafter(0.5, 1.0))  # at most one node of a level comes up to it
+ABOVE_HALF = float(np.nextafter(0.5, 1.0))
+"""The least threshold of a level: at most one of its nodes comes up to it."""
 
 
 @dataclass(frozen=True)
@@ -189,34 +189,40 @@ def coverage_threshold(probabilities: FloatArray, coverage: float) -> float:
 
 
 def fitted_levels(
-    levels: Levels, probabilities: FloatArray, true: IntArray, confidence: float = CONFIDENCE
+    levels: Levels,
+    probabilities: FloatArray,
+    true: IntArray,
+    confidence: float = CONFIDENCE,
+    least: float | None = None,
 ) -> Levels:
     """Return the levels with thresholds that keep what they promise.
 
     Of new objects that are answered at level d or below, at most the share 1 - ``back_off`` has
     another node than the true one at level d, with the confidence that is asked for, for each d by
-    itself. The threshold of a level is the least one above one half that accepts no more rows than
-    :func:`reject_threshold` of its most likely nodes; and not below that of the level above.
-    ``true`` are the :meth:`~kreinflow.answering.levels.Levels.true_nodes` of the rows. Those whose
-    labels end above the level are left out: what is below is unknown. Whatever is answered to one
-    whose node no class has is wrong.
+    itself. The threshold of a level is ``least`` (``back_off`` if it is left out), or the least one
+    above it that accepts no more rows than :func:`reject_threshold` of its most likely nodes; and
+    not below that of the level above. ``true`` are the
+    :meth:`~kreinflow.answering.levels.Levels.true_nodes` of the rows. Those whose labels end above
+    the level are left out: what is below is unknown. Whatever is answered to one whose node no
+    class has is wrong.
     """
     likeliest, top = levels.likeliest(probabilities)
     right, has = likeliest == true, true != NO_NODE
+    error, least = 1.0 - levels.back_off, levels.back_off if least is None else least
     found = [
-        _level_threshold(levels.back_off, top[has[:, d], d], right[has[:, d], d], confidence)
+        _level_threshold(least, top[has[:, d], d], ~right[has[:, d], d], error, confidence)
         for d in range(1, true.shape[1])
     ]
     return replace(levels, thresholds=np.maximum.accumulate(found))
 
 
 def _level_threshold(
-    back_off: float, top: FloatArray, right: NDArray[np.bool_], confidence: float
+    least: float, top: FloatArray, wrong: NDArray[np.bool_], error: float, confidence: float
 ) -> float:
-    """Return the threshold of a level by its likeliest nodes, whether right or not."""
+    """Return the threshold of a level by its likeliest nodes, whether wrong or not."""
     if not len(top):
         return NOTHING_ACCEPTED
-    found = reject_threshold(top[:, None], (~right).astype(int), 1.0 - back_off, confidence)
+    found = reject_threshold(top[:, None], wrong.astype(int), error, confidence)
     # Between the last row that is accepted and the next one any threshold accepts the same.
-    between = top[(top >= _ABOVE_HALF) & (top < found)]
-    return max(_ABOVE_HALF, found) if len(between) or found > top.max() else _ABOVE_HALF
+    surer = top[(top >= least) & (top < found)]
+    return max(least, found) if len(surer) or found > top.max() else least
