@@ -11,7 +11,7 @@ some genera, and a fifth of the others, whatever their species. What is left bec
 taxonomy as of QIIME 2, from which a model is made by `kreinflow init` and `kreinflow run` as they
 are. `kreinflow classify` then answers all that was held out. Beside it stand
 
-* unknown: the same with ``unknown: {false_alarms: 0.05}`` in the config;
+* no_limit: the same without what is proposed for unknown nodes;
 * nearest, LCA: the lowest common ancestor of all training records whose Smith-Waterman score is
   within ``--near`` of the best; every record is aligned, as BLAST would if it missed nothing;
 * naive Bayes: words of 7 letters and a confidence of 0.7, set as in q2-feature-classifier.
@@ -50,7 +50,8 @@ ALONE = 0.62  # of the species have one record; some 0.6 of those to learn
 UNEVEN = 0.7  # shape of the gamma distribution of how many children nodes have
 CONFIDENCE = 0.7
 MODEL = "results-train/train"
-UNKNOWN = "echo 'unknown: {false_alarms: 0.05}' >> kreinflow.yaml"
+FREE = "sed -i '/^unknown:/,$d' kreinflow.yaml"
+FEWER = "sed -i 's/^    folds:/    recipes: [{}]\\n    folds:/' kreinflow.yaml"
 COLUMNS = ["Feature ID", "Taxon", "Confidence"]
 
 
@@ -292,19 +293,21 @@ def below_unseen(answers: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def commands(near: float, cores: int, target: str) -> dict[str, list[str]]:
+def commands(near: float, cores: int, target: str, recipe: str = "") -> dict[str, list[str]]:
     """Return the commands of each method, which run in a folder of its own."""
     us = f"{sys.executable} -m kreinflow.commands.main"
     own = f"{sys.executable} {shlex.quote(str(Path(__file__).resolve()))} --near {near}"
+    fewer = [f"sh -c {shlex.quote(FEWER.format(recipe))}"] if recipe else []
     train = [
         f"{us} init ../train.fasta --labels ../train.tsv",
+        *fewer,
         f"{us} run kreinflow.yaml --cores {cores} {target}",
     ]
     asked = f"{MODEL}/model.safetensors ../queries.fasta --threads {cores}"
     train.append(f"{us} classify {asked} --format qiime -o answers.tsv")
     return {
         "kreinflow": train,
-        "unknown": [train[0], f"sh -c {shlex.quote(UNKNOWN)}", *train[1:]],
+        "no_limit": [train[0], f"sh -c {shlex.quote(FREE)}", *train[1:]],
         "nearest": [f"{own} --peer nearest"],
         "naive_bayes": [f"{own} --peer naive_bayes"],
     }
@@ -339,6 +342,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--model", action="store_true", help="no outer folds: the model alone")
+    parser.add_argument("--recipe", default="", help="of those that init proposes, this one alone")
     parser.add_argument("--methods", nargs="*", default=list(commands(0, 1, "")))
     parser.add_argument("--folder", type=Path, default=Path("lineages-benchmark"))
     parser.add_argument("--peer", help=argparse.SUPPRESS)
@@ -359,7 +363,7 @@ def main() -> int:
         print(f"{name}: {len(train):,} records of {train['species'].nunique():,} species to learn")
         known = {node for lineage in train["lineage"] for node in beginnings(lineage)}
         answers = {}
-        for method, lines in commands(asked.near, asked.cores, target).items():
+        for method, lines in commands(asked.near, asked.cores, target, asked.recipe).items():
             if method not in asked.methods:
                 continue
             if method == "naive_bayes" and find_spec("sklearn") is None:
