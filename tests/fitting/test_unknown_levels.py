@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 
 from fitting.test_fit_unknown import LIFTED, table_of, trained_on
+from kreinflow.answering.levels import NO_NODE
+from kreinflow.answering.relatives import levels_reached
 from kreinflow.base.hierarchy import path_of
 from kreinflow.classify.classification import LEVEL_COLUMNS, classify_file
 from kreinflow.classify.model_file import Model
 from kreinflow.fitting import fit_unknown
 from kreinflow.fitting import unknown_levels as module
-from kreinflow.fitting.unknown_levels import LevelsTried, likeness_needed
+from kreinflow.fitting.reject_threshold import ABOVE_HALF, fitted_levels
+from kreinflow.fitting.unknown_levels import Limits, likeness_needed
 from sequence_pairs import rectangle
 from small_inputs import PROTEIN
 
@@ -68,34 +71,36 @@ def test_the_likeness_that_a_level_takes_is_what_plain_sums_say(tmp_path, monkey
     """By the dense scores: who asks very many asks all records of other nodes."""
     caught = []
 
-    class Caught(LevelsTried):
-        def fit(self, *given):
-            caught.append(self)
-            return super().fit(*given)
+    class Caught(Limits):
+        def told(self, *given):
+            caught.extend(given)
+            return super().told(*given)
 
     monkeypatch.setattr(module, "FEW", 1000)
-    monkeypatch.setattr(fit_unknown, "LevelsTried", Caught)
+    monkeypatch.setattr(fit_unknown, "Limits", Caught)
     it = trained_on(tmp_path, clans(1, "abc", "xy", 16, (0.2, 0.5)), levels=LEVELS, unknown=asked())
-    relatives, t, levels = it.model.classifier.relatives, it.training, it.model.classifier.levels
+    relatives, t = it.model.classifier.relatives, it.training
     sequences, classes = it.dataset.sequences, it.model.classifier.classes
     rows = np.arange(len(sequences))
     S = rectangle(sequences, rows, rows, it.model.scheme)
     likeness = S / np.sqrt(np.outer(S.diagonal(), S.diagonal()))
     paths = [path_of(label, "_") for label in classes]
-    (tried,) = caught
-    records = t.fits.measured[tried.objects]
+    free, limited, probabilities, _ = caught
+    keys = t.liftings({"views": {}, "lift": {}}).keys[t.part.rows[t.fits.measured]]
+    records = t.fits.measured[np.argsort(keys, kind="stable")]
     assert len(records) == 96
     found, told = [], it.model.classifier.about["unknown"]["levels"]
     for level in (1, 2):
         values, answered, kept = [], [], []
-        for row, i in zip(tried.probabilities, records, strict=True):
+        for row, i in zip(probabilities, records, strict=True):
             own = paths[t.part.labels[i]][:level]
             others = np.array([path[:level] != own for path in paths])
             mine = np.array([others[label] for label in t.part.labels])
             values.append(likeness[t.part.rows[i], t.part.rows[mine]].max())
-            answered.append(sure(row, paths, levels, level))
+            answered.append(sure(row, paths, free, level))
             known = np.delete(likeness[t.part.rows[i], t.part.rows], i).max()
-            kept.append(answered[-1] and all(known > relatives.needed[:level]))
+            like = all(known > relatives.needed[:level])
+            kept.append(like and sure(row, paths, limited, level))
         # At most a tenth of these and a new one has more.
         found.append(np.sort(values)[-int(ERROR * 97)])
         assert told[level - 1]["left_out"] == 96
@@ -104,6 +109,14 @@ def test_the_likeness_that_a_level_takes_is_what_plain_sums_say(tmp_path, monkey
         assert told[level - 1]["answered"] == np.mean(kept)
     np.testing.assert_allclose(relatives.needed, found, rtol=1e-12)
     assert 0 < told[1]["answered"] < told[1]["answered_before"]
+    assert (free.thresholds >= 0.8).all()
+    assert limited is it.model.classifier.levels
+    # Those that are not like enough say nothing of thresholds.
+    true = free.true_nodes([classes[t.part.labels[i]] for i in records])
+    near = [np.delete(likeness[t.part.rows[i], t.part.rows], i).max() for i in records]
+    true[:, 1:][~levels_reached(np.array(near), relatives.needed)] = NO_NODE
+    again = fitted_levels(free, probabilities, true, 0.9, ABOVE_HALF)
+    np.testing.assert_array_equal(again.thresholds, limited.thresholds)
 
 
 def sure(p, paths, levels, level):
@@ -139,6 +152,8 @@ def test_members_of_unknown_nodes_are_told_as_seldom_as_it_is_said(tmp_path):
             level = told["level"].astype(int)
             right = told["node"].fillna("")[family] == label[family].str[0]
             new = ~(clan | family)
+            answered = new & (level > 1)
+            assert (told["node"] == label)[answered].mean() >= LEVELS["back_off"]
             mine = (told["node"] == label)[new]
             shares.append(
                 [(level[clan] > 0).mean(), (level[family] > 1).mean(), right.mean(), mine.mean()]

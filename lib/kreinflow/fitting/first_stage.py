@@ -59,6 +59,12 @@ class TrainingData:
         """Whether models tell how strange an object is, for which they ask its nearest records."""
         return self.false_alarms is not None and self.strangers is not None
 
+    def true_nodes(self, places: IntArray) -> IntArray:
+        """Return the nodes of the whole labels of records, see ``Levels.true_nodes``."""
+        assert self.levels is not None, "nodes of classes without levels"
+        paths = self.part.paths or [self.part.classes[code] for code in self.part.labels]
+        return self.levels.true_nodes([paths[place] for place in places])
+
     @property
     def limits_levels(self) -> bool:
         """Whether levels are answered only as far as an object is like a training record."""

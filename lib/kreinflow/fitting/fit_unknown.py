@@ -14,6 +14,7 @@ from scipy.special import softmax
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.cascade import SMALLEST
 from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.levels import NO_NODE
 from kreinflow.answering.nearest_records import Besides, Records, RecordScores, ScoreCache
 from kreinflow.answering.query_and_answers import Query
 from kreinflow.answering.relatives import (
@@ -22,14 +23,16 @@ from kreinflow.answering.relatives import (
     NoRelative,
     Relatives,
     evidence_mean,
+    levels_reached,
     overwhelming,
 )
 from kreinflow.answering.unknown_pvalue import Strangeness, strange
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tiles
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold
 from kreinflow.fitting.record_index import places_of, records_of, row_query
+from kreinflow.fitting.reject_threshold import ABOVE_HALF, fitted_levels
 from kreinflow.fitting.strangers import Strangers
-from kreinflow.fitting.unknown_levels import LevelsTried
+from kreinflow.fitting.unknown_levels import Limits, likeness_of
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.views.lift import SCORES, Lift
 from kreinflow.views.objects import Viewed
@@ -199,6 +202,7 @@ def _with_p_values(
         normalised, gains = scores.resemblance(objects, around)
         return strange(normalised, gains, top), around, gains
 
+    likeness = likeness_of(scores, every, alone)
     scores.rank(every, NEAREST, alone)
     of_landmarks, *_ = told(every, 0, alone, first.max(axis=1))
     of_nearest, around, gains = told(every, NEAREST, alone, probabilities.max(axis=1))
@@ -225,9 +229,15 @@ def _with_p_values(
     needed, of_levels = None, {}
     if levels is not None and data.limits_levels:
         assert data.overclassification is not None, "a limit without a share"
-        them = LevelsTried(levels, scores, tried, left, probabilities[tried])
-        needed, rows = them.fit(data.overclassification, (alone[0][tried], alone[1]))
+        limits = Limits.of(levels, scores, tried, left, data.overclassification)
+        needed, reached = limits.likeness, levels_reached(likeness, limits.likeness)
+        # Of what is not answered nothing has to be right.
+        true = data.true_nodes(places)
+        true[:, 1:][~reached] = NO_NODE
+        fitted = fitted_levels(levels, probabilities, true, data.reject.confidence, ABOVE_HALF)
+        rows = limits.told(levels, fitted, probabilities[tried], likeness[tried])
         of_levels = {"overclassification": data.overclassification, "levels": rows}
+        levels = fitted
     relatives = Relatives(
         records,
         stage.evidence,
@@ -243,4 +253,4 @@ def _with_p_values(
         **of_levels,
     }
     about = {**classifier.about, "unknown": unknown}
-    return replace(classifier, about=about).with_parts(relatives=relatives)
+    return replace(classifier, about=about).with_parts(relatives=relatives, levels=levels)

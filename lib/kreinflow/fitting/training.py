@@ -29,7 +29,7 @@ from kreinflow.fitting.first_stage import FirstStage, OutOfFold, RecipeLift, Tra
 from kreinflow.fitting.fit_lift import positive_factor
 from kreinflow.fitting.inner_folds import InnerFits, LiftedFits, choose, whole_groups
 from kreinflow.fitting.recipe_choice import inner_bits
-from kreinflow.fitting.reject_threshold import ABOVE_HALF, fitted_levels
+from kreinflow.fitting.reject_threshold import fitted_levels
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, landmark_kernel
 from kreinflow.learners.binary_relevance import BinaryRelevance
@@ -50,10 +50,8 @@ def fit_promises(
         classifier = classifier.with_parts(calibration=calibration)
     if data.levels is not None:
         confidence = data.reject.confidence
-        paths = data.part.paths or [data.part.classes[code] for code in data.part.labels]
-        true = data.levels.true_nodes([paths[place] for place in held.places])
-        least = ABOVE_HALF if data.limits_levels else None
-        levels = fitted_levels(data.levels, held.probabilities, true, confidence, least)
+        true = data.true_nodes(held.places)
+        levels = fitted_levels(data.levels, held.probabilities, true, confidence)
         classifier = classifier.with_parts(levels=levels)
     return classifier, held
 

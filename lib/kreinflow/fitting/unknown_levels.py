@@ -8,6 +8,7 @@ node says nothing of how sure one would be that was never told of this node.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kreinflow.answering.levels import Levels, lineages
 from kreinflow.answering.nearest_records import Besides, RecordScores
@@ -27,40 +28,52 @@ def likeness_needed(likeness: FloatArray, error: float) -> float:
     return float(np.sort(likeness)[-most]) if most else np.inf
 
 
+def likeness_of(scores: RecordScores, objects: IntArray, besides: Besides) -> FloatArray:
+    """Return l(x) of objects without the records that are left out; ranks them anew."""
+    scores.rank(objects, FEW, besides)
+    around = scores.around(objects, FEW, besides)
+    return mean_of_largest(scores.resemblance(objects, around)[0], 1, -np.inf)
+
+
 @dataclass(frozen=True, eq=False)
-class LevelsTried:
-    """Records that are tried in front of others, to see at which levels they may be answered."""
+class Limits:
+    """What l(x) must be above at each level, found on records that were tried."""
 
-    levels: Levels
-    scores: RecordScores
-    objects: IntArray  # (n,): places of the records in the query
-    labels: IntArray  # (n,): codes of their classes
-    probabilities: FloatArray  # (n, n_classes), by a fit that held them out
+    likeness: FloatArray  # (n_levels,): infinite where too few records were tried
+    there: NDArray[np.bool_]  # (n_tried, n_levels): which records have a node of the level
 
-    def fit(self, error: float, alone: Besides) -> tuple[FloatArray, list[dict[str, float | None]]]:
-        """Return what l(x) must be above at each level, and how many are answered by it.
+    @classmethod
+    def of(
+        cls, levels: Levels, scores: RecordScores, objects: IntArray, labels: IntArray, error: float
+    ) -> "Limits":
+        """Find them with some ``objects``, places in the query, of classes with these codes."""
+        of_classes = lineages(levels.tree)[levels.tree.leaf, 1:]
+        there, needed = of_classes[labels] >= 0, []
+        for of_class, own in zip(of_classes.T, there.T, strict=True):
+            besides = of_class[labels], of_class[scores.records.classes]
+            needed.append(likeness_needed(likeness_of(scores, objects, besides)[own], error))
+        return cls(np.array(needed), there)
 
-        ``alone``: codes of the groups of the records that are tried, and of all records.
+    def told(
+        self, free: Levels, limited: Levels, probabilities: FloatArray, likeness: FloatArray
+    ) -> list[dict[str, float | None]]:
+        """Return limits, and the shares of the tried records that a level answers, for people.
+
+        Of levels with the thresholds that they have without limits, and with them.
+        ``probabilities`` and ``likeness`` are those of the records in front of all others.
         """
-        of_classes = lineages(self.levels.tree)[self.levels.tree.leaf, 1:]
-        known = self._likeness(alone)
-        sure = self.levels.likeliest(self.probabilities)[1][:, 1:] >= self.levels.thresholds
-        needed, told = np.empty(0), []
-        for of_class, answered in zip(of_classes.T, sure.T, strict=True):
-            own = of_class[self.labels]
-            there = own >= 0
-            left = self._likeness((own, of_class[self.scores.records.classes]))[there]
-            needed = np.append(needed, likeness_needed(left, error))
-            kept = answered & levels_reached(known, needed)[:, -1]
-            shares = {"answered_before": answered, "answered": kept}
-            means = {name: float(share[there].mean()) for name, share in shares.items()}
-            # Infinite where too few are left out, minus infinity where all records have one node.
-            limit = float(needed[-1]) if np.isfinite(needed[-1]) else None
-            told.append({"left_out": len(left), "likeness": limit, **means})
-        return needed, told
-
-    def _likeness(self, besides: Besides) -> FloatArray:
-        """Return l(x) without the records that are left out."""
-        self.scores.rank(self.objects, FEW, besides)
-        around = self.scores.around(self.objects, FEW, besides)
-        return mean_of_largest(self.scores.resemblance(self.objects, around)[0], 1, -np.inf)
+        top = free.likeliest(probabilities)[1][:, 1:]
+        before = top >= free.thresholds
+        after = (top >= limited.thresholds) & levels_reached(likeness, self.likeness)
+        # Infinite where too few are left out, minus infinity where all records have one node.
+        return [
+            {
+                "left_out": int(own.sum()),
+                "likeness": float(limit) if np.isfinite(limit) else None,
+                "answered_before": float(one[own].mean()),
+                "answered": float(other[own].mean()),
+            }
+            for own, limit, one, other in zip(
+                self.there.T, self.likeness, before.T, after.T, strict=True
+            )
+        ]
