@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fitting.test_fit_unknown import LIFTED, table_of, trained_on
-from kreinflow.answering.levels import NO_NODE
+from kreinflow.answering.levels import NO_NODE, Levels
 from kreinflow.answering.relatives import levels_reached
 from kreinflow.base.hierarchy import path_of
 from kreinflow.classify.classification import LEVEL_COLUMNS, classify_file
@@ -201,3 +201,13 @@ def test_without_a_limit_nothing_is_learned(tmp_path):
     it = trained_on(tmp_path, clans(2, "abc", "xy", 6), levels=LEVELS, unknown=asked(None))
     assert it.model.classifier.relatives.needed is None
     assert "levels" not in it.model.classifier.about["unknown"]
+
+
+def test_a_level_that_no_record_tried_has_can_be_written():
+    """A deep level of few records may have none among those that are tried."""
+    levels = Levels.of(("a", "b", "c_x"), "_", 0.8)
+    limits = Limits(np.array([0.5, np.inf]), np.array([[True, False]] * 3))
+    rows = limits.told(levels, levels, np.eye(3), np.array([0.9, 0.4, 0.9]))
+    assert rows[0]["answered_before"] == 1.0
+    assert rows[0]["answered"] == pytest.approx(2 / 3)
+    assert rows[1] == {"left_out": 0, "likeness": None, "answered_before": 0.0, "answered": 0.0}

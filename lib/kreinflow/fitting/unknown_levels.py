@@ -70,8 +70,8 @@ class Limits:
             {
                 "left_out": int(own.sum()),
                 "likeness": float(limit) if np.isfinite(limit) else None,
-                "answered_before": float(one[own].mean()),
-                "answered": float(other[own].mean()),
+                "answered_before": float(one[own].sum() / max(1, own.sum())),
+                "answered": float(other[own].sum() / max(1, own.sum())),
             }
             for own, limit, one, other in zip(
                 self.there.T, self.likeness, before.T, after.T, strict=True
