@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kreinflow.answering.parts import ModelPart, Subject, Told
 from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
-from kreinflow.base.hierarchy import Tree
+from kreinflow.base.hierarchy import Tree, nodes_of
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Number, Value
 
@@ -83,10 +83,9 @@ class Levels(ModelPart):
         found = np.full((len(labels), len(self.thresholds) + 1), NO_NODE)
         found[:, 0] = 0
         for row, label in enumerate(labels):
-            parts = label.split(self.separator)[: len(self.thresholds)]
-            for level in range(1, len(parts) + 1):
-                node = self.separator.join(parts[:level])
-                found[row, level] = number.get(node, NOT_LEARNED)
+            for level, node in enumerate(nodes_of(label, self.separator), 1):
+                if level < found.shape[1]:
+                    found[row, level] = number.get(node, NOT_LEARNED)
         return np.asarray(found[codes])
 
     def nodes(self, probabilities: FloatArray, deepest: IntArray | None = None) -> Nodes:
