@@ -121,8 +121,7 @@ class Relatives(ModelPart):
         if self.null is not None:
             unlike = evidence_mean(gains) <= self.null.near
         scores.rank(everyone if needed is not None else everyone[unlike], FEW)
-        normalised, gains = scores.resemblance(everyone, scores.around(everyone, FEW))
-        likeness = mean_of_largest(normalised, 1, -np.inf)
+        likeness, gains = scores.resemblance(everyone, scores.around(everyone, FEW))
         if self.null is not None:
             asks |= evidence_mean(gains) <= self.null.near
         scores.rank(everyone[asks], NEAREST)
@@ -157,7 +156,7 @@ class Relatives(ModelPart):
             up, wanted[up], around, lambda *of: scores.resemblance(*of)[1]
         )
         if needed is not None:
-            deepest = levels_reached(likeness, needed).sum(axis=1)
+            deepest = levels_reached(mean_of_largest(likeness, 1, -np.inf), needed).sum(axis=1)
             deepest = np.where(strangers, np.minimum(deepest, len(needed) - 1), deepest)
         deepest = np.where(reason == REASONS[3], 0, deepest)
         return replace(
