@@ -150,12 +150,12 @@ def test_sequences_are_read_as_they_are_needed(tmp_path, monkeypatch):
     model, *_ = model_of(tmp_path, seed=5)
     read = []
 
-    def counted(path):
+    def counted(path, columns):
         for record in read_any_fasta(path):
             read.append(record.id)
             yield record
 
-    monkeypatch.setattr(new_objects, "read_any_fasta", counted)
+    monkeypatch.setattr(new_objects, "read_any", counted)
     monkeypatch.setattr(new_objects, "_RECORDS", 4)
     done = 0
     for batch in classify_batches(model, tmp_path / "x.fasta"):

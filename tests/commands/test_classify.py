@@ -324,3 +324,30 @@ def test_other_formats_go_where_the_table_goes(classified, refused, apart, tmp_p
         assert f"--confidence: --format {name} has no column for it. Use tsv." in said
     said = refused("classify", *asked, "--format", "blast6", "--evidence", tmp_path / "e.tsv")
     assert "--format blast6 writes it, to -o." in said
+
+
+def test_a_table_of_sequences(classified, refused, run, trained, tmp_path):
+    """It is FASTA in another form: the same rows, also in parts, with a fault in its row."""
+    expected = classified(trained.path, trained.fasta)
+    lines = "".join(f"{label},{id},{s}\n" for id, label, s in trained.records)
+    (table := tmp_path / "new.csv").write_text(f"Family,Entry,Sequence\n{lines}")
+    assert classified(trained.path, table) == expected
+    found = "".join(classified(trained.path, table, "--shard", f"{k}/3") for k in (1, 2, 3))
+    assert found == expected
+    id = trained.records[0][0]
+    from_table, from_fasta = (
+        run("explain", trained.path, f, "--id", id) for f in (table, trained.fasta)
+    )
+    assert from_table == from_fasta
+    table.write_text(f"Family,Entry,Sequence\n{lines}a,bad,MKV1\n")
+    code, out, err = run("classify", trained.path, table)
+    assert code == 0
+    assert out.startswith(expected)
+    assert f"record {len(trained.records) + 1} (line {len(trained.records) + 2}), bad" in err
+    table.write_text("a,b\n1,2\n3,4\n")
+    said = refused("classify", trained.path, table)
+    assert "new.csv: no column has sequences. Give a table that has one, or FASTA." in said
+    twice = "".join(f"{id},{s},{s}\n" for id, _, s in trained.records)
+    table.write_text(f"id,Sequence,CDR3\n{twice}")
+    said = refused("classify", trained.path, table)
+    assert "several columns have sequences, 'Sequence' and 'CDR3', and a record has one." in said

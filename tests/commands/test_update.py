@@ -111,3 +111,17 @@ def test_what_the_training_warns_of_is_told(run, arguments, monkeypatch):
     code, _, err = run(*arguments)
     assert code == 0
     assert err.startswith("kreinflow: warning: class 'z' was not learned.\nkreinflow: 20 records")
+
+
+def test_a_table_with_sequences_and_labels(run, arguments, folder, tmp_path):
+    """It is FASTA and table of labels in one."""
+    code, _, err = run(*arguments, "--changes", tmp_path / "a.tsv")
+    assert code == 0, err
+    new = [(f"n{id}", label, s) for id, label, s in families(9, classes=("b", "z"))]
+    table = tmp_path / "both.tsv"
+    lines = ("id\tsequence\tlabel\n", *(f"{id}\t{s}\t{label}\n" for id, label, s in new))
+    table.write_text("".join(lines))
+    arguments = [table if a in (folder / "new.fasta", folder / "new.tsv") else a for a in arguments]
+    code, _, err = run(*arguments, "--changes", tmp_path / "b.tsv")
+    assert code == 0, err
+    assert (tmp_path / "b.tsv").read_text() == (tmp_path / "a.tsv").read_text()

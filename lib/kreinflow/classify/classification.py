@@ -177,8 +177,9 @@ def write_tables(
     """Write the pieces of :func:`classify_batches` as one ``text``, of a TSV if it is left out.
 
     ``text`` is called with each piece, and whether it is the first.
-    Counted are its ``records``, and those ``classified``, ``rejected``, ``accepted`` and at
-    ``fault``. After each piece ``progress`` is called with the number of rows that are written.
+    Counted are its ``records``, and those ``classified``, ``rejected``, ``accepted``, ``turned``
+    and at ``fault``. After each piece ``progress`` is called with the number of rows that are
+    written.
     """
     counts: Counter[str] = Counter()
     for number, table in enumerate(tables):
@@ -186,8 +187,9 @@ def write_tables(
         faulty = int((table["problem"] != "").sum())
         counts.update(records=len(table), classified=len(table) - faulty, fault=faulty)
         counts["rejected"] += int((table["reject"] == "yes").sum())
-        if "accepted" in table:
-            counts["accepted"] += int((table["accepted"] == "yes").sum())
+        for name, column, value in (("accepted", "accepted", "yes"), ("turned", "strand", "-")):
+            if column in table:
+                counts[name] += int((table[column] == value).sum())
         if progress is not None:
             progress(counts["records"])
     return counts

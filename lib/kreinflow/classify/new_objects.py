@@ -20,7 +20,7 @@ from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.model_file import Model
 from kreinflow.kernels.kernel import Kernel
 from kreinflow.kernels.registry import make_kernel
-from kreinflow.sequences.fasta import LONGEST, FastaRecord, read_any_fasta
+from kreinflow.sequences.fasta import LONGEST, Columns, FastaRecord, read_any
 from kreinflow.sequences.matrix_files import (
     DISSIMILARITIES,
     ReadMatrix,
@@ -51,6 +51,7 @@ class Options:
     translate: bool = False  # DNA into its best frame, for a model of proteins
     backend: Backend | None = None
     vectors: Path | None = None  # of the objects by id, for a model that looks at them
+    columns: Columns | None = None  # of the file, if it is a table of sequences
     confidence: float | None = None  # adds the columns set and set_size
     errors: float | None = None  # adds the column error_p
     first: int = 0  # objects of the file that are left out at its beginning
@@ -128,10 +129,10 @@ def score_new(model: Model, path: Path, options: Options = DEFAULTS) -> Iterator
         yield batch if read is None else batch.with_vectors(read, options.vectors)
 
 
-def n_objects(model: Model, path: Path) -> int:
+def n_objects(model: Model, path: Path, columns: Columns | None = None) -> int:
     """Return how many objects :func:`score_new` finds in a file, those at fault included."""
     if model.scheme is not None:
-        return sum(1 for _ in read_any_fasta(path))
+        return sum(1 for _ in read_any(path, columns))
     return len(_read_measured(model, path)[0])
 
 
@@ -147,9 +148,11 @@ def vectors_to_look_at(width: int | None, path: Path | None, what: str) -> ReadM
     return None if path is None or width is None else read_record_vectors(path, width)
 
 
-def clean_sequences(model: Model, path: Path) -> Iterator[tuple[FastaRecord, bytes]]:
-    """Yield the records of a FASTA file with their residues as in training, or refuse one."""
-    aligner = _Aligner(model, DEFAULTS)
+def clean_sequences(
+    model: Model, path: Path, columns: Columns | None = None
+) -> Iterator[tuple[FastaRecord, bytes]]:
+    """Yield the records of a file with their residues as in training, or refuse one."""
+    aligner = _Aligner(model, Options(columns=columns))
     for records in aligner.batches(path):
         cleaned = [aligner.alphabet.clean(record.residues) for record in records]
         for number, fault in sorted(aligner.faults(records, cleaned).items()):
@@ -179,7 +182,8 @@ class _Aligner:
         most = min(_RECORDS, max(256, _PAIRS // len(self.landmarks)))
         batch: list[FastaRecord] = []
         total = 0
-        for record in islice(read_any_fasta(path), self.options.first, self.options.last):
+        records = read_any(path, self.options.columns)
+        for record in islice(records, self.options.first, self.options.last):
             batch.append(record)
             total += len(record.header) + len(record.residues)
             if len(batch) == most or total >= _LETTERS:

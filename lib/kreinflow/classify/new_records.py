@@ -16,6 +16,7 @@ from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import clean_sequences, vectors_to_look_at
 from kreinflow.sequences.collapse import SourceRecords, collapse
 from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.fasta import Columns
 from kreinflow.sequences.headers import known_by
 from kreinflow.sequences.labels import check_matched, read_pairs
 from kreinflow.sequences.matrix_files import read_objects
@@ -35,12 +36,18 @@ class NewRecords:
 
 
 def read_new(
-    model: Model, learned: Learned, path: Path, labels: Path, vectors: Path | None = None
+    model: Model,
+    learned: Learned,
+    path: Path,
+    labels: Path,
+    vectors: Path | None = None,
+    columns: Columns | None = None,
 ) -> NewRecords:
     """Read the records that a model is to learn.
 
-    ``path`` is FASTA, or vectors or strings as for ``kreinflow classify``; ``labels`` a table with
-    the columns that the table of the training had, else id and label; ``vectors`` one by id. An
+    ``path`` is FASTA, or vectors or strings as for ``kreinflow classify``, or a table of sequences
+    in ``columns``; ``labels`` a table, maybe the same, with the columns that the table of the
+    training had, else id and label; ``vectors`` one by id. An
     InputError says that a file cannot be read or does not fit the model, an id stands twice, an id
     has no label or a label no object, or the model has levels and a label is no path.
     """
@@ -63,7 +70,7 @@ def read_new(
     else:
         places: dict[str, str] = {}
         residues = []
-        for record, cleaned in clean_sequences(model, path):
+        for record, cleaned in clean_sequences(model, path, columns):
             if record.id in places:
                 raise InputError(
                     f"{record.named}: the id stands twice, first in {places[record.id]}. Rename or "

@@ -9,6 +9,9 @@ from typing import Any
 from kreinflow.base.errors import InputError
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options
+from kreinflow.commands.proposing.tables import find_sequences
+from kreinflow.sequences.fasta import Columns
+from kreinflow.sequences.text_files import check_file, name_endings
 
 
 def add_vectors_and_threads(parser: argparse.ArgumentParser) -> None:
@@ -72,9 +75,20 @@ def inputs_of(options: argparse.Namespace) -> tuple[str, ...]:
     return inputs
 
 
-def asked(options: argparse.Namespace, **more: Any) -> Options:
-    """Return how new objects are scored, as the options say, and more."""
+def columns_of(model: Model, path: Path) -> Columns | None:
+    """Return the columns of a table of sequences for a model of them; None if it is no table."""
+    if model.scheme is None or name_endings(path)[1] not in (".csv", ".tsv", ".tab"):
+        return None
+    check_file(path)
+    if (found := find_sequences(str(path))) is None:
+        raise InputError(f"{path}: no column has sequences. Give a table that has one, or FASTA.")
+    return Columns(found.id_column, found.sequence_column)
+
+
+def asked(options: argparse.Namespace, model: Model, path: Path, **more: Any) -> Options:
+    """Return how new objects of a file are scored, as the options say, and more."""
     how = {"strand": options.strand, "translate": options.translate}
+    more["columns"] = columns_of(model, path)
     return Options(options.threads, **how, vectors=vectors_of(options), **more)
 
 

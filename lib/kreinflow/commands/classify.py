@@ -41,7 +41,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "input",
         metavar="INPUT",
         nargs="*",
-        help="FASTA, plain or gzip, - for standard input; or a matrix, new objects x landmarks; "
+        help="FASTA, plain or gzip, - for standard input; or a table with a column of "
+        "sequences (.csv, .tsv); or a matrix, new objects x landmarks; "
         "or vectors; of several files the rows stand one after the other",
     )
     parser.add_argument(
@@ -180,10 +181,11 @@ def run(options: argparse.Namespace) -> None:
         rows, more = plural(told["rows"], "row"), plural(told["alignments"], "more alignment")
         print(f"kreinflow: evidence: {rows}, {more}", file=sys.stderr)
     accepted = "" if options.errors is None else f", {counts['accepted']} accepted"
+    turned = f", {counts['turned']} turned" if counts["turned"] else ""
     print(
         f"kreinflow: {plural(counts['records'], 'record')}: {counts['classified']} classified, "
-        f"{counts['rejected']} of them rejected{accepted}; {counts['fault']} not classified; "
-        f"{seconds:.3g} s",
+        f"{counts['rejected']} of them rejected{accepted}{turned}; {counts['fault']} not "
+        f"classified; {seconds:.3g} s",
         file=sys.stderr,
     )
 
@@ -230,6 +232,8 @@ def _classify(
         for path, first, last in parts(model, [*map(Path, options.input)], options.shard, done):
             how = asked(
                 options,
+                model,
+                path,
                 backend=backend_named(options.backend),
                 confidence=options.confidence,
                 errors=options.errors,

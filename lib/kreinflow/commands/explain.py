@@ -52,7 +52,8 @@ def run(options: argparse.Namespace) -> None:
         if options.output is not None:
             write = stack.enter_context(output("-o", options.output, *inputs))
         model = model_to_ask(options)
-        found = explain(model, Path(options.input), options.id, options.show, asked(options))
+        path = Path(options.input)
+        found = explain(model, path, options.id, options.show, asked(options, model, path))
         text = explanation_text(found, options.show)
         if options.alignment:
             for id, alignment in alignments(model, found, options.show):

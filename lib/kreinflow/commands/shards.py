@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import n_objects
+from kreinflow.commands.arguments import columns_of
 
 
 class Shard(NamedTuple):
@@ -48,7 +49,7 @@ def parts(
     if part.of == 1 and not done:
         yield from ((path, 0, None) for path in paths)
         return
-    sizes = [n_objects(model, path) for path in paths]
+    sizes = [n_objects(model, path, columns_of(model, path)) for path in paths]
     first, last = part.bounds(sum(sizes))
     first += done
     for path, size in zip(paths, sizes, strict=True):

@@ -13,7 +13,7 @@ from kreinflow.classify.learned_file import Learned, learned_path
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_records import read_new
 from kreinflow.classify.update import update, update_text
-from kreinflow.commands.arguments import add_vectors_and_threads, vectors_of
+from kreinflow.commands.arguments import add_vectors_and_threads, columns_of, vectors_of
 from kreinflow.commands.outputs import output, refuse_one_file
 from kreinflow.files.tables import table_text
 
@@ -22,7 +22,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("model", metavar="MODEL", help="model.safetensors of a run or an update")
     parser.add_argument(
-        "input", metavar="INPUT", help="FASTA of the new records, plain or gzip; or vectors"
+        "input",
+        metavar="INPUT",
+        help="FASTA of the new records, plain or gzip; or a table with a column of sequences, "
+        "which --labels may name too; or vectors",
     )
     parser.add_argument(
         "--labels",
@@ -68,9 +71,9 @@ def run(options: argparse.Namespace) -> None:
         stack.enter_context(limited(options.threads))
         model = Model.load(options.model)
         learned = Learned.load(known, model, options.model)
-        new = read_new(
-            model, learned, Path(options.input), Path(options.labels), vectors_of(options)
-        )
+        path, labels = Path(options.input), Path(options.labels)
+        columns = columns_of(model, path)
+        new = read_new(model, learned, path, labels, vectors_of(options), columns)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("default", UserWarning)
             updated = update(model, learned, new, options.threads)

@@ -3,7 +3,7 @@
 What is not quite one of these is refused.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -55,7 +55,12 @@ def read_fasta(path: Path) -> Iterator[FastaRecord]:
     is the first word of the header. Blank lines, Windows line ends, spaces inside sequences,
     a byte order mark and a missing last line end are harmless.
     """
-    for record in read_any_fasta(path):
+    return refusing(read_any_fasta(path))
+
+
+def refusing(records: Iterable[FastaRecord]) -> Iterator[FastaRecord]:
+    """Yield records; refuse the first that is at fault."""
+    for record in records:
         if record.fault is not None:
             raise InputError(f"{record.named}: {record.fault}")
         yield record
@@ -83,21 +88,27 @@ def read_any_fasta(path: Path) -> Iterator[FastaRecord]:
         raise InputError(f"{name}: holds no records. Give the right file.")
 
 
-def read_sequence_table(
-    path: Path, id_column: Column | None, sequence_column: Column
-) -> Iterator[FastaRecord]:
-    """Yield the records of a table with a column of sequences as :func:`read_fasta` does.
+class Columns(NamedTuple):
+    """Columns of a table: of the ids, None if rows are numbered from 1, and of the sequences."""
 
-    Without a column of ids these are the numbers of the rows, from 1. The header is the id.
+    ids: Column | None
+    sequences: Column
+
+
+def read_any(path: Path, columns: Columns | None) -> Iterator[FastaRecord]:
+    """Yield the records of a table by its columns, else of FASTA; those at fault too.
+
+    The header of a row is its id.
     """
-    columns = id_column, sequence_column
+    if columns is None:
+        yield from read_any_fasta(path)
+        return
     for number, (line, id, text) in enumerate(read_columns(path, columns), 1):
         residues = "".join(text.split())
         spaced = "its id has a space. Write it without, or set 'ids: numbers'."
         fault = spaced if " " in id else _fault(id, True, residues)
-        if fault is not None:
-            raise InputError(f"{path}, line {line}, {id}: {fault}")
-        yield FastaRecord(id, id, residues.encode("ascii"), str(path), number, line)
+        kept = b"" if fault else residues.encode("ascii")
+        yield FastaRecord(id, id, kept, str(path), number, line, fault)
 
 
 def _records(lines: Lines, name: str) -> Found:

@@ -279,7 +279,7 @@ def test_a_table_of_sequences(tmp_path):
     with pytest.raises(InputError, match="t.csv, line 6: has 2 fields, the header 3"):
         load(named, tmp_path)
     (tmp_path / "t.csv").write_text(rows.replace("p2", "p 2"))
-    with pytest.raises(InputError, match="line 3, p 2: its id has a space. Write it without"):
+    with pytest.raises(InputError, match=r"line 3\), p 2: its id has a space. Write it without"):
         load(named, tmp_path)
     with pytest.raises(InputError, match="t.csv: column 'seq' is missing"):
         make_source(named | {"sequence_column": "seq"}, tmp_path).check()

@@ -51,7 +51,7 @@ def find_sequences(name: str) -> SequenceTable | None:
         shown = " and ".join(repr(first[place]) for place in called or found)
         raise InputError(
             f"{path}: several columns have sequences, {shown}, and a record has one. Leave the "
-            "others out, or name one as 'sequence_column' in a config."
+            "others out. A config may name one as 'sequence_column'."
         )
     (own,) = called or found
     letters = set("".join(columns[own]))

@@ -13,10 +13,11 @@ from kreinflow.base.wording import abridged
 from kreinflow.sequences.collapse import SourceRecords, examples
 from kreinflow.sequences.fasta import (
     FASTA_ENDINGS,
+    Columns,
     FastaRecord,
+    read_any,
     read_any_fasta,
-    read_fasta,
-    read_sequence_table,
+    refusing,
 )
 from kreinflow.sequences.headers import known_by, organism
 from kreinflow.sequences.labels import HeaderPattern, check_matched, several_labels
@@ -179,9 +180,8 @@ class FastaSource(Source):
         column, numbers = self.settings["sequence_column"], self.settings["ids"] == "numbers"
         count = 0
         for path in self.fasta_files():
-            ids = self._id_column
-            found = read_sequence_table(path, ids, column) if column else read_fasta(path)
-            for record in found:
+            columns = Columns(self._id_column, column) if column else None
+            for record in refusing(read_any(path, columns)):
                 count += 1
                 yield path, record._replace(id=str(count)) if numbers else record
 
