@@ -16,6 +16,7 @@ rule evaluate:
         **{name: f"{HERE}/evaluation/{name}.tsv" for name in MEASURED},
         predictions=f"{HERE}/evaluation/predictions.tsv.gz",
         models=f"{HERE}/evaluation/models.tsv",
+        checksums=f"{HERE}/evaluation/checksums.json",
     log:
         f"{HERE}/logs/evaluation.log",
     benchmark:

@@ -10,6 +10,7 @@ rule measure_levels:
         levels=f"{HERE}/evaluation/levels.tsv",
         hierarchy=f"{HERE}/evaluation/hierarchy.tsv",
         nodes=f"{HERE}/evaluation/nodes.tsv",
+        checksums=f"{HERE}/evaluation/levels.json",
     log:
         f"{HERE}/logs/levels.log",
     benchmark:

@@ -50,6 +50,7 @@ rule measure_unknown:
         summary=f"{HERE}/unknown/summary.tsv",
         families=f"{HERE}/unknown/families.tsv",
         curve=f"{HERE}/unknown/curve.tsv",
+        checksums=f"{HERE}/unknown/checksums.json",
     log:
         f"{HERE}/logs/unknown.log",
     benchmark:

@@ -7,12 +7,15 @@ import pandas as pd
 from kreinflow.compare.competitor import FOLD_COLUMNS, PREDICTION_COLUMNS
 from kreinflow.compare.tables import budget_table, compare_table, fold_table
 from kreinflow.files.console import logged
-from kreinflow.files.tables import read_measures, read_table, write_table
+from kreinflow.files.json_files import read_json
+from kreinflow.files.tables import check_listed, read_measures, read_table, write_table
 from kreinflow.fitting.recipe_choice import read_figures
 from kreinflow.sequences.partition import fold_numbers, read_groups
 
 with logged(snakemake.log[0]) as console:
     files, params = snakemake.input, snakemake.params
+    for path in (*files.models, *files.metrics):
+        check_listed(path, read_json(Path(path).parent / "checksums.json"), "checksums.json")
     parts = {kind: [] for kind in params.kinds.values()}
     predictions = {kind: [] for kind in parts}
     for path, predicted in zip(files.methods, files.predictions, strict=True):

@@ -7,7 +7,7 @@ from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
 from kreinflow.evaluation.tables import evaluation_tables
 from kreinflow.files.console import logged
 from kreinflow.files.json_files import read_json
-from kreinflow.files.tables import read_table, write_table
+from kreinflow.files.tables import read_table, write_listed
 from kreinflow.fitting.recipe_choice import read_figures
 from kreinflow.sequences.partition import read_groups
 
@@ -21,7 +21,7 @@ with logged(snakemake.log[0]) as console:
         predictions = with_inner_choice(predictions, models, params.recipes, params.prefer)
     several = read_json(files.summary)["statistics"].get("several", False)
     tables = evaluation_tables(predictions, read_groups(files.folds), several)
-    for name, table in {"models": models, "predictions": predictions, **tables}.items():
-        write_table(output[name], table)
+    written = {"models": models, "predictions": predictions, **tables}
+    write_listed(output.checksums, {output[name]: table for name, table in written.items()})
     said = "\n" + tables["summary"].to_string() if measured else "no fold tests anything"
     console.say(said)

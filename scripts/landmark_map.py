@@ -9,8 +9,7 @@ from kreinflow.base.random_streams import hash_keys
 from kreinflow.classify.model_file import Model
 from kreinflow.evaluation.map_points import leading, map_points, similar_classes, some_landmarks
 from kreinflow.files.console import logged
-from kreinflow.files.json_files import write_json
-from kreinflow.files.tables import write_table
+from kreinflow.files.tables import write_listed
 from kreinflow.fitting.factors import factor_figures
 from kreinflow.fitting.run import open_run, read_landmark_table
 from kreinflow.krein.landmark_kernel import factor_of, landmark_kernel
@@ -34,7 +33,6 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     ids = [run.dataset.ids[i] for i in trained]
     labels = part.labels if part.memberships is None else part.memberships
     points = map_points(kernel, part, ids, chosen.rows, embedding, seed)
-    write_table(snakemake.output.points, points)
     summary = {
         "recipe": recipe["name"],
         "selector": recipe["selector"],
@@ -50,5 +48,5 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         "spectrum": pairs.values.tolist(),
         "similar_classes": similar_classes(kernel.C, labels, part.classes),
     }
-    write_json(snakemake.output.summary, summary)
+    write_listed(snakemake.output.summary, {snakemake.output.points: points}, summary)
     console.say(f"{len(points)} of {summary['distinct']} objects")

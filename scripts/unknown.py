@@ -18,7 +18,7 @@ from kreinflow.evaluation.unknown import (
 )
 from kreinflow.files.arrays import open_array
 from kreinflow.files.console import logged
-from kreinflow.files.tables import read_table, write_table
+from kreinflow.files.tables import read_table, write_listed
 from kreinflow.fitting.fold_models import load_fold_model
 from kreinflow.fitting.predictions import UnknownRecords
 from kreinflow.fitting.recipe_choice import read_figures
@@ -71,12 +71,12 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     known = read_table(files.predictions, [*text, "unknown_p"], set(text) - {"repeat", "fold"})
     known = known_confidences(known)
     folds = rejection(known, unknown, expected)
-    for path, table in {
+    tables = {
         output.predictions: unknown,
         output.folds: folds,
         output.summary: rejection_summary(folds),
         output.families: rejected_families(unknown),
         output.curve: rejection_curve(known, unknown),
-    }.items():
-        write_table(path, table)
+    }
+    write_listed(output.checksums, tables)
     console.say("\n" + rejection_summary(folds).to_string())

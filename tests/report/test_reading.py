@@ -10,8 +10,8 @@ import pytest
 from flipped_bits import count_refused
 from kreinflow.base.errors import InputError
 from kreinflow.files.atomic import write_text
-from kreinflow.files.json_files import write_json
-from kreinflow.files.tables import write_table
+from kreinflow.files.json_files import read_json, write_json
+from kreinflow.files.tables import checksums_of, write_listed, write_table
 from kreinflow.fitting.factors import FACTOR_COLUMNS
 from kreinflow.report import reading
 from kreinflow.report.reading import CURVE_COLUMNS, DatasetResults, read_curves, read_folds
@@ -51,10 +51,14 @@ def write_curves(folder, tables):
         write_table(path, curves.loc[own, [*CURVE_COLUMNS]])
 
 
+def write_made(folder, listing, made):
+    """Write tables by their names, and the list of their checksums."""
+    write_listed(folder / listing, {folder / f"{n}.tsv": table for n, table in made.items()})
+
+
 def write_results(folder, tables):
     """Write what the page reads of a data set, and what it reads of others."""
-    for name in EVALUATION:
-        write_table(folder / "evaluation" / f"{name}.tsv", tables[name])
+    write_made(folder / "evaluation", "checksums.json", {name: tables[name] for name in EVALUATION})
     for name in ("landmarks", "factors"):
         write_folds(folder / name, tables[name])
     write_curves(folder / "cascade", tables)
@@ -65,9 +69,8 @@ def write_results(folder, tables):
     # The last is of an earlier config.
     for name, agreed in (("class_scores.0", 3_500), ("columns.0", 500), ("columns.1", 9)):
         write_json(folder / "alignment" / f"{name}.json", {"agreed": agreed})
-    for stage, made in (("evaluation", levels_of(tables)), ("unknown", unknown_tables(tables))):
-        for name, table in made.items():
-            write_table(folder / stage / f"{name}.tsv", table)
+    write_made(folder / "evaluation", "levels.json", levels_of(tables))
+    write_made(folder / "unknown", "checksums.json", unknown_tables(tables))
     for name in CAPTIONS:
         write_text(folder / "figures" / f"{name}.svg", f"<svg>{name}</svg>")
     model, *_ = model_of(folder)
@@ -172,7 +175,8 @@ def readers(tables, asked, tmp_path):
     folder = tmp_path / "demo"
     write_results(folder, tables | {"curves": asked["curves"]})
     points = [("a0", "NA", False, 0.5, -1.5), ("a1", "NA", True, 1e-17, 2.0)]
-    write_table(folder / "map.tsv", pd.DataFrame(points, columns=reading.POINT_COLUMNS))
+    points = {folder / "map.tsv": pd.DataFrame(points, columns=reading.POINT_COLUMNS)}
+    write_listed(folder / "map.json", points, tables["landmark_map"])
 
     def property_of(name):
         return lambda path: getattr(results(tmp_path, unknown=["new"]), name)
@@ -189,6 +193,45 @@ def readers(tables, asked, tmp_path):
     return {folder / f"{name}.tsv": read for name, read in found.items()}
 
 
+def listing_of(path):
+    """The file that lists the checksum of a table, if one does."""
+    found = [p for p in path.parent.glob("*.json") if f'"{path.name}"' in p.read_text()]
+    return found[0] if found else None
+
+
+def listed_again(path):
+    """Give a changed table its new checksum, as no damage would."""
+    if listing := listing_of(path):
+        content = read_json(listing)
+        content["checksums"] |= checksums_of([path])
+        write_json(listing, content)
+
+
+def test_tables_that_people_quote_are_whole_or_refused(readers):
+    listed = [path for path in readers if listing_of(path)]
+    assert {"models", "summary", "confusion", "levels", "families", "map"} <= {
+        path.stem for path in listed
+    }
+    for path in listed:
+        read, size = readers[path], 8 * path.stat().st_size
+        assert count_refused(path, read, flips=20) == min(20, size), path
+        whole = path.read_bytes()
+        path.write_bytes(whole + whole.splitlines(keepends=True)[-1])  # a line too many
+        with pytest.raises(InputError, match=rf"{path}: damaged .* in {listing_of(path).name}\."):
+            read(path)
+        path.write_bytes(whole)
+        listing = listing_of(path)
+        kept = listing.read_bytes()
+        others = read_json(listing)["checksums"]
+        write_json(listing, {"checksums": {k: v for k, v in others.items() if k != path.name}})
+        with pytest.raises(InputError, match=f"{path}: .* does not match its checksum"):
+            read(path)
+        listing.unlink()
+        with pytest.raises(InputError, match=f"{listing}: cannot be read"):
+            read(path)
+        listing.write_bytes(kept)
+
+
 def test_a_measure_that_is_none_and_a_missing_column_are_refused_by_name(readers):
     for path, read in readers.items():
         read(path)
@@ -198,14 +241,17 @@ def test_a_measure_that_is_none_and_a_missing_column_are_refused_by_name(readers
         last = max(place for place, name in enumerate(head) if name not in reading._TEXT)
         cells[last] += "x"
         path.write_text("\n".join([lines[0], "\t".join(cells), *lines[2:], ""]))
+        listed_again(path)
         with pytest.raises(InputError, match=f"{path}: .*x' in column .* is no number. Delete it"):
             read(path)
         known = head.index("class" if "landmarks/" in str(path) else head[0])
         head[known] += "x"
         path.write_text("\n".join(["\t".join(head), *lines[1:], ""]))
+        listed_again(path)
         with pytest.raises(InputError, match=f"{path}: column .* is missing. Delete it"):
             read(path)
         path.write_text(whole)
+        listed_again(path)
 
 
 @pytest.mark.parametrize(
@@ -216,6 +262,7 @@ def test_a_class_that_does_not_exist_is_refused(readers, name, column):
     table = pd.read_csv(path, sep="\t", keep_default_na=False)
     table.loc[0, column] = "Q"
     write_table(path, table)
+    listed_again(path)
     with pytest.raises(InputError, match=re.escape(f"{path}: no class is called 'Q'. Delete it")):
         readers[path](path)
 

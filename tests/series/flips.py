@@ -54,7 +54,7 @@ KINDS = {
     "records.tsv": r"(unknown/)?dataset/records\.tsv",
     "distinct.tsv": r"(unknown/)?dataset/distinct\.tsv",
     "summary.json": r"(unknown/)?dataset/summary\.json",
-    "other JSON": r"\w+\.json|(columns|alignment)/[\w.]+\.json",
+    "other JSON": r"\w+\.json|(columns|alignment|evaluation|unknown)/[\w.]+\.json",
     "vectors.npy": r"(unknown/)?dataset/vectors\.npy",
     "scores.npy": r"(columns|unknown)/scores\.npy",
     "self_scores.npy": r"columns/self_scores\.npy",
@@ -70,12 +70,16 @@ KINDS = {
     "curves": r"cascade/.*\.tsv",
     "predictions": r".*predictions.*\.tsv\.gz",
     "evaluation": r"(evaluation|unknown)/\w+\.tsv",
-    "other tables": r"(map|times|classified/\w+)\.tsv",
+    "map.tsv": r"map\.tsv",
+    "other tables": r"(times|classified/\w+)\.tsv",
     "figures": r"figures/\w+\.svg",
 }
 """Files by their paths in the folder of a data set: all that a later job reads, by the rules."""
 
-MUST = re.compile(r".*\.(npy|safetensors|json)|.*dataset/(records|distinct)\.tsv")
+MUST = re.compile(
+    r".*\.(npy|safetensors|json)|.*dataset/(records|distinct)\.tsv"
+    r"|.*/(evaluation|unknown)/(?!records)\w+\.tsv|.*/map\.tsv"
+)
 READ_BY_RULES = ("summary.json", "candidates.tsv", "landmark tables")
 READ_THE_STORE = ("alignment", "columns", "landmarks", "unknown_scores")
 """Scripts that do: rules do not name its files, because it is kept."""

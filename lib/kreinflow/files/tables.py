@@ -7,13 +7,17 @@ import io
 import os
 import warnings
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.late import pandas as pd
 from kreinflow.files.atomic import AGAIN, read_bytes, write_bytes
+from kreinflow.files.checksums import file_checksum
+from kreinflow.files.json_files import write_json
 
 
 def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
@@ -22,6 +26,41 @@ def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
     if str(path).endswith(".gz"):
         data = gzip.compress(data, compresslevel=6, mtime=0)
     write_bytes(path, data)
+
+
+def write_listed(
+    listing: str | os.PathLike[str],
+    tables: Mapping[str, pd.DataFrame],
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    """Write tables by their paths, and into the JSON file ``listing`` their checksums.
+
+    They are there under ``checksums``, by the names of the files, beside ``more``. See
+    :func:`check_listed`.
+    """
+    for path, table in tables.items():
+        write_table(path, table)
+    write_json(listing, {**(more or {}), "checksums": checksums_of(tables)})
+
+
+def checksums_of(paths: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
+    """Return the checksums of files, by their names."""
+    return {Path(path).name: file_checksum(path) for path in paths}
+
+
+def check_listed(path: str | os.PathLike[str], listing: Mapping[str, Any], name: str) -> None:
+    """Compare a file with its checksum in a ``listing`` that was read from the file ``name``.
+
+    An InputError if it does not match, has none there, or cannot be read.
+    """
+    try:
+        found = file_checksum(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+    if found != listing.get("checksums", {}).get(Path(path).name):
+        raise InputError(
+            f"{path}: damaged or of another run, it does not match its checksum in {name}. {AGAIN}"
+        )
 
 
 def table_text(table: pd.DataFrame, header: bool = True, separator: str = "\t") -> str:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from xml.etree import ElementTree
 
 import pandas as pd
 
-from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import IntArray
 from kreinflow.classify.model_file import Model
@@ -22,7 +20,7 @@ from kreinflow.evaluation.tables import SEVERAL_COLUMNS, TABLE_COLUMNS
 from kreinflow.evaluation.unknown import TABLE_COLUMNS as UNKNOWN_COLUMNS
 from kreinflow.files.atomic import AGAIN, read_text
 from kreinflow.files.json_files import read_json
-from kreinflow.files.tables import read_measures, read_table
+from kreinflow.files.tables import check_listed, read_measures, read_table
 from kreinflow.fitting.cascade_choice import CURVE_COLUMNS
 from kreinflow.fitting.factors import FACTOR_COLUMNS, SPECTRUM_COLUMNS
 from kreinflow.fitting.recipe_choice import FIGURES_COLUMNS, TEXT_COLUMNS
@@ -30,6 +28,7 @@ from kreinflow.learners.registry import factored
 from kreinflow.report.cascades import EVERYTHING, FIRST, costs_of
 from kreinflow.report.tables import measured, numbers, of_recipe
 from kreinflow.report.texts import CAPTIONS, FIGURES
+from kreinflow.report.threshold import Threshold
 from kreinflow.report.times import COLUMNS, MACHINE
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import ALL, fold_name, fold_numbers, lost_classes, read_partition
@@ -75,12 +74,19 @@ class DatasetResults:
                 **(SEVERAL_COLUMNS if self.several else TABLE_COLUMNS),
                 **LEVEL_COLUMNS,
             }
-            self.tables[name] = self._with_known_classes(f"evaluation/{name}.tsv", known[name])
+            listing = "levels.json" if name in LEVEL_COLUMNS else "checksums.json"
+            path = f"evaluation/{name}.tsv"
+            self.tables[name] = self._with_known_classes(path, known[name], listing)
         return self.tables[name]
 
-    def _with_known_classes(self, name: str, columns: Sequence[str]) -> pd.DataFrame:
+    def _listed(self, name: str, columns: Sequence[str], listing: str) -> pd.DataFrame:
+        """Return a table whose checksum is in the file ``listing`` beside it."""
         path = self.folder / name
-        table = read_measures(path, columns, _TEXT)
+        check_listed(path, read_json(path.parent / listing), listing)
+        return read_measures(path, columns, _TEXT)
+
+    def _with_known_classes(self, name: str, columns: Sequence[str], listing: str) -> pd.DataFrame:
+        path, table = self.folder / name, self._listed(name, columns, listing)
         known = {*self.statistics["class_sizes"], ""}  # an empty one stands for all of them
         for column in ("class", "true", "predicted"):
             if column in table and (others := sorted({*table[column]} - known)):
@@ -201,7 +207,7 @@ class DatasetResults:
     @cached_property
     def points(self) -> pd.DataFrame:
         """Points of the landmark map."""
-        return self._with_known_classes("map.tsv", POINT_COLUMNS)
+        return self._with_known_classes("map.tsv", POINT_COLUMNS, "map.json")
 
     @cached_property
     def times(self) -> pd.DataFrame:
@@ -222,7 +228,7 @@ class DatasetResults:
         if not self.settings.get("unknown"):
             return None
         return {
-            name: read_measures(self.folder / "unknown" / f"{name}.tsv", columns, _TEXT)
+            name: self._listed(f"unknown/{name}.tsv", columns, "checksums.json")
             for name, columns in UNKNOWN_COLUMNS.items()
         }
 
@@ -359,7 +365,7 @@ class DatasetResults:
         return _with_recipe(self.factors, own, [*_KERNEL, "repeat", "fold"])
 
     @cached_property
-    def threshold(self) -> "Threshold":
+    def threshold(self) -> Threshold:
         """The threshold of the final model."""
         hits = self.strangers.get("sureness")
         return Threshold(
@@ -379,29 +385,6 @@ class DatasetResults:
     def asks_relatives(self) -> bool:
         """Whether the final model compares objects with their nearest records."""
         return "calibrating" in self.strangers or self.own_rule is not None
-
-
-@dataclass(frozen=True)
-class Threshold:
-    """The threshold of the final model.
-
-    If overwhelming ``hits`` count, it is one of sureness, see
-    :class:`~kreinflow.answering.relatives.Relatives`.
-    """
-
-    own: float
-    hits: bool
-
-    @property
-    def nothing(self) -> bool:
-        """Whether no prediction is accepted."""
-        return self.own >= NOTHING_ACCEPTED
-
-    @property
-    def probability(self) -> float:
-        """What a prediction without an overwhelming hit needs."""
-        # Sureness is half the probability, and half more with such a hit.
-        return 2 * self.own if self.hits else self.own
 
 
 def _with_recipe(table: pd.DataFrame, own: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

@@ -17,9 +17,8 @@ from kreinflow.base.late import pandas as pd
 from kreinflow.base.wording import abridged
 from kreinflow.files.arrays import open_array, write_array
 from kreinflow.files.atomic import write_text
-from kreinflow.files.checksums import file_checksum
 from kreinflow.files.json_files import read_json, write_json
-from kreinflow.files.tables import read_table, write_table
+from kreinflow.files.tables import check_listed, checksums_of, read_table, write_table
 from kreinflow.sequences.labels import SEPARATOR
 from kreinflow.sequences.payload import DISTINCT_FILE, Matrix, Payload, Sequences, read_payload
 
@@ -204,7 +203,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
         {
             "kind": dataset.kind,
             "kernel": dataset.payload.kernel_settings,
-            "checksums": {name: file_checksum(folder / name) for name in _TABLES},
+            "checksums": checksums_of(folder / name for name in _TABLES),
             "classes": list(dataset.classes),
             "statistics": dataset.statistics,
             "dropped_ids": list(dataset.dropped),
@@ -230,15 +229,7 @@ def read_dataset(folder: Path) -> Dataset:
             "Delete the folder and run again."
         )
     for name in _TABLES:
-        try:
-            found = file_checksum(folder / name)
-        except OSError as error:
-            raise InputError(f"{folder / name}: cannot be read ({error.strerror}).") from error
-        if found != summary["checksums"][name]:
-            raise InputError(
-                f"{folder / name}: damaged or of another data set, it does not match its checksum "
-                "in summary.json. Delete it and run again."
-            )
+        check_listed(folder / name, summary, "summary.json")
     needed, text = ("id", "label", "row"), ("id", "label", "labels", "path", *ORGANISM)
     records = read_table(folder / "records.tsv", needed, text)
     digests, payload = read_payload(folder, summary)
