@@ -52,7 +52,7 @@ def test_log_probabilities_are_those_of_the_definition(of_forks):
 def test_the_temperatures_that_made_the_classes_are_found(seed):
     true = np.array([0.5, 2.0, 1.2])
     decisions, y, p = drawn(np.random.default_rng(seed), 20_000, true)
-    found = fork_temperatures(FORKS, decisions, y, 1.0)
+    found, _ = fork_temperatures(FORKS, decisions, y, 1.0)
     np.testing.assert_allclose(found.of_forks, true, rtol=0.1)
     assert loss(found.log_probabilities(decisions), y) < loss(np.log(p), y) + 1e-4
 
@@ -62,9 +62,10 @@ def test_one_temperature_is_never_better_on_the_decisions_that_it_was_found_by(s
     rng = np.random.default_rng(seed)
     decisions, y, _ = drawn(rng, 300, rng.uniform(0.3, 3.0, 3))
     one = TemperatureCalibrator().fit(decisions, y)
-    found = fork_temperatures(FORKS, decisions, y)
+    found, said = fork_temperatures(FORKS, decisions, y)
     assert found.temperature == one.temperature_
-    assert loss(found.log_probabilities(decisions), y) <= one.losses(decisions, y).mean() + 1e-12
+    np.testing.assert_array_equal(said, found.log_probabilities(decisions))
+    assert loss(said, y) <= one.losses(decisions, y).mean() + 1e-12
 
 
 def far_off(seed, n=600):
@@ -82,12 +83,13 @@ def far_off(seed, n=600):
 def test_temperatures_of_forks_do_not_cost_right_classes(seed):
     forks, decisions, y = far_off(seed)
     part, rest = slice(0, 400), slice(400, None)
-    found = fork_temperatures(forks, decisions[part], y[part])
+    found, said = fork_temperatures(forks, decisions[part], y[part])
     np.testing.assert_array_equal(found.of_forks, 1.0)
+    np.testing.assert_array_equal(said, found.log_probabilities(decisions[part]))
     log_p = found.log_probabilities(decisions[rest])
     np.testing.assert_array_equal(log_p.argmax(axis=1), decisions[rest].argmax(axis=1))
     scaled = log_softmax(decisions[part] / found.temperature, axis=1)
-    forced = fork_temperatures(forks, scaled, y[part], 1.0)
+    forced, _ = fork_temperatures(forks, scaled, y[part], 1.0)
     unseen = log_softmax(decisions[rest] / found.temperature, axis=1)
     after = forced.log_probabilities(unseen).argmax(axis=1) == y[rest]
     assert after.mean() < (decisions[rest].argmax(axis=1) == y[rest]).mean() - 0.1
@@ -96,7 +98,7 @@ def test_temperatures_of_forks_do_not_cost_right_classes(seed):
 def test_noise_gives_chance():
     rng = np.random.default_rng(6)
     decisions, y = rng.normal(size=(2000, 6)), rng.integers(0, 6, 2000)
-    found = fork_temperatures(FORKS, decisions[:1000], y[:1000])
+    found, _ = fork_temperatures(FORKS, decisions[:1000], y[:1000])
     p = np.exp(found.log_probabilities(decisions[1000:]))
     assert loss(np.log(p), y[1000:]) < loss(log_softmax(decisions[1000:], axis=1), y[1000:])
     assert p[:, :3].sum(axis=1).mean() == pytest.approx(1 / 2, abs=0.1)
@@ -106,7 +108,7 @@ def test_noise_gives_chance():
 def test_a_fork_without_records_has_the_temperature_of_the_fork_above_it():
     decisions, y, _ = drawn(np.random.default_rng(7), 900, (0.5, 2.0, 1.2))
     kept = (y != 3) & (y != 4)
-    found = fork_temperatures(FORKS, decisions[kept], y[kept])
+    found, _ = fork_temperatures(FORKS, decisions[kept], y[kept])
     assert found.of_forks[2] == found.of_forks[0] != found.of_forks[1]
 
 

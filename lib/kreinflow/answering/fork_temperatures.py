@@ -39,11 +39,13 @@ class ForkTemperatures(State):
         """Return log p, of shape (n, n_classes); each row depends on its own decisions alone."""
         out = np.empty_like(decisions)
         for part in tiles(len(decisions)):
-            values = self.branch_values(decisions[part])
-            for branches, temperature in zip(self.forks.branches, self.of_forks, strict=True):
-                values[:, branches] /= temperature
-            out[part] = self.forks.log_probabilities(values)
+            out[part] = self.tempered(self.branch_values(decisions[part]))
         return out
+
+    def tempered(self, values: FloatArray) -> FloatArray:
+        """Return log p of classes from log q of branches."""
+        widths = [part.stop - part.start for part in self.forks.branches]
+        return self.forks.log_probabilities(values / np.repeat(self.of_forks, widths))
 
     def branch_values(self, decisions: FloatArray) -> FloatArray:
         """Return log q of each branch."""

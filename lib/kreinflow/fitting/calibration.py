@@ -1,9 +1,10 @@
 """From decisions to probabilities: temperatures, also of forks; Platt's, and label thresholds."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import expit, log_expit, log_softmax, logit, softmax
+from scipy.special import expit, log_expit, logit, softmax
 
 from kreinflow.answering.fork_temperatures import ForkTemperatures
 from kreinflow.answering.several_labels import Several
@@ -20,6 +21,7 @@ FEWEST = 2
 _ROUNDING = 1e-10  # differences below this share of the largest decision may be rounding
 _FLATTEST = 1e3  # the largest temperature, in units of the typical spread of the decisions
 _STEPS = 100  # of Newton's method: few are needed, for the loss is convex and its minimum finite
+_PRECISION = 1e-7  # of the last step, relative: what is left after it is its square
 _RIDGE = 1e-12  # keeps a step finite where all probabilities are 0 or 1
 _TOLERANCE = 1e-18  # of the squared Newton decrement for a row, before a last step
 
@@ -68,29 +70,34 @@ class TemperatureCalibrator:
         if spread <= rounding:  # all decisions equal: any temperature gives the same
             self.temperature_ = 1.0
             return self
-        scaled = deviations / spread  # 1/T is looked for in units of the spread
+        # 1/T is looked for in units of the spread. The largest of each row is 0: nothing overflows.
+        scaled = (decisions - decisions.max(axis=1, keepdims=True)) / spread
         own = scaled[rows, y]
 
-        def loss(inverse: float) -> float:
-            return -float(log_softmax(inverse * scaled, axis=1)[rows, y].mean())
-
-        def slope(inverse: float) -> float:
-            expected = (softmax(inverse * scaled, axis=1) * scaled).sum(axis=1)
-            return float((expected - own).mean())
+        def told(inverse: float) -> tuple[float, float, float]:
+            """Return L, its slope and its curvature in 1/T."""
+            likely = np.exp(inverse * scaled)
+            total = likely.sum(axis=1)
+            likely *= scaled
+            mean = likely.sum(axis=1) / total
+            likely *= scaled
+            variance = likely.sum(axis=1) / total - mean**2
+            loss = np.log(total) - inverse * own
+            return float(loss.mean()), float((mean - own).mean()), float(variance.mean())
 
         floor = float(np.log(2.0)) / (len(decisions) + 1)
         low, high, finest = 1.0 / _FLATTEST, 1.0, spread / rounding
-        if slope(low) >= 0.0:
+        if told(low)[1] >= 0.0:
             inverse = low
         else:
-            while slope(high) < 0.0 and loss(high) > floor and high < finest:
-                high = min(2.0 * high, finest)
-            if loss(high) < floor:
-                inverse = brentq(lambda x: loss(x) - floor, low, high, xtol=1e-14, rtol=1e-14)
-            elif slope(high) < 0.0:
+            while (at := told(high))[1] < 0.0 and at[0] > floor and high < finest:
+                low, high = high, min(2.0 * high, finest)
+            if at[0] < floor:
+                inverse = _root(lambda x: (told(x)[0] - floor, told(x)[1]), low, high)
+            elif at[1] < 0.0:
                 inverse = finest
             else:
-                inverse = brentq(slope, low, high, xtol=1e-14, rtol=1e-14)
+                inverse = _root(lambda x: told(x)[1:], low, high)
         self.temperature_ = spread / float(inverse)
         return self
 
@@ -107,6 +114,26 @@ class TemperatureCalibrator:
     def converted(self, decisions: FloatArray, of: "TemperatureCalibrator") -> FloatArray:
         """Return decisions that another calibrator was fitted to in the units of this one's."""
         return decisions * (self.temperature_ / of.temperature_)
+
+
+def _root(of: Callable[[float], tuple[float, float]], low: float, high: float) -> float:
+    """Return the root of a monotone function between two numbers, by Newton's method.
+
+    ``of`` returns value and slope. Where a step leaves what is left of the interval, it is halved.
+    """
+    x, rises = high, None
+    for _ in range(_STEPS):
+        value, slope = of(x)
+        if rises is None:
+            rises = value > 0.0
+        low, high = (low, x) if (value > 0.0) == rises else (x, high)
+        new = x - value / slope if slope else low
+        if not low < new < high:
+            new = (low + high) / 2.0
+        if abs(new - x) <= _PRECISION * abs(x):
+            break
+        x = new
+    return new
 
 
 class PlattCalibrator:
@@ -296,8 +323,11 @@ def held_out_figures(
 
 def fork_temperatures(
     forks: Forks, decisions: FloatArray, y: IntArray, temperature: float | None = None
-) -> ForkTemperatures:
-    """Find the temperatures of forks on out-of-fold decisions, and T if it is not known."""
+) -> tuple[ForkTemperatures, FloatArray]:
+    """Find the temperatures of forks on out-of-fold decisions, and T if it is not known.
+
+    The log probabilities of the classes by them are returned too.
+    """
     calibrator, given = TemperatureCalibrator(), temperature is not None
     if temperature is None:
         temperature = calibrator.fit(decisions, y).temperature_
@@ -310,9 +340,14 @@ def fork_temperatures(
             found.of_forks[fork] = calibrator.temperature_
         elif fork:
             found.of_forks[fork] = found.of_forks[forks.fork_above(fork)]
+
+    def logs() -> FloatArray:
+        return np.concatenate([found.tempered(values[part]) for part in tiles(len(y))])
+
+    said = logs()
     if not given:
-        before = decisions.argmax(axis=1) == y
-        after = found.log_probabilities(decisions).argmax(axis=1) == y
+        before, after = decisions.argmax(axis=1) == y, said.argmax(axis=1) == y
         if int(before.sum()) - int(after.sum()) > np.sqrt((before != after).sum()):
             found.of_forks[:] = 1.0
-    return found
+            said = logs()
+    return found, said

@@ -260,8 +260,7 @@ def choose(
     if forks is not None:
         for i, choice in enumerate(choices):
             known = 1.0 if choice.get(SIBLINGS) else None  # they are log probabilities
-            found = fork_temperatures(forks, decisions[i], truth, known)
-            tempered[i], decisions[i] = found, found.log_probabilities(decisions[i])
+            tempered[i], decisions[i] = fork_temperatures(forks, decisions[i], truth, known)
     several = problem.part.memberships is not None
     kind: type[Any] = PlattCalibrator if several else TemperatureCalibrator
     wrong = np.zeros((len(choices), len(truth)), dtype=bool)
