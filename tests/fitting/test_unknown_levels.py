@@ -77,6 +77,7 @@ def test_the_likeness_that_a_level_takes_is_what_plain_sums_say(tmp_path, monkey
             return super().told(*given)
 
     monkeypatch.setattr(module, "FEW", 1000)
+    monkeypatch.setattr(fit_unknown, "NEAREST", 1000)
     monkeypatch.setattr(fit_unknown, "Limits", Caught)
     it = trained_on(tmp_path, clans(1, "abc", "xy", 16, (0.2, 0.5)), levels=LEVELS, unknown=asked())
     relatives, t = it.model.classifier.relatives, it.training

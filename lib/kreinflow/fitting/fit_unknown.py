@@ -202,8 +202,9 @@ def _with_p_values(
         normalised, gains = scores.resemblance(objects, around)
         return strange(normalised, gains, top), around, gains
 
-    likeness = likeness_of(scores, every, alone)
     scores.rank(every, NEAREST, alone)
+    limited = levels is not None and data.limits_levels
+    likeness = likeness_of(scores, every, alone) if limited else np.zeros(0)
     of_landmarks, *_ = told(every, 0, alone, first.max(axis=1))
     of_nearest, around, gains = told(every, NEAREST, alone, probabilities.max(axis=1))
     strangeness = Strangeness(of_landmarks, of_nearest, false_alarms)
@@ -227,7 +228,7 @@ def _with_p_values(
         strangers.append(told(tried, q, besides, others.max(axis=1))[0])
     found = strangeness.p_values(*strangers) <= false_alarms
     needed, of_levels = None, {}
-    if levels is not None and data.limits_levels:
+    if levels is not None and limited:
         assert data.overclassification is not None, "a limit without a share"
         limits = Limits.of(levels, scores, tried, left, data.overclassification)
         needed, reached = limits.likeness, levels_reached(likeness, limits.likeness)

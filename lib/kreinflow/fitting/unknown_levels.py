@@ -29,8 +29,7 @@ def likeness_needed(likeness: FloatArray, error: float) -> float:
 
 
 def likeness_of(scores: RecordScores, objects: IntArray, besides: Besides) -> FloatArray:
-    """Return l(x) of objects without the records that are left out; ranks them anew."""
-    scores.rank(objects, FEW, besides)
+    """Return l(x) of objects, which are ranked, without the records that are left out."""
     around = scores.around(objects, FEW, besides)
     return mean_of_largest(scores.resemblance(objects, around)[0], 1, -np.inf)
 
@@ -51,6 +50,7 @@ class Limits:
         there, needed = of_classes[labels] >= 0, []
         for of_class, own in zip(of_classes.T, there.T, strict=True):
             besides = of_class[labels], of_class[scores.records.classes]
+            scores.rank(objects, FEW, besides)
             needed.append(likeness_needed(likeness_of(scores, objects, besides)[own], error))
         return cls(np.array(needed), there)
 
