@@ -66,6 +66,30 @@ def test_arrays_have_the_bytes_that_the_library_of_safetensors_writes(tmp_path, 
         np.testing.assert_array_equal(array, read[name])
 
 
+def test_equal_arrays_are_written_once_and_read_as_one(tmp_path, monkeypatch):
+    """Equal in every bit, type and shape; NaN too. Fortran's order is written as it is."""
+    monkeypatch.setattr(files, "_WORTH", 64)
+    a = np.random.default_rng(0).normal(size=(40, 5))
+    a[3, 2] = np.nan
+    zero = np.zeros((40, 5))
+    given = {
+        **{"b": a, "a": a.copy(), "turned": np.asfortranarray(a), "flat": a.ravel()},
+        **{"zero": zero, "minus": -zero, "ints": zero.astype(np.int64), "c": a.copy()},
+        **{"small": np.arange(3.0), "same": np.arange(3.0)},
+    }
+    path = tmp_path / "x.safetensors"
+    write_arrays(path, "thing 1", {}, given)
+    names = {name for name in load_file(path)}
+    assert set(given) - names == {"b", "c"}
+    _, read = read_arrays(path, "thing 1", mapped=["c"])
+    assert read["a"] is read["b"] is read["c"]
+    assert isinstance(read["c"], np.memmap)
+    assert read.keys() == given.keys()
+    for name, array in given.items():
+        assert (read[name].dtype, read[name].shape) == (array.dtype, array.shape)
+        assert read[name].tobytes() == array.tobytes()
+
+
 def test_another_kind_and_a_file_without_a_checksum_are_refused(path, arrays):
     with pytest.raises(InputError, match="holds a 'thing 1' where a 'thing 2' is expected"):
         read_arrays(path, "thing 2")

@@ -18,6 +18,7 @@ from kreinflow.files.atomic import AGAIN, replacing
 from kreinflow.files.checksums import UNSET, check_seal, seal
 
 _BLOCK = 4_000_000  # bytes that are written at once
+_WORTH = 4096  # bytes of an array that is looked for among the others
 
 
 def write_array(path: str | os.PathLike[str], array: NDArray[Any]) -> None:
@@ -78,10 +79,18 @@ def write_arrays(
     """Write named arrays and a JSON header as one safetensors file with its checksum, atomically.
 
     ``kind`` says what the file is, such as ``"kreinflow model 2"``; it is checked on reading. The
-    arrays, of numbers or booleans, may be tiled matrices: they are read some rows at a time.
+    arrays, of numbers or booleans, may be tiled matrices: they are read some rows at a time. Of
+    equal arrays one is written.
     """
+    same = _equal_arrays(arrays)
+    arrays = {name: array for name, array in arrays.items() if name not in same}
     # The checksum comes first, where it is looked for.
-    content = {"checksum": UNSET, "header": header, "kind": kind}
+    content = {
+        "checksum": UNSET,
+        "header": header,
+        "kind": kind,
+        **({"same": same} if same else {}),
+    }
     text = json.dumps(content, sort_keys=True, allow_nan=False)
     given = {name: array if array.ndim else array[None] for name, array in arrays.items()}
     names = {name: np.dtype(array.dtype).str[1:] for name, array in given.items()}
@@ -115,6 +124,23 @@ _TENSOR_TYPE = {
 }
 
 
+def _equal_arrays(arrays: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of arrays that are equal to one before them, with the name of that one."""
+    first: dict[Any, dict[str, NDArray[Any]]] = {}
+    same: dict[str, str] = {}
+    for name in sorted(arrays):
+        array = arrays[name]
+        if isinstance(array, np.ndarray) and array.flags.c_contiguous and array.nbytes >= _WORTH:
+            bits = array.view(f"u{array.itemsize}")
+            alike = first.setdefault((array.dtype, array.shape), {})
+            equal = (other for other, own in alike.items() if np.array_equal(own, bits))
+            if (other := next(equal, None)) is None:
+                alike[name] = bits
+            else:
+                same[name] = other
+    return same
+
+
 def _blocks(array: Any) -> Iterator[memoryview]:
     """Yield the bytes of an array, some rows at a time: it need not fit in memory."""
     if not array.nbytes:
@@ -144,8 +170,9 @@ def read_arrays(
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read the header and the arrays that :func:`write_arrays` wrote.
 
-    Those that are ``mapped`` become read-only memory maps. An InputError, which ends with
-    ``advice``, if the file is missing, damaged, of another kind, or not safetensors.
+    Those that are ``mapped`` become read-only memory maps. Equal arrays are one. An InputError,
+    which ends with ``advice``, if the file is missing, damaged, of another kind, or not
+    safetensors.
     """
     if not os.path.exists(path):
         raise InputError(f"{path}: no such file.")
@@ -159,10 +186,13 @@ def read_arrays(
                     f"{path}: holds a {found!r} where a {kind!r} is expected. "
                     "Give the right file, or use the version of kreinflow that wrote it."
                 )
+            same = content.get("same", {})
+            mapped = {same.get(name, name) for name in mapped}
             arrays = {
                 name: _map_tensor(path, name) if name in mapped else file.get_tensor(name)
                 for name in sorted(file.keys())
             }
-    except (safetensors.SafetensorError, KeyError, TypeError) as error:
+            arrays |= {name: arrays[other] for name, other in same.items()}
+    except (safetensors.SafetensorError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: not a file of kreinflow's ({error!r}). {advice}") from error
     return header, arrays
