@@ -107,9 +107,11 @@ def chosen(plans: Sequence[Plan], truth: IntArray, wanted: Wanted, base: int) ->
 
 
 def _within(tried: Sequence[_Tried], most: float) -> tuple[Plan, float]:
-    """Return the plan that is best with so many alignments on the mean, and its highest threshold.
+    """Return the plan that is best with so many alignments on the mean, and the lowest threshold.
 
-    Of plans that are right equally often the log loss decides.
+    Of plans that are right equally often, at their highest thresholds, the log loss decides. A
+    lower threshold will do if it loses no record that is right, and the records together are less
+    than e times as likely at the highest.
     """
     kept = []
     for own in tried:
@@ -118,11 +120,14 @@ def _within(tried: Sequence[_Tried], most: float) -> tuple[Plan, float]:
             return own.at(threshold).alignments
 
         # The higher the threshold, the more is asked; the lowest asks nothing.
-        threshold = THRESHOLDS[bisect_right(THRESHOLDS, most, key=asked) - 1]
+        at = own.at(THRESHOLDS[bisect_right(THRESHOLDS, most, key=asked) - 1])
+        kept.append((at.right.sum(), -at.loss, own, at))
+    *_, own, best = max(kept, key=lambda k: k[:2])
+    for threshold in THRESHOLDS:  # one of them is the highest
         at = own.at(threshold)
-        kept.append((at.right.sum(), -at.loss, own.plan, threshold))
-    *_, plan, threshold = max(kept, key=lambda k: k[:2])
-    return plan, threshold
+        if not (best.right & ~at.right).any() and (at.loss - best.loss) * len(at.right) < 1:
+            break
+    return own.plan, threshold
 
 
 def _risking(tried: Sequence[_Tried], loss: float) -> tuple[Plan, float]:
