@@ -40,11 +40,12 @@ def test_scores_are_those_of_plain_loops(case, compiled, monkeypatch):
     for query in (records[-1][7:], *records[:4], records[-2][3:] + records[-1]):
         bands = rng.integers(0, 32, len(records))
         bands[len(bands) // 2 :] = [*[0, 1] * 99][: -(-len(bands) // 2)]  # around 0 and -16
-        found = own.scores(query, np.arange(len(records)), bands).tolist()
+        places = np.arange(len(records))
+        found = own.scores([query], places[None], bands[None], np.array([len(records)]))[0]
         expected = [
             plain_segments(groups, query, r, b) for r, b in zip(records, bands, strict=True)
         ]
-        assert found == expected
+        assert found.tolist() == expected
         nonzero += np.count_nonzero(expected)
     assert nonzero > 3
 
@@ -53,8 +54,8 @@ def test_scores_are_those_of_plain_loops(case, compiled, monkeypatch):
 def test_a_score_that_fills_16_bits_stays_there(compiled, monkeypatch):
     compile_or_not(monkeypatch, compiled)
     record = b"W" * 3200  # 11 each
-    found = Gapless(PROTEIN, [record]).scores(record, np.array([0]), np.array([1]))
-    assert found.tolist() == [32 * (32767 - 18)]
+    one = np.array([[0]]), np.array([[1]]), np.array([1])
+    assert Gapless(PROTEIN, [record]).scores([record], *one).tolist() == [[32 * (32767 - 18)]]
 
 
 def test_scores_of_letters():
@@ -107,7 +108,7 @@ def test_the_order_is_that_of_scores_and_what_is_not_looked_at_follows(q, family
         there = int((hits[row] > 0).sum())
         looked = min(there, 120, max(100, int((2 * hits[row] >= hits[row, 0]).sum())))
         some = by_hits[row, :looked]
-        g = own.scores(query, some, bands[row, :looked])
+        g = own.scores([query], some[None], bands[row : row + 1], np.array([looked]))[0]
         order = some[np.argsort(-g, kind="stable")].tolist() + by_hits[row, looked:there].tolist()
         said = [*np.sort(g)[::-1].tolist(), *[g.min()] * (there - looked)]
         none = len(records) - there

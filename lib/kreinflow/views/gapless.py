@@ -27,6 +27,7 @@ _ROWS = 1 << 19  # residues of records, with 32 diagonals each, that are looked 
 _MATCH, _UNKNOWN = 3, -1
 _OUTSIDE = -(1 << 14)  # ends a segment
 _LARGEST = (1 << 15) - 1
+_MOST = LANES * _LARGEST
 _OF_ROW = 0.2  # microseconds without compiled loops
 
 
@@ -74,44 +75,54 @@ class Gapless:
         the score of the first; the others follow, with the least g of these. Where so many records
         of so many residues take too long, scores by seeds stay. Of equal g the first of the order.
         """
-        places, scores, bands = (own.copy() for own in found)
+        sizes = np.array([len(sequence) for sequence in sequences])
         mean = self._starts[-1] // max(1, len(self._starts) - 1)
-        hits = np.count_nonzero(scores, axis=1)
-        near = np.count_nonzero(2 * scores >= np.maximum(1, scores[:, :1]), axis=1)
-        for row, sequence in enumerate(sequences):
-            there = int(hits[row])
-            most = min(MANY, _ROWS // (len(sequence) * mean // APART + LANES))
-            if not there or most < min(FEW, there):
-                continue
-            looked = min(there, most, max(FEW, int(near[row])))
-            own = np.empty(there, dtype=np.int64)
-            own[:looked] = self.scores(sequence, places[row, :looked], bands[row, :looked])
-            own[looked:] = own[:looked].min()
-            order = np.argsort(-own, kind="stable")
-            scores[row, :there], places[row, :there] = own[order], places[row, order]
-        return places[:, :q], scores[:, :q]
+        hits = np.count_nonzero(found[1], axis=1)
+        near = np.count_nonzero(2 * found[1] >= np.maximum(1, found[1][:, :1]), axis=1)
+        most = np.minimum(MANY, _ROWS // (sizes * mean // APART + LANES))
+        looked = np.minimum(np.minimum(hits, most), np.maximum(FEW, near))
+        looked[most < np.minimum(FEW, hits)] = 0
+        width = max(q, int(looked.max(initial=0)))  # what is behind these stays there
+        places, scores, bands = (own[:, :width] for own in found)
+        own, column = self.scores(sequences, places, bands, looked), np.arange(places.shape[1])
+        beyond = column >= looked[:, None]
+        least = own.min(axis=1, initial=_MOST, where=~beyond, keepdims=True)
+        own = np.where(beyond, np.where(column < hits[:, None], least, 0), own)
+        own = np.where(looked[:, None] > 0, own, scores)
+        order = np.argsort(-own, axis=1, kind="stable")[:, :q]
+        return np.take_along_axis(places, order, axis=1), np.take_along_axis(own, order, axis=1)
 
-    def scores(self, sequence: bytes, places: IntArray, bands: IntArray) -> IntArray:
-        """Return g of an object with some records, of bands b - 1 and b of 16 diagonals."""
-        letters, n = self._numbers[np.frombuffer(sequence, dtype=np.uint8)], len(sequence)
-        profile = np.full((len(self._scores), n + 2 * LANES), _OUTSIDE, dtype=np.int16)
-        profile[:, LANES : LANES + n] = self._scores[:, letters]
+    def scores(
+        self, sequences: Sequence[bytes], places: IntArray, bands: IntArray, looked: IntArray
+    ) -> IntArray:
+        """Return g of each object with the first records of its row, so many as ``looked`` has.
+
+        ``places``, ``bands``, of shape (n, k): records, and b of bands b - 1 and b of 16 diagonals.
+        """
+        letters = self._numbers[np.frombuffer(b"".join(sequences), dtype=np.uint8)]
+        ends = np.cumsum([0, *map(len, sequences)])
+        sizes, found = np.diff(ends), np.zeros(places.shape, dtype=np.int64)
         # The lowest of the diagonals of each record, of those that are not told apart.
         lowest = LANES // 2 * (bands - 1)
-        lowest -= (lowest + n + LANES - 1) // APART * APART
-        if worth_compiling(_OF_ROW * n * len(places)):
-            found = np.zeros(len(places), dtype=np.int64)
-            compiled_loops().add_segments(
-                profile, self._letters, self._starts, places, lowest, found
-            )
+        lowest -= (lowest + sizes[:, None] + LANES - 1) // APART * APART
+        if worth_compiling(_OF_ROW * float(sizes @ looked)):
+            profile = _outside(self._scores, int(sizes.max(initial=0)))
+            objects, records = (letters, ends), (self._letters, self._starts)
+            asked = places, lowest, looked
+            compiled_loops().add_segments(self._scores, profile, objects, records, asked, found)
             return found
-        return self._plain_scores(profile, places, lowest)
+        for row, end in enumerate(ends[1:].tolist()):
+            own, some = letters[end - sizes[row] : end], slice(looked[row])
+            found[row, some] = self._plain_scores(own, places[row, some], lowest[row, some])
+        return found
 
     def _plain_scores(
-        self, profile: NDArray[np.int16], places: IntArray, lowest: IntArray
+        self, letters: NDArray[np.uint8], places: IntArray, lowest: IntArray
     ) -> IntArray:
+        profile, n = _outside(self._scores, len(letters)), len(letters)
+        profile[:, LANES : LANES + n] = self._scores[:, letters]
         starts, sizes = self._starts[places], np.diff(self._starts)[places]
-        n, found = profile.shape[1] - 2 * LANES, np.zeros(len(places), dtype=np.int64)
+        found = np.zeros(len(places), dtype=np.int64)
         for d in range(0, int(sizes.max(initial=0) + n + APART), APART):
             low = lowest + d
             first, end = np.maximum(0, low), np.minimum(sizes, n + low + LANES - 1)
@@ -125,3 +136,8 @@ class Gapless:
                 best[own] = np.maximum(best[own], here[own])
             found = np.maximum(found, np.maximum(0, best - ABOVE).sum(axis=1))
         return found
+
+
+def _outside(scores: NDArray[np.int16], n: int) -> NDArray[np.int16]:
+    """Return a profile for n residues, with room at both ends, that ends each segment."""
+    return np.full((len(scores), n + 2 * LANES), _OUTSIDE, dtype=np.int16)

@@ -50,18 +50,20 @@ def prefetch(typing_context: Any, address: Any) -> Any:
 def add_hits(
     numbers: NDArray[np.int32],
     ends: NDArray[np.int64],
-    pointers: NDArray[np.int32],
-    places: NDArray[np.int32],
-    weights: NDArray[np.int32],
+    index: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]],
     cells: NDArray[np.uint16],
-    scores: NDArray[np.int32],
+    best: NDArray[np.int32],
+    last: int,
+    keys: NDArray[np.int64],
 ) -> None:
-    """Fill in the scores, of shape (n, n_records), of :mod:`kreinflow.views.seeds`.
+    """Fill in keys, of shape (n, n_records), by which :mod:`kreinflow.views.seeds` sorts.
 
-    That is 32 times the score, and 31 less the second of the first two bands that have it.
-    Its numbers are constants here: 4096 records at most, 512 diagonals, 32 bands. The places of a
-    seed are far from those of the seed before: they are fetched two residues ahead.
+    From the highest bits these are the score; in 32 bits ``last`` less the record; and in 5 bits 31
+    less the second of the first two bands that have the score. ``cells``, ``best``: to work in.
+    Numbers are constants here: 4096 records at most, 512 diagonals, 32 bands. The places of a seed
+    are far from those of the seed before: they are fetched two residues ahead.
     """
+    pointers, places, weights = index
     n_shapes, n_seeds = len(numbers), len(weights) // len(numbers)
     base, start = places.ctypes.data, 0
     for query in range(len(ends)):
@@ -85,7 +87,7 @@ def add_hits(
                     moved = place - at
                     cell = np.uint64((moved >> 4) & 0x1F000 | moved & 0xFFF)
                     cells[cell] = min(65535, cells[cell] + weight)
-        best = scores[query]
+        best[:] = 0
         before = cells[31 << 12 :]
         for band in range(32):
             here = cells[band << 12 :]
@@ -93,6 +95,9 @@ def add_hits(
                 both = (np.int32(here[record]) + before[record] << 5) + (31 - band)
                 best[record] = max(best[record], both)
             before = here
+        for record in range(len(best)):
+            both = np.int64(best[record])
+            keys[query, record] = ((both >> 5) << 37) + ((last - record) << 5) + (both & 31)
         start = ends[query]
 
 
@@ -141,24 +146,31 @@ def segments(typing: Any, profile: Any, stride: Any, letters: Any, n: Any, above
 
 @compiled
 def add_segments(
+    table: NDArray[np.int16],
     profile: NDArray[np.int16],
-    letters: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    places: NDArray[np.int64],
-    lowest: NDArray[np.int64],
+    objects: tuple[NDArray[np.uint8], NDArray[np.int64]],
+    records: tuple[NDArray[np.uint8], NDArray[np.int64]],
+    asked: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
     scores: NDArray[np.int64],
 ) -> None:
     """Fill in the scores of :mod:`kreinflow.views.gapless`, whose numbers are constants here.
 
     Lane t has the diagonal d + 31 - t, so its column of the profile rises with the residue.
     """
-    n, stride = profile.shape[1] - 64, 2 * profile.shape[1]
-    for k in range(len(places)):
-        start, end = starts[places[k]], starts[places[k] + 1]
-        for d in range(lowest[k], end - start, 512):
-            first, last = max(0, d), min(end - start, n + d + 31)
-            column = profile.ctypes.data + 2 * (first - d + 1)
-            if last > first:
-                address = letters.ctypes.data + start + first
-                found = segments(column, stride, address, last - first, 18)
-                scores[k] = max(scores[k], found)
+    (own, ends), (letters, starts), (places, lowest, looked) = objects, records, asked
+    stride = 2 * profile.shape[1]
+    for row in range(len(scores)):
+        n = ends[row + 1] - ends[row]
+        for letter in range(len(table)):
+            for place in range(n):
+                profile[letter, 32 + place] = table[letter, own[ends[row] + place]]
+            profile[letter, 32 + n : 64 + n] = profile[letter, 0]
+        for k in range(looked[row]):
+            start, end = starts[places[row, k]], starts[places[row, k] + 1]
+            for d in range(lowest[row, k], end - start, 512):
+                first, last = max(0, d), min(end - start, n + d + 31)
+                column = profile.ctypes.data + 2 * (first - d + 1)
+                if last > first:
+                    address = letters.ctypes.data + start + first
+                    found = segments(column, stride, address, last - first, 18)
+                    scores[row, k] = max(scores[row, k], found)

@@ -35,6 +35,7 @@ _RESIDUES = 1 << 22  # of a tile, and of objects that are looked up at once: bou
 _HITS = 1 << 22  # that are added up at once without compiled loops
 _LARGEST = (1 << 16) - 1  # of a band
 _BANDS = DIAGONALS // BAND
+_BITS = 5  # of a band
 _BLOCK = 64  # objects that are looked up at once, at most
 _UNIT = 4  # of weights
 _COMMON = 0.3  # for each record: seeds that are there more often weigh nothing, and take longest
@@ -220,35 +221,31 @@ class SeedIndex:
         numbers, ends = self.seeds.numbers(sequences)
         best = np.empty((len(ends), 0), dtype=np.int64)
         for tile in self._tiles:
-            found = self._scores(tile, numbers, ends)
-            keys = found // _BANDS * np.int32(MOST)
-            keys += np.arange(MOST - 1, MOST - 1 - tile.n_records, -1, dtype=np.int32)
-            own = _largest(keys, q).astype(np.int64)  # score, and record counted from behind
-            record = MOST - 1 - own % MOST
-            last = np.take_along_axis(found, record, axis=1) % _BANDS
-            own = (own // MOST << 32) + self._n - 1 - tile.first - record
-            best = _largest(np.hstack([best, own * _BANDS + last]), q)
-        best = -np.sort(-best, axis=1)
-        best, bands = best // _BANDS, _BANDS - 1 - best % _BANDS
-        scores = best >> 32
-        places = np.where(scores > 0, self._n - 1 - (best & 0xFFFFFFFF), -1)
+            best = _largest(np.hstack([best, self._keys(tile, numbers, ends)]), q)
+        best = np.sort(best, axis=1)[:, ::-1]
+        scores, bands = best >> 32 + _BITS, _BANDS - 1 - best % _BANDS
+        places = np.where(scores > 0, self._n - 1 - (best >> _BITS & 0xFFFFFFFF), -1)
         return places, scores, bands
 
-    def _scores(self, tile: _Tile, numbers: NDArray[np.int32], ends: IntArray) -> NDArray[np.int32]:
-        """Return scores with the records of a tile, (n, n_records), and bands: see add_hits."""
+    def _keys(self, tile: _Tile, numbers: NDArray[np.int32], ends: IntArray) -> NDArray[np.int64]:
+        """Return scores with the records of a tile, these from behind, and bands: see add_hits."""
+        last = self._n - 1 - tile.first
         if worth_compiling(_OF_OBJECT * len(ends) + _OF_SEED * numbers.size):
-            scores = np.zeros((len(ends), tile.n_records), dtype=np.int32)
+            keys = np.empty((len(ends), tile.n_records), dtype=np.int64)
             cells = np.empty(_BANDS * MOST, dtype=np.uint16)
-            found = numbers, ends, tile.pointers, tile.places, self._weights, cells, scores
-            compiled_loops().add_hits(*found)
-            return scores
-        return np.array(
+            best = np.empty(tile.n_records, dtype=np.int32)
+            index = tile.pointers, tile.places, self._weights
+            compiled_loops().add_hits(numbers, ends, index, cells, best, last, keys)
+            return keys
+        found = np.array(
             [
                 self._score(tile, numbers[:, start:end])
                 for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)
             ],
-            dtype=np.int32,
+            dtype=np.int64,
         )
+        record = last - np.arange(tile.n_records)
+        return (found >> _BITS << 32 | record) << _BITS | found % _BANDS
 
     def _score(self, tile: _Tile, numbers: NDArray[np.int32]) -> IntArray:
         shape, residue = np.nonzero(numbers >= 0)
