@@ -12,7 +12,7 @@ import numpy as np
 import parasail
 from numpy.typing import DTypeLike, NDArray
 
-from kreinflow.alignment.scoring import MODES, ScoringScheme
+from kreinflow.alignment.scoring import MODES, ScoringScheme, SubstitutionMatrix
 from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.base.numerics import IntArray, worth_compiling
 
@@ -88,7 +88,12 @@ class PackedSequences:
     def native(self) -> parasail.Matrix:
         """The substitution matrix as parasail has it."""
         matrix, _ = self.scheme.matrix, self.codes
-        return _native(matrix.alphabet, matrix.scores.astype(np.int32).tobytes())
+        return native_matrix(matrix)
+
+
+def native_matrix(matrix: SubstitutionMatrix) -> parasail.Matrix:
+    """Return a substitution matrix as parasail has it; it takes any letter."""
+    return _native(matrix.alphabet, matrix.scores.astype(np.int32).tobytes())
 
 
 @lru_cache(maxsize=8)  # made slowly, entry by entry; no part of an object that may be pickled

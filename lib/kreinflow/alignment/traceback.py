@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import parasail
 
-from kreinflow.alignment.engine import PackedSequences, pack
+from kreinflow.alignment.engine import native_matrix, pack
 from kreinflow.alignment.scoring import MODES, ScoringScheme
 
 LARGEST_TRACE = 100_000_000  #: cells of an alignment that is traced back, a byte and more for each
@@ -63,17 +63,16 @@ class Alignment:
 
 def _aligned(
     first: bytes, second: bytes, scheme: ScoringScheme
-) -> tuple[PackedSequences, Any, list[str], list[int]]:
-    """Return the two sequences, what parasail says of them, rows of columns, and where they start.
+) -> tuple[Any, list[str], list[int]]:
+    """Return what parasail says of two sequences, rows of columns, and where they start.
 
     16 bits are a third of the time of 32, and give the same alignment where no sum leaves them.
     """
-    packed = pack([first, second], scheme)
     largest = max(int(np.abs(scheme.matrix.scores).max()), scheme.gap_extend)
     fits = (len(first) + len(second)) * largest + scheme.gap_open < _LARGEST_SUM
     align = getattr(parasail, f"{MODES[scheme.mode]}_trace_scan_{16 if fits else 32}")
     gaps = scheme.gap_open, scheme.gap_extend
-    result: Any = align(first.decode(), second.decode(), *gaps, packed.native)
+    result: Any = align(first.decode(), second.decode(), *gaps, native_matrix(scheme.matrix))
     traced = result.traceback
     rows, starts = [traced.query, traced.ref], [1, 1]
     if scheme.mode == "local":
@@ -84,7 +83,7 @@ def _aligned(
         trailing = max(len(r) - len(r.rstrip("-")) for r in rows)
         starts = [1 + leading - r[:leading].count("-") for r in rows]
         rows = [r[leading : max(leading, len(r) - trailing)] for r in rows]
-    return packed, result, rows, starts
+    return result, rows, starts
 
 
 def trace(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment:
@@ -92,7 +91,7 @@ def trace(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment:
 
     It is one of those with the best score. The memory grows with the product of the lengths.
     """
-    packed, result, rows, starts = _aligned(first, second, scheme)
+    packed, (result, rows, starts) = pack([first, second], scheme), _aligned(first, second, scheme)
     a, b = (np.frombuffer(row.encode(), dtype=np.uint8) for row in rows)
     gaps = (a == ord("-")) | (b == ord("-"))
     positive = scheme.matrix.scores[packed.codes[a], packed.codes[b]] > 0
@@ -114,6 +113,6 @@ def aligned_identity(first: bytes, second: bytes, scheme: ScoringScheme) -> floa
     """
     if len(first) * len(second) > LARGEST_TRACE:
         return math.nan
-    rows = _aligned(first, second, scheme)[2]
+    rows = _aligned(first, second, scheme)[1]
     a, b = (np.frombuffer(row.encode(), dtype=np.uint8) for row in rows)
     return float(np.count_nonzero(a == b) / len(a)) if len(a) else math.nan

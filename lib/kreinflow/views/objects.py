@@ -45,37 +45,36 @@ class Words:
 
     def features(self, sequences: Sequence[bytes]) -> scipy.sparse.csr_array:
         """Return the features, (n, n_features); a row depends on its own sequence alone."""
-        blocks = [scipy.sparse.csr_array((0, self.n_features))]
-        for first in range(0, len(sequences), _WORD_ROWS):
-            blocks.append(self._block(sequences[first : first + _WORD_ROWS]))
-        return scipy.sparse.csr_array(scipy.sparse.vstack(blocks, format="csr"))
+        n = max(1, len(sequences))
+        blocks = [self._block(sequences[i : i + _WORD_ROWS]) for i in range(0, n, _WORD_ROWS)]
+        return blocks[0] if len(blocks) == 1 else scipy.sparse.vstack(blocks, format="csr")
 
     def _block(self, sequences: Sequence[bytes]) -> scipy.sparse.csr_array:
         code_of = np.zeros(256, dtype=np.int32)
         code_of[np.frombuffer(self.letters.encode(), dtype=np.uint8)] = np.arange(len(self.letters))
         codes = code_of[np.frombuffer(b"".join(sequences), dtype=np.uint8)]
-        sizes = np.array([len(sequence) for sequence in sequences])
-        row_of = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        sizes = np.array([len(sequence) for sequence in sequences], dtype=np.int64)
         left = np.repeat(np.cumsum(sizes), sizes) - np.arange(len(codes))  # to the sequence's end
-        blocks = []
-        for k in self.lengths:
-            words = np.zeros(max(len(codes) - k + 1, 0), dtype=np.int32)
+        n, width = len(sizes), self.n_features
+        kind = np.int32 if n * width < 1 << 31 else np.int64  # fewer bits are sorted faster
+        row = np.repeat(np.arange(n, dtype=kind) * width, sizes)
+        starts = np.cumsum([0, *(len(self.letters) ** k for k in self.lengths)])[:-1]
+        cells = []
+        for k, start in zip(self.lengths, starts.tolist(), strict=True):
+            words = row[: max(len(codes) - k + 1, 0)] + start
             for place in range(k):
-                words = words * len(self.letters) + codes[place : place + len(words)]
-            whole = left[: len(words)] >= k
-            rows = row_of[: len(words)][whole]
-            shape = len(sizes), len(self.letters) ** k
-            cells = shape[0] * shape[1]
-            if cells <= 2 * len(rows):  # a dense count takes half the time
-                counts = np.bincount(rows * np.int64(shape[1]) + words[whole], minlength=cells)
-                shares = scipy.sparse.csr_array(counts.reshape(shape).astype(np.float64))
-            else:
-                counted = (np.ones(len(rows)), (rows, words[whole]))
-                shares = scipy.sparse.coo_array(counted, shape=shape).tocsr()  # sums up the counts
-            shares.data /= np.repeat(sizes - k + 1, np.diff(shares.indptr))
-            np.sqrt(shares.data, out=shares.data)
-            blocks.append(shares)
-        return scipy.sparse.hstack(blocks, format="csr")
+                words += codes[place : place + len(words)] * len(self.letters) ** (k - 1 - place)
+            cells.append(words[left[: len(words)] >= k])
+        every = np.sort(np.concatenate(cells))
+        new = np.ones(len(every), dtype=bool)
+        new[1:] = every[1:] != every[:-1]
+        first = np.flatnonzero(new)
+        counts, found = np.diff(first, append=len(every)), every[first]
+        ends = np.searchsorted(found, np.add.outer(np.arange(n + 1) * width, starts))
+        per_length = np.diff(ends.ravel())[: n * len(starts)]
+        totals = np.repeat(np.subtract.outer(sizes, np.array(self.lengths) - 1), per_length)
+        where = (found % width).astype(np.int32), ends[:, 0].astype(np.int32)
+        return scipy.sparse.csr_array((np.sqrt(counts / totals), *where), shape=(n, width))
 
 
 @dataclass(frozen=True, eq=False)
