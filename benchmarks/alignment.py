@@ -48,6 +48,7 @@ from alignment_peers import (
 from kreinflow.alignment import engine, loops
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import NOT_ALIGNED, align_pairs, pack
+from kreinflow.alignment.scorer import Aligner
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.sequences.payload import digest
 
@@ -330,7 +331,7 @@ def ways_of_auto(shape: Shape) -> dict[str, Run]:
 
     def stored(memory_mb: int) -> Scores:
         with tempfile.TemporaryDirectory() as folder:
-            store = ScoreStore(Path(folder), SCHEME, sequences, digests)
+            store = ScoreStore(Path(folder), Aligner.of(SCHEME, sequences), digests)
             store.fill([(rows, columns)], memory_mb=memory_mb)
             scores = np.empty((rows.size, columns.size), dtype=np.int32)
             store.gather_into(scores, rows, columns)

@@ -305,13 +305,15 @@ def _loaded(settings: dict[str, Any], folder: Path) -> Any:
 
 def stage_align(folder: Path, count: int, block: int, blocks: int, threads: int) -> dict[str, Any]:
     """Align one block of rows with m landmarks, write and check, as a job of the workflow does."""
+    from kreinflow.alignment.scorer import Aligner
     from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
     from kreinflow.alignment.store import ScoreStore
     from kreinflow.sequences.dataset import read_dataset
 
     dataset = read_dataset(folder / "dataset")
     scheme = ScoringScheme(load_substitution_matrix("blosum62"), gap_open=11, gap_extend=1)
-    store = ScoreStore(folder / "scores", scheme, dataset.sequences, dataset.digests)
+    scorer = Aligner.of(scheme, dataset.sequences)
+    store = ScoreStore(folder / "scores", scorer, dataset.digests)
     landmarks = np.sort(np.random.default_rng(5).permutation(len(dataset.digests))[:count])
     begin = time.perf_counter()
     report = store.fill(
@@ -352,6 +354,7 @@ def stage_bare(folder: Path, rows: int, threads: int, repeats: int) -> dict[str,
 
     import alignment_peers as bench  # beside this file
     from kreinflow.alignment.engine import pack
+    from kreinflow.alignment.scorer import Aligner
     from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
     from kreinflow.alignment.store import ScoreStore
     from kreinflow.sequences.dataset import read_dataset
@@ -375,7 +378,7 @@ def stage_bare(folder: Path, rows: int, threads: int, repeats: int) -> dict[str,
                 speeds["bare"].append(cells / took / 1e9)
                 begin = time.perf_counter()
             begin = time.perf_counter()
-            store = ScoreStore(Path(name) / "scores", scheme, sequences, digests)
+            store = ScoreStore(Path(name) / "scores", Aligner.of(scheme, sequences), digests)
             columns = np.arange(rows, len(sequences))
             store.fill([(np.arange(rows), columns)], threads=threads, memory_mb=512)
             gathered = np.empty((rows, len(landmarks)), dtype=np.int32)

@@ -1,7 +1,8 @@
 # Aligns: first the class scores and the sketch that selectors ask for, then all sequences with the
 # union of the landmarks. Scores live in one store a data set, RESULTS/DATASET/scores, in which no pair of
-# sequences is ever aligned twice; a block of rows has one writer. A matrix is only sliced;
-# a kernel of vectors is computed where its columns are asked for.
+# sequences is ever aligned twice; a block of rows has one writer. So do those of the user's own score,
+# which is asked where sequences are aligned. A matrix is only sliced; a kernel of vectors is computed
+# where its columns are asked for.
 
 
 rule list_candidates:
@@ -63,6 +64,7 @@ for _stage, (_columns, _files) in ALIGNED.items():
             **asks(f"align_{_stage}", lambda w, _, stage=_stage: costs(w).block(stage)),
         params:
             **given("scoring data backend seed"),
+            asked=lambda wildcards: plan(wildcards).source.asked,
             blocks=len(BLOCKS),
             columns=_columns,
             code=code("alignment.py"),

@@ -24,6 +24,8 @@ rule classify_new:
         **asks("classify_new", classification_cost),
     params:
         backend=CONFIG["alignment"]["backend"],
+        asked=lambda wildcards: plan(wildcards).source.asked,
+        data=str(DATA),
         strand=lambda wildcards: CONFIG["classify"].get(wildcards.name, {}).get("strand", "auto"),
         code=code("classify.py"),
     script:

@@ -23,6 +23,7 @@ rule score_unknown:
         **asks("score_unknown", lambda w, _: costs(w).unknown()),
     params:
         **given("unknown scoring data backend seed transforms"),
+        asked=lambda wildcards: plan(wildcards).source.asked,
         transform_names=lambda wildcards: plan(wildcards).transforms,
         code=code("unknown_scores.py"),
     script:

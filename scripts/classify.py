@@ -26,6 +26,8 @@ with (
 ):
     new, params = Path(snakemake.input.new), snakemake.params
     model = Model.load(snakemake.input.model)
+    if params.asked is not None:
+        model = model.asking(params.asked[params.asked["name"]], [Path(params.data)])
     if model.lacks_records:
         dataset = read_dataset(Path(snakemake.input.records).parent)
         model = model.with_records(dataset.sequences, str(Path(snakemake.input.records).parent))

@@ -19,10 +19,11 @@ with logged(snakemake.log[0]) as console:
     scheme = read_scheme(dataset, snakemake.params.scoring, snakemake.params.data)
     scores = open_scores(dataset, scheme, folder.parent / "scores")
     union = read_union(snakemake.input.landmarks, dataset)
-    write_columns(snakemake.output.scores, scores, np.arange(len(dataset.digests)), union)
+    rows, directed = np.arange(len(dataset.digests)), dataset.kind == "asymmetric"
+    write_columns(snakemake.output.scores, scores, rows, union, directed)
     write_array(snakemake.output.self_scores, scores.self_scores())
     write_rows(snakemake.output.landmarks, pd.DataFrame({"row": union}), dataset)
     candidates = read_candidates(snakemake.input.candidates, dataset)
     account = alignment_account(dataset, scheme, candidates, union)
     write_json(snakemake.output.alignments, account)
-    console.say(f"{len(union)} landmarks, {account['aligned']} pairs aligned")
+    console.say(f"{len(union)} landmarks, {account['aligned']} pairs scored for them")

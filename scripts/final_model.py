@@ -61,6 +61,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
         factor_row(factors[selector], about) if needs_factor else {},
         table["row"].tolist(),
     )
+    model = model.with_probe(run.landmarks(table))
     model.save(snakemake.output.model)
     learned = snakemake.output.learned
     if (cannot := no_update(dataset, params.folds)) is not None:

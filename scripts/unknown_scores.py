@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.progress import ProgressPrinter
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.base.errors import InputError
@@ -13,7 +12,13 @@ from kreinflow.config.preflight import check_self_scores
 from kreinflow.files.console import logged
 from kreinflow.files.tables import read_table, write_table
 from kreinflow.sequences.dataset import is_unknown, read_dataset
-from kreinflow.sequences.scores import open_scores, read_scheme, transforms_of, write_columns
+from kreinflow.sequences.scores import (
+    open_scores,
+    read_scheme,
+    scorer_of,
+    transforms_of,
+    write_columns,
+)
 
 with logged(snakemake.log[0]) as console:
     params = snakemake.params
@@ -34,10 +39,9 @@ with logged(snakemake.log[0]) as console:
         check_self_scores(
             dataset, scheme, transforms_of(params.transform_names, params.transforms, scheme)
         )
-        store = ScoreStore(
-            folder, scheme, dataset.sequences, dataset.digests, backend_named(params.backend)
-        )
-        report = store.fill(
+    scorer = scorer_of(dataset, scheme, params.backend, params.asked, Path(params.data))
+    if scorer is not None:
+        report = ScoreStore(folder, scorer, dataset.digests).fill(
             [(rows, landmarks)],
             threads=snakemake.threads,
             memory_mb=snakemake.resources.alignment_memory_mb,

@@ -27,6 +27,7 @@ from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.record_vectors import with_vectors
 from kreinflow.sequences.scores import (
     MatrixScores,
+    columns_in_memory,
     evidence_of,
     open_scores,
     read_scheme,
@@ -181,7 +182,7 @@ def training_on(table, stage, selector, partition, config, letters=PROTEIN, sche
     """
     dataset, scores, fold = stage.dataset, stage.scores, stage.fold
     rows = table["row"].to_numpy(np.int64)
-    columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
+    columns = columns_in_memory(dataset, scores, rows)
     run = Run(dataset, partition, columns, rows, scores.self_scores())
     landmarks, part = run.landmarks(table), run.training_part(fold)
     seed, reject = config["seed"], RejectRule(config["reject_error"])

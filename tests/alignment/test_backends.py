@@ -10,6 +10,7 @@ import pytest
 from kreinflow.alignment import backends, filling, segments
 from kreinflow.alignment.backends import align_fast, backend_named, checked, drawn_pairs
 from kreinflow.alignment.engine import NOT_ALIGNED, align_rectangle, pack
+from kreinflow.alignment.scorer import Aligner
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.base.errors import InputError, KreinflowError
 from sequence_pairs import (
@@ -59,7 +60,7 @@ def test_no_pairs_and_an_unknown_letter(name):
 
 def store_of(folder, backend=align_fast):
     digests = [hashlib.sha256(sequence).hexdigest() for sequence in SEQUENCES]
-    return ScoreStore(folder, SCHEME, SEQUENCES, digests, backend)
+    return ScoreStore(folder, Aligner.of(SCHEME, SEQUENCES, backend), digests)
 
 
 OVERLAPPING = [(EVERYONE, np.arange(50)), (np.arange(40), np.arange(30, 90))]

@@ -10,6 +10,7 @@ import pytest
 from kreinflow.alignment import filling
 from kreinflow.alignment.engine import NOT_ALIGNED, align_rectangle, pack
 from kreinflow.alignment.filling import Filling, _cut
+from kreinflow.alignment.scorer import Aligner
 from sequence_pairs import AMINO_ACIDS, drawn, rectangle, scheme_of
 
 SCHEME = scheme_of()
@@ -70,8 +71,8 @@ def test_tiles_hold_what_is_wanted_once_rows_of_one_length_together(
         assert cost <= cells * threads or (r.size, c.size) == (1, 1)
         return align_rectangle(packed, r, c, wanted)
 
-    fill = Filling(packed, backend, segments, None, 0)
-    fill.align_panel(rows, columns, mask)
+    fill = Filling(Aligner(packed, backend), segments, None, 0)
+    fill.score_panel(rows, columns, mask)
     most, least, count = np.transpose(tiles)
     assert ((least[:-1] >= most[1:]) | ((most[:-1] == most[1:]) & (least[:-1] == least[1:]))).all()
     assert segments.flushed == (len(tiles) if due else 0)
@@ -95,7 +96,7 @@ def test_the_memory_is_that_of_the_panel():
 
     tracemalloc.start()
     try:
-        Filling(packed, instant, segments, None, 0).align_panel(rows, columns, mask)
+        Filling(Aligner(packed, instant), segments, None, 0).score_panel(rows, columns, mask)
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -121,8 +122,8 @@ def test_calls_grow_to_half_a_second_and_progress_is_told_each_second(monkeypatc
     packed = pack(drawn(np.random.default_rng(73), AMINO_ACIDS, 600, 190, 210), SCHEME)
     rows, columns = np.arange(500), np.arange(500, 600)
     total = int(packed.lengths[rows].sum() * packed.lengths[columns].sum())
-    fill = Filling(packed, steady, Segments(), hear, total)
-    fill.align_panel(rows, columns, np.ones((500, 100), dtype=bool))
+    fill = Filling(Aligner(packed, steady), Segments(), hear, total)
+    fill.score_panel(rows, columns, np.ones((500, 100), dtype=bool))
     assert calls[0] < 2_000_000
     assert 8e6 < max(calls) < 12e6 + 500 * 210**2
     assert sum(calls) == fill.cells == total

@@ -6,7 +6,8 @@ A backend that writes down each pair stands in for parasail's, and so for self-s
 import numpy as np
 import pytest
 
-from kreinflow.alignment import filling
+from kreinflow.alignment import scorer
+from kreinflow.alignment.scorer import Aligner
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.base.errors import InputError
 from kreinflow.config.preflight import check_given
@@ -47,14 +48,15 @@ class Study:
         return self
 
     def _fill(self, rectangles, blocks):
-        of = self.folder / "scores", self.scheme, self.dataset.sequences, self.dataset.digests
+        aligner = Aligner.of(self.scheme, self.dataset.sequences, self.log)
         for block in range(blocks):  # each block in a store of its own, as in jobs of their own
-            ScoreStore(*of, self.log).fill(rectangles, block, blocks)
+            store = ScoreStore(self.folder / "scores", aligner, self.dataset.digests)
+            store.fill(rectangles, block, blocks)
 
     def run(self, *selectors, blocks=2):
         """Align for all folds of these selectors; return the pairs aligned now, and the union."""
         self.log, self.candidates = Counting(), None
-        self.monkeypatch.setattr(filling, "self_scores", self.log.self_scores)
+        self.monkeypatch.setattr(scorer, "self_scores", self.log.self_scores)
         asked = [s for s in selectors if "candidates" in s]
         if asked:
             most = [s["candidates"] for s in asked]

@@ -8,11 +8,12 @@ import threading
 import numpy as np
 import pytest
 
-from kreinflow.alignment import filling, progress, segments
+from kreinflow.alignment import filling, progress, scorer, segments
 from kreinflow.alignment import store as store_module
 from kreinflow.alignment.backends import align_fast
 from kreinflow.alignment.engine import not_aligned
 from kreinflow.alignment.progress import ProgressPrinter
+from kreinflow.alignment.scorer import Aligner
 from kreinflow.alignment.segments import block_of
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.base.errors import InputError, KreinflowError
@@ -34,7 +35,8 @@ def digest(sequence):
 
 
 def open_store(folder, sequences=SEQUENCES, backend=align_fast, scheme=SCHEME):
-    return ScoreStore(folder, scheme, sequences, [digest(s) for s in sequences], backend)
+    aligner = Aligner.of(scheme, sequences, backend)
+    return ScoreStore(folder, aligner, [digest(s) for s in sequences])
 
 
 def gathered(store, rows, columns, dtype=np.int32):
@@ -70,7 +72,7 @@ OVERLAPPING = [(np.arange(10, 50), np.arange(20, 40)), (np.arange(20, 60), np.ar
 def counting(monkeypatch):
     """A backend that logs its pairs, and the self-scores of all stores."""
     counting = Counting()
-    monkeypatch.setattr(filling, "self_scores", counting.self_scores)
+    monkeypatch.setattr(scorer, "self_scores", counting.self_scores)
     return counting
 
 
@@ -284,7 +286,7 @@ def test_after_a_damaged_segment_is_deleted_only_its_pairs_are_aligned_again(tmp
 def test_sequences_with_one_digest_are_refused(tmp_path, more):
     digests = ["aa" * 8, *more]
     with pytest.raises(KreinflowError, match="digests that begin alike"):
-        ScoreStore(tmp_path, SCHEME, some_sequences(len(digests)), digests)
+        ScoreStore(tmp_path, Aligner.of(SCHEME, some_sequences(len(digests))), digests)
 
 
 def test_folder_that_cannot_be_written(tmp_path):

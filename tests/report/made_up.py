@@ -99,6 +99,7 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
             "full_matrix": (n - 20) * (n - 21) // 2,
             "distinct": n - 20,
             "store": "e3" * 16,
+            "asked": None,
             "scheme": settings()["scoring"],
         },
         "agreed": 4_000,

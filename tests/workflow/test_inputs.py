@@ -197,7 +197,8 @@ def test_columns_are_the_kernel_of_the_vectors_and_rows_of_a_matrix_against_land
     assert not result(run, "vectors", "scores").exists()
     columns, union = columns_of(run, "directed")
     matrix = pd.read_csv(run.folder / "data" / "directed.csv", index_col=0).to_numpy()
-    np.testing.assert_array_equal(columns, matrix[:, union])
+    both = np.hstack([matrix[:, union], matrix[union].T])
+    np.testing.assert_array_equal(columns, both)
 
 
 def test_only_the_test_records_of_the_users_table_are_predicted(run):

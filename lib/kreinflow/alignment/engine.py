@@ -30,12 +30,19 @@ COLUMN_STEPS, RESIDUE_STEPS = 10.0, 0.05
 of the vector code of :mod:`kreinflow.alignment.batches` with 64 lanes, 1.6 ns."""
 
 
-def not_aligned(dtype: DTypeLike) -> int:
-    """Return the integer that stands for a pair without a score: the smallest of the type."""
-    return int(np.iinfo(np.dtype(dtype)).min)
+def not_aligned(dtype: DTypeLike) -> Any:
+    """Return what stands for a pair without a score: the smallest integer of the type, or NaN."""
+    kind = np.dtype(dtype)
+    return np.nan if kind.kind == "f" else int(np.iinfo(kind).min)
 
 
-NOT_ALIGNED = not_aligned(np.int32)
+def missing(scores: NDArray[Any]) -> Mask:
+    """Return which pairs have no score."""
+    no_number = scores.dtype.kind == "f"
+    return np.asarray(np.isnan(scores) if no_number else scores == not_aligned(scores.dtype))
+
+
+NOT_ALIGNED: int = not_aligned(np.int32)
 """The same among the scores that a backend returns."""
 
 

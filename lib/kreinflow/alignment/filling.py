@@ -1,4 +1,4 @@
-"""Filling of the score store: which pairs a block aligns, and the aligning."""
+"""Filling of the score store: which pairs a block scores, and the scoring."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kreinflow.alignment.backends import Backend
-from kreinflow.alignment.engine import NOT_ALIGNED, Mask, PackedSequences, self_scores
+from kreinflow.alignment.engine import Mask, not_aligned
 from kreinflow.alignment.progress import Progress, tell_aligned
+from kreinflow.alignment.scorer import Scorer
 from kreinflow.alignment.segments import DigestTable, SegmentWriter
 from kreinflow.base.numerics import IntArray
 
@@ -22,7 +22,7 @@ Rectangle = tuple[IntArray, IntArray]
 
 @dataclass(frozen=True)
 class FillReport:
-    """What one call of :meth:`ScoreStore.fill` did; ``agreed`` are those parasail scored too."""
+    """What one call of :meth:`ScoreStore.fill` did; ``agreed`` are those that were checked."""
 
     aligned: int
     self_scores: int
@@ -33,9 +33,13 @@ class FillReport:
 
 
 def own_pairs(
-    digests: DigestTable, wanted: Sequence[Rectangle], number: int, rows: IntArray
+    digests: DigestTable,
+    wanted: Sequence[Rectangle],
+    number: int,
+    rows: IntArray,
+    ordered: bool = False,
 ) -> Mask:
-    """Return which pairs of a rectangle, with ``rows`` of the block, are aligned for no other."""
+    """Return which pairs of a rectangle, with ``rows`` of the block, are scored for no other."""
     columns = wanted[number][1]
     mask: Mask = rows[:, None] != columns[None, :]
     in_rows, in_columns = np.zeros((2, len(digests.table)), dtype=bool)
@@ -46,7 +50,7 @@ def own_pairs(
             mask[np.ix_(r, c)] = False
         # the same pair, the other way round: the rule from the digests decides
         r, c = np.flatnonzero(in_columns[rows]), np.flatnonzero(in_rows[columns])
-        if r.size and c.size:
+        if r.size and c.size and not ordered:
             i, j = rows[r][:, None], columns[c][None, :]
             mask[np.ix_(r, c)] &= digests.aligned_as_given(i, j)
         in_rows[other_rows], in_columns[other_columns] = False, False
@@ -64,10 +68,9 @@ def cells_of(rows: IntArray, mask: Mask, columns: IntArray) -> int:
 
 @dataclass(eq=False)
 class Filling:
-    """Aligns, counts, and hands the scores to the writer of segments; ``total`` are all cells."""
+    """Scores, counts, and hands the scores to the writer of segments; ``total`` are all cells."""
 
-    sequences: PackedSequences
-    backend: Backend
+    scorer: Scorer
     segments: SegmentWriter
     progress: Progress | None
     total: int
@@ -77,7 +80,8 @@ class Filling:
     _last_report: float = 0.0
 
     def __post_init__(self) -> None:
-        self._at_once = self._least = _CELLS_PER_CALL * self.sequences.threads
+        least = self.scorer.cells_per_call or _CELLS_PER_CALL * self.scorer.threads
+        self._at_once = self._least = least
 
     def _done(self, cells: int) -> None:
         self.cells += cells
@@ -88,21 +92,21 @@ class Filling:
             self._told = self.aligned
             self.progress(self.cells, self.total)
 
-    def align_self(self, rows: IntArray) -> None:
-        """Align sequences with themselves."""
-        lengths = self.sequences.lengths[rows]
+    def score_alone(self, rows: IntArray) -> None:
+        """Score objects with themselves."""
+        lengths = self.scorer.lengths[rows]
         for part in _cut(lengths * lengths, self._at_once):
-            scores = self_scores(self.sequences, rows[part])
+            scores = self.scorer.alone(rows[part])
             self.segments.add_self_scores(rows[part], scores)
             self._done(int((lengths[part] ** 2).sum()))
             if self.segments.due:
                 self.segments.flush()
 
-    def align_panel(self, rows: IntArray, columns: IntArray, mask: Mask) -> None:
-        """Align the pairs of the mask, rows of about one length together."""
-        lengths = self.sequences.lengths
+    def score_panel(self, rows: IntArray, columns: IntArray, mask: Mask) -> None:
+        """Score the pairs of the mask, rows of about one length together."""
+        lengths, none = self.scorer.lengths, not_aligned(self.scorer.dtype)
         by_length = np.argsort(-lengths[rows], kind="stable")
-        panel = np.full(mask.shape, NOT_ALIGNED, dtype=np.int32)
+        panel = np.full(mask.shape, none, dtype=self.scorer.dtype)
         longest = int(lengths[columns].max())
         for some in _cut(lengths[rows[by_length]] * longest, self._at_once, _ROWS_PER_CALL):
             r = by_length[some]
@@ -111,7 +115,7 @@ class Filling:
                 if not wanted.any():
                     continue
                 begin = time.monotonic()
-                panel[r, c] = self.backend(self.sequences, rows[r], columns[c], wanted)
+                panel[r, c] = self.scorer.score(rows[r], columns[c], wanted)
                 self.aligned += int(np.count_nonzero(wanted))
                 cells = cells_of(lengths[rows[r]], wanted, lengths[columns[c]])
                 in_time = cells / (time.monotonic() - begin + 1e-9) * _SECONDS_PER_CALL
@@ -120,7 +124,7 @@ class Filling:
                 if self.segments.due:
                     self.segments.add_panel(rows, columns, panel)
                     self.segments.flush()
-                    panel[...] = NOT_ALIGNED
+                    panel[...] = none
         self.segments.add_panel(rows, columns, panel)
 
 

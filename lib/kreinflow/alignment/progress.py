@@ -19,11 +19,15 @@ Progress = Callable[[int, int], None]
 
 
 class ProgressPrinter:
-    """Prints what :meth:`ScoreStore.fill` reports, a line every few seconds at most."""
+    """Prints what :meth:`ScoreStore.fill` reports, a line every few seconds at most.
 
-    def __init__(self, stream: TextIO, label: str) -> None:
+    A cell is one of an alignment, or one of ``pairs``.
+    """
+
+    def __init__(self, stream: TextIO, label: str, pairs: bool = False) -> None:
         self._stream = stream
         self._label = label
+        self._unit, self._size = ("pairs a second", 1.0) if pairs else ("GCUPS", 1e9)
         self._start = self._last = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
@@ -35,8 +39,8 @@ class ProgressPrinter:
         elapsed = max(now - self._start, 1e-9)
         left = elapsed * (total - done) / max(done, 1)
         print(
-            f"{self._label}: {100 * done // max(total, 1)} %, {done / elapsed / 1e9:.1f} GCUPS, "
-            f"{left:.0f} s left",
+            f"{self._label}: {100 * done // max(total, 1)} %, "
+            f"{done / elapsed / self._size:.1f} {self._unit}, {left:.0f} s left",
             file=self._stream,
             flush=True,
         )

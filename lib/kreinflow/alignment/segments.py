@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from kreinflow.alignment.engine import NOT_ALIGNED, not_aligned
+from kreinflow.alignment.engine import missing, not_aligned
 from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.base.numerics import IntArray
 from kreinflow.files.arrays import read_arrays, write_arrays
@@ -72,11 +72,14 @@ class DigestTable:
 
 
 def as_type(scores: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """Return scores in 16 or 32 bits, with what stands for a pair without a score in them."""
+    """Return scores in 16 or 32 bits, with what stands for a pair without a score in them.
+
+    Those that are no integers have one type.
+    """
     if scores.dtype == dtype:
         return scores
     changed = scores.astype(dtype)
-    changed[scores == not_aligned(scores.dtype)] = not_aligned(dtype)
+    changed[missing(scores)] = not_aligned(dtype)
     return changed
 
 
@@ -127,7 +130,7 @@ class SegmentWriter:
         names = [path.name for path in home.glob("segment_*.safetensors")]
         self._next = max((int(name.split("_")[1].split(".")[0]) for name in names), default=0) + 1
         self._panels: list[tuple[IntArray, IntArray, NDArray[Any]]] = []
-        self._alone: list[tuple[IntArray, NDArray[np.int32]]] = []
+        self._alone: list[tuple[IntArray, NDArray[Any]]] = []
         self._pending = 0
 
     @property
@@ -135,26 +138,28 @@ class SegmentWriter:
         """Whether so much time has passed that what is there should be written."""
         return time.monotonic() - self._last_segment >= _SECONDS_PER_SEGMENT
 
-    def add_panel(self, rows: IntArray, columns: IntArray, panel: NDArray[np.int32]) -> None:
+    def add_panel(self, rows: IntArray, columns: IntArray, panel: NDArray[Any]) -> None:
         """Take the scores of rows x columns, those that are there; the panel is not copied.
 
-        They are kept in 16 bits where all fit: half the memory and the disk.
+        Integers are kept in 16 bits where all fit: half the memory and the disk.
         """
-        there = panel != NOT_ALIGNED
+        there = ~missing(panel)
         r, c = np.flatnonzero(there.any(axis=1)), np.flatnonzero(there.any(axis=0))
         if r.size < rows.size or c.size < columns.size:
             rows, columns, panel = rows[r], columns[c], panel[np.ix_(r, c)]
-            there = panel != NOT_ALIGNED
+            there = ~missing(panel)
         if panel.size:
-            largest = max(panel.max(), -int(panel.min(where=there, initial=0)))
-            kept = as_type(panel, np.int16) if largest < 2**15 else panel
+            kept = panel
+            if panel.dtype.kind == "i":
+                largest = max(panel.max(), -int(panel.min(where=there, initial=0)))
+                kept = as_type(panel, np.int16) if largest < 2**15 else panel
             self._panels.append((rows, columns, kept))
             self._pending += panel.size
         if self._pending >= self._most_pending:
             self.flush()
 
-    def add_self_scores(self, rows: IntArray, scores: NDArray[np.int32]) -> None:
-        """Take the scores of sequences with themselves."""
+    def add_self_scores(self, rows: IntArray, scores: NDArray[Any]) -> None:
+        """Take the scores of objects with themselves."""
         self._alone.append((rows, scores))
 
     def flush(self) -> None:

@@ -1,21 +1,19 @@
-"""The score store: every score of an unordered pair, aligned once and kept in segments."""
+"""The score store: every score of a pair, computed once and kept in segments."""
 
 import itertools
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.alignment.backends import Backend, CheckedBackend, align_fast
-from kreinflow.alignment.batches import working_bytes
-from kreinflow.alignment.engine import NOT_ALIGNED, align_rectangle, not_aligned, pack
+from kreinflow.alignment.engine import missing, not_aligned
 from kreinflow.alignment.filling import Filling, FillReport, Rectangle, cells_of, own_pairs
 from kreinflow.alignment.progress import Progress
-from kreinflow.alignment.scoring import ScoringScheme
+from kreinflow.alignment.scorer import Scorer
 from kreinflow.alignment.segments import (
     DigestTable,
     SegmentWriter,
@@ -47,24 +45,15 @@ class _Panel:
 
 
 class ScoreStore:
-    """The scores of one list of distinct sequences; ``folder`` has the stores of all schemes."""
+    """The scores of one list of distinct objects; ``folder`` has the stores of all scorers."""
 
-    def __init__(
-        self,
-        folder: Path,
-        scheme: ScoringScheme,
-        sequences: Sequence[bytes],
-        digests: Sequence[str],
-        backend: Backend = align_fast,
-    ) -> None:
-        self.folder = Path(folder) / scheme.digest[:16]
-        self.scheme = scheme
-        self._backend = backend
+    def __init__(self, folder: Path, scorer: Scorer, digests: Sequence[str]) -> None:
+        self.folder = Path(folder) / scorer.digest[:16]
+        self._scorer = scorer
         self._digests = digests
-        self._packed = pack(sequences, scheme)
         self._known_digests = DigestTable(digests)
         self._panels: list[_Panel] = []
-        self._self: IntArray = np.full(len(digests), NOT_ALIGNED, dtype=np.int64)
+        self._self = np.full(len(digests), not_aligned(scorer.dtype), dtype=scorer.dtype)
         self._seen: set[Path] = set()
         self._open: tuple[Path, NDArray[Any]] | None = None
         self.refresh()
@@ -76,7 +65,7 @@ class ScoreStore:
                 self._take_in(path)
 
     def _take_in(self, path: Path) -> None:
-        arrays = read_segment(path, self.scheme.digest)
+        arrays = read_segment(path, self._scorer.digest)
         numbers = self._known_digests.numbers
         rows, columns = numbers(arrays["rows"]), numbers(arrays["columns"])
         start = 0
@@ -91,7 +80,7 @@ class ScoreStore:
 
     def _scores_of(self, panel: _Panel) -> NDArray[Any]:
         if self._open is None or self._open[0] != panel.path:
-            self._open = (panel.path, read_segment(panel.path, self.scheme.digest)["scores"])
+            self._open = (panel.path, read_segment(panel.path, self._scorer.digest)["scores"])
         size = panel.rows.size * panel.columns.size
         flat = self._open[1][panel.start : panel.start + size]
         return flat.reshape(panel.rows.size, panel.columns.size)
@@ -105,7 +94,7 @@ class ScoreStore:
         wanted_row[rows], wanted_column[columns] = True, True
         where = np.full(n, -1, dtype=np.int64)
         for panel in self._panels:
-            for transposed in (False, True):
+            for transposed in (False,) if self._scorer.ordered else (False, True):
                 along, across = panel.rows, panel.columns
                 if transposed:
                     along, across = across, along
@@ -127,12 +116,12 @@ class ScoreStore:
                 yield to_row, to_column, scores[_as_slice(from_row)][:, _as_slice(from_column)]
         self._open = None
 
-    def self_scores(self, rows: IntArray) -> IntArray:
-        """Return the score of each sequence with itself; a KreinflowError if one is missing."""
+    def self_scores(self, rows: IntArray) -> NDArray[Any]:
+        """Return the score of each object with itself; a KreinflowError if one is missing."""
         scores = self._self[rows]
-        missing = np.flatnonzero(scores == NOT_ALIGNED)
-        if missing.size:
-            self._refuse(rows[missing[0]], rows[missing[0]])
+        lacking = np.flatnonzero(missing(scores))
+        if lacking.size:
+            self._refuse(rows[lacking[0]], rows[lacking[0]])
         return scores
 
     def _refuse(self, i: int, j: int) -> None:
@@ -145,8 +134,9 @@ class ScoreStore:
     def gather_into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
         """Write the scores of rows x columns, numbers of sequences, into ``out``.
 
-        One segment after the other is spread over ``out``, of 16 or 32 bits, which may be a memory
-        map. A KreinflowError names a pair that is not in the store, or a score that does not fit.
+        One segment after the other is spread over ``out``, which may be a memory map: integers of
+        16 or 32 bits, or floats as the store has them. A KreinflowError names a pair that is not in
+        the store, or a score that does not fit.
         """
         self.refresh()
         rows, columns = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)
@@ -157,32 +147,33 @@ class ScoreStore:
         for to_row, to_column, scores in self._known(rows, columns):
             if out.dtype != scores.dtype:
                 if out.dtype.itemsize < scores.dtype.itemsize:
-                    there = scores != not_aligned(scores.dtype)
-                    self._refuse_larger(scores[there], out.dtype)
+                    self._refuse_larger(scores[~missing(scores)], out.dtype)
                 scores = as_type(scores, out.dtype)
             # Rows are written whole, which is several times as fast, and the few with a hole
             # again: another segment may have filled it.
-            holes = np.flatnonzero((scores == absent).any(axis=1))
+            holes = np.flatnonzero(missing(scores).any(axis=1))
             hollow = np.ix_(to_row[holes], to_column)
             before = out[hollow]
             among = _as_slice(to_column)
             whole = (to_row, among) if isinstance(among, slice) else np.ix_(to_row, among)
             out[whole] = scores
-            out[hollow] = np.where(scores[holes] == absent, before, scores[holes])
+            out[hollow] = np.where(missing(scores[holes]), before, scores[holes])
             release(out)
         wanted = np.zeros(len(self._digests), dtype=bool)
-        wanted[columns] = self._self[columns] != NOT_ALIGNED
+        wanted[columns] = ~missing(self._self[columns])
         for i in np.flatnonzero(wanted[rows]):
             self._refuse_larger(self._self[rows[i : i + 1]], out.dtype)
             out[i, columns == rows[i]] = self._self[rows[i]]
         for tile in tiles(len(rows)):
-            missing = out[tile] == absent
-            if missing.any():
-                i, j = np.argwhere(missing)[0]
+            lacking = missing(out[tile])
+            if lacking.any():
+                i, j = np.argwhere(lacking)[0]
                 self._refuse(rows[tile.start + i], columns[j])
             release(out)
 
     def _refuse_larger(self, scores: NDArray[Any], dtype: np.dtype[Any]) -> None:
+        if dtype.kind == "f":  # as those of the store
+            return
         if np.abs(scores.astype(np.int64)).max(initial=0) > np.iinfo(dtype).max:
             raise KreinflowError(f"{self.folder}: a score does not fit {dtype}.")
 
@@ -199,13 +190,15 @@ class ScoreStore:
         """See to it that the pairs of one block are in the store, and the self-scores of its rows.
 
         A pair (i, j) belongs to the block of its row i. Where a call wants both (i, j) and (j, i),
-        a rule from the two digests names the one that is aligned, evenly. So the blocks of a call
-        share no pair and may be filled at the same time by different processes. Calls with
-        other rectangles find what is there when they start: run them one after the other.
+        which are one pair unless the scorer has them ordered, a rule from the two digests names the
+        one that is scored, evenly. So the blocks of a call share no pair and may be filled at the
+        same time by different processes. Calls with other rectangles find what is there when they
+        start: run them one after the other.
 
         All blocks of a call get the same rectangles, which may overlap. ``memory_mb`` bounds pieces
-        and threads. ``seed`` draws the pairs that parasail scores too: 1,000, or all. A
-        KreinflowError if the disk is full, or a score is not parasail's; what was written stays.
+        and threads. ``seed`` draws the pairs that are scored twice: of alignments by parasail too,
+        1,000 or all. A KreinflowError if the disk is full, or a score is not parasail's; what was
+        written stays.
         """
         begin = time.monotonic()
         own = np.array([block_of(digest, blocks) == block for digest in self._digests], dtype=bool)
@@ -213,34 +206,29 @@ class ScoreStore:
             (np.unique(np.asarray(rows, np.int64)), np.unique(np.asarray(columns, np.int64)))
             for rows, columns in rectangles
         ]
-        lengths = self._packed.lengths
-        room = memory_mb * 500_000  # half of it, for numbers that were not measured
-        threads = max(1, min(threads, room // (2 * max(working_bytes(lengths), 1))))
-        room -= threads * working_bytes(lengths)
+        lengths = self._scorer.lengths
+        # half of the memory, for numbers that were not measured
+        scorer, room = self._scorer.within(threads, memory_mb * 500_000)
         pairs_at_once = min(max(room // _BYTES_PER_PAIR, 10_000), 4_000_000)
         home = self.folder / f"block_{block + 1}_of_{blocks}"
         with writing(home):
             self.refresh()
             todo, reused = self._missing(wanted, own)
             alone = np.unique(np.concatenate([[], *(rows for rows, _ in wanted)])).astype(np.int64)
-            alone = alone[own[alone] & (self._self[alone] == NOT_ALIGNED)]
+            alone = alone[own[alone] & missing(self._self[alone])]
             cells = int((lengths[alone] ** 2).sum()) + sum(
                 cells_of(lengths[rows], mask, lengths[columns]) for rows, columns, mask in todo
             )
-            aligner = self._backend
-            if aligner is not align_rectangle:
-                pairs = sum(int(np.count_nonzero(mask)) for _, _, mask in todo)
-                advice = (
-                    f"Delete the folders {self.folder} and {self.folder.parent.parent}/alignment: "
-                    "other scores may be wrong too. Then set alignment.backend to parasail and run "
-                    "again."
-                )
-                aligner = CheckedBackend(aligner, total=pairs, seed=seed, advice=advice)
+            advice = (
+                f"Delete the folders {self.folder} and {self.folder.parent.parent}/alignment: "
+                "other scores may be wrong too. "
+            )
+            pairs = sum(int(np.count_nonzero(mask)) for _, _, mask in todo)
+            scorer = scorer.checking(pairs, seed, advice)
             table, at_most = self._known_digests.table, 2 * pairs_at_once
-            segments = SegmentWriter(home, self.scheme.digest, table, at_most)
-            packed = replace(self._packed, threads=threads)
-            filling = Filling(packed, aligner, segments, progress, cells)
-            filling.align_self(alone)
+            segments = SegmentWriter(home, self._scorer.digest, table, at_most)
+            filling = Filling(scorer, segments, progress, cells)
+            filling.score_alone(alone)
             for rows, columns, mask in todo:
                 height = max(pairs_at_once // columns.size, min(rows.size, _ROWS_TOGETHER))
                 width = max(pairs_at_once // height, 1)
@@ -248,7 +236,7 @@ class ScoreStore:
                     range(0, rows.size, height), range(0, columns.size, width)
                 ):
                     r, c = slice(top, top + height), slice(left, left + width)
-                    filling.align_panel(rows[r], columns[c], mask[r, c])
+                    filling.score_panel(rows[r], columns[c], mask[r, c])
             segments.flush()
         self.refresh()
         return FillReport(
@@ -256,7 +244,7 @@ class ScoreStore:
             int(alone.size),
             reused,
             filling.cells,
-            aligner.agreed if isinstance(aligner, CheckedBackend) else 0,
+            scorer.agreed,
             time.monotonic() - begin,
         )
 
@@ -267,10 +255,10 @@ class ScoreStore:
         todo, reused = [], 0
         for number, (rows, columns) in enumerate(wanted):
             rows = rows[own[rows]]
-            mask = own_pairs(self._known_digests, wanted, number, rows)
+            mask = own_pairs(self._known_digests, wanted, number, rows, self._scorer.ordered)
             pairs = np.count_nonzero(mask)
             for to_row, to_column, scores in self._known(rows, columns):
-                mask[np.ix_(to_row, to_column)] &= scores == not_aligned(scores.dtype)
+                mask[np.ix_(to_row, to_column)] &= missing(scores)
             left = np.count_nonzero(mask)
             reused += int(pairs - left)
             if left:

@@ -33,6 +33,10 @@ PRODUCT_ROWS = 192
 The kernels of OpenBLAS take 12 or 16 rows at once, and round those that are left otherwise: with
 192 none are left. With 256 a row had other last bits at the end of a block (AVX-512)."""
 
+LARGEST_ENTRY = 1e60
+"""Largest score that is learned from: fourth powers of larger ones, and their sums, overflow. Those
+of scores below its inverse are rounded, then zero."""
+
 RANK_TOLERANCE = 1e-10
 """Eigenvalues below this fraction of the largest magnitude count as zero, everywhere."""
 

@@ -46,6 +46,8 @@ def no_update(dataset: Dataset, folds: Mapping[str, Any]) -> str | None:
         return "its records have several labels"
     if not isinstance(dataset.payload, Sequences | Compared):
         return "it was trained on a matrix, which does not say how new objects are compared"
+    if dataset.kind == "asymmetric":
+        return "its similarities have a direction"
     if folds["method"] == "grouped" and folds["column"] is not None:
         return f"its folds are by the column {folds['column']!r}, which new records do not have"
     return None

@@ -17,12 +17,15 @@ from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.base.wording import abridged
 from kreinflow.files.arrays import read_arrays, write_arrays
 from kreinflow.files.provenance import package_versions
 from kreinflow.files.state import Array, Part, State, Value, refusing_damage
-from kreinflow.kernels.kernel import Objects
+from kreinflow.kernels.asked import AGREES, AskedKernel
+from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import known_kernel
+from kreinflow.krein.landmark_kernel import Landmarks
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import read_fasta
 from kreinflow.sequences.payload import Compared, Sequences, digest
@@ -31,6 +34,7 @@ from kreinflow.views.objects import Viewed, residue_arrays, split_residues
 
 KIND = "kreinflow model 2"
 _ADVICE = "Give a model file that kreinflow wrote. Copy or train a damaged one again."
+PROBED = 20  #: scores of landmarks that are asked for again before a model is used
 _DIGEST = 16  # bytes of the digest of a record
 
 IDS = Value(lambda given: tuple(map(str, given)), list)  #: names in a header
@@ -51,6 +55,9 @@ class Model(State):
     inducing_ids: tuple[str, ...] = ()  # of the inducing points of a lift
     record_ids: tuple[str, ...] = ()  # of the training records that may be aligned
     record_digests: tuple[str, ...] = ()  # of each record, if their residues are not in the file
+    probe_pairs: IntArray | None = None  # landmarks whose score of the user's is known
+    probe_scores: FloatArray | None = None
+    asked: AskedKernel | None = None  # the same score, ready to be asked; in no file
 
     @property
     def record_residues(self) -> Sequence[bytes] | None:
@@ -67,6 +74,11 @@ class Model(State):
     def measured_kind(self) -> str | None:
         """What the scores of a matrix or a kernel are; None if they are aligned."""
         return self.matrix_kind if self.kernel is None else known_kernel(self.kernel).kind
+
+    @property
+    def comparing(self) -> Kernel | None:
+        """What compares new objects with the landmarks; None of sequences, or a matrix."""
+        return self.asked or (None if self.kernel is None else known_kernel(self.kernel))
 
     @property
     def landmark_labels(self) -> NDArray[Any]:
@@ -90,6 +102,8 @@ class Model(State):
         "landmark_ends": Array("i8", "m", optional=True),
         "landmark_vectors": Array("f8", "m v", optional=True),
         "record_digests": Array("u1", f"n {_DIGEST}", optional=True),
+        "probe_pairs": Array("i8", "p 2", optional=True),
+        "probe_scores": Array("f8", "p", optional=True),
     }
 
     def stored(self) -> dict[str, Any]:
@@ -176,6 +190,52 @@ class Model(State):
             )
         residues = tuple(found[own] for own in self.record_digests)
         return replace(self, classifier=_with_residues(self.classifier, residues))
+
+    def with_probe(self, landmarks: Landmarks) -> "Model":
+        """Return the model with some scores of its landmarks, if they are those of the user.
+
+        By them :meth:`asking` knows that it asks what was asked in training.
+        """
+        if not isinstance(self.comparing, AskedKernel):
+            return self
+        m = len(self.landmark_ids)
+        k = np.arange(min(PROBED, m))
+        i = k * m // len(k)
+        pairs = np.stack([i, (i + 1 + k) % m], axis=1)
+        scores = np.asarray(landmarks.scores[landmarks.rows[pairs[:, 0]]], dtype=np.float64)
+        return replace(self, probe_pairs=pairs, probe_scores=scores[k, pairs[:, 1]])
+
+    def asking(self, score: str, folders: Sequence[Path] = ()) -> "Model":
+        """Return the model with the user's score ready to be asked, which the user names as it.
+
+        Nothing of the model file is imported or run before. An InputError if the model has no such
+        score, has another one, or if this one returns other numbers than in training.
+        """
+        kernel = self.comparing
+        if not isinstance(kernel, AskedKernel):
+            raise InputError("--score: the model compares by no score of yours. Leave it out.")
+        if score != kernel.named:
+            raise InputError(
+                f"--score {score}: the model was trained with the {kernel.what} {kernel.named} "
+                f"(version {kernel.settings['version']}). Give that one."
+            )
+        live, landmarks = kernel.loaded(folders), np.asarray(self.landmarks)
+        if self.probe_pairs is None or self.probe_scores is None:
+            raise InputError("the model has no scores to know its score by. Train it again.")
+        size = float(np.abs(self.probe_scores).max(initial=0.0))
+        for pair, before in zip(self.probe_pairs, self.probe_scores.tolist(), strict=True):
+            a, b = (self.landmark_ids[number] for number in pair)
+            one, other = (landmarks[number : number + 1] for number in pair)
+            now = float(live.compare(one, other, [a], [b])[0, 0])
+            if abs(now - before) > AGREES * size:
+                squared = kernel.settings["kind"] == "dissimilarity"
+                shown = [value**0.5 if squared else value for value in (before, now)]
+                raise InputError(
+                    f"{kernel.what} {kernel.named}: the score of the landmarks {a} and {b} was "
+                    f"{shown[0]:.9g} in training (version {kernel.settings['version']}), and is "
+                    f"{shown[1]:.9g} now. Give the code of that version, or train again."
+                )
+        return replace(self, asked=live)
 
     def _needs_no_records(self) -> InputError:
         why = "its file has those that it asks" if self.record_ids else "it asks no records"

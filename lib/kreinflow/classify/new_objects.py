@@ -19,7 +19,6 @@ from kreinflow.base.numerics import TILE, FloatArray, IntArray, tiles
 from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.model_file import Model
 from kreinflow.kernels.kernel import Kernel
-from kreinflow.kernels.registry import make_kernel
 from kreinflow.sequences.fasta import LONGEST, Columns, FastaRecord, read_any
 from kreinflow.sequences.matrix_files import (
     DISSIMILARITIES,
@@ -326,7 +325,8 @@ def _read_measured(model: Model, path: Path) -> tuple[list[str], Any, Kernel | N
         raise InputError("standard input is read for models of sequences only. Name a file.")
     if model.kernel is None:
         return *_rows_of_matrix(model, path), None
-    kernel, landmarks = make_kernel(model.kernel), np.asarray(model.landmarks)
+    kernel, landmarks = model.comparing, np.asarray(model.landmarks)
+    assert kernel is not None, "a model of vectors or strings, and nothing that compares them"
     read = read_objects(path, kernel, width=None if kernel.strings else landmarks.shape[1])
     return list(read.ids or map(str, range(1, len(read.values) + 1))), read.values, kernel
 
@@ -338,7 +338,8 @@ def _measured_batches(model: Model, path: Path, options: Options) -> Iterator[Ba
         rows = slice(first + part.start, first + part.stop)
         names, scores, n = ids[rows], given[rows], len(ids[rows])
         if kernel is not None:
-            scores = kernel.columns(scores, np.asarray(model.landmarks))
+            landmarks = np.asarray(model.landmarks)
+            scores = kernel.compare(scores, landmarks, names, model.landmark_ids)
             wrong = ~np.isfinite(scores).all(axis=1)
             if wrong.any():
                 row = rows.start + int(wrong.argmax())

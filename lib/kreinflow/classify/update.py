@@ -26,7 +26,6 @@ from kreinflow.fitting.pipeline import LiftSource, Settings, training
 from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.run import Run
 from kreinflow.fitting.training import Trained
-from kreinflow.kernels.registry import make_kernel
 from kreinflow.krein.landmark_kernel import Landmarks, landmark_kernel
 from kreinflow.landmarks.balls import EnclosingBalls
 from kreinflow.landmarks.selector import CANDIDATES
@@ -37,7 +36,7 @@ from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import own_groups
 from kreinflow.sequences.partition import ALL, NEVER_TESTED, Partition
 from kreinflow.sequences.payload import Compared
-from kreinflow.sequences.scores import AlignedScores, KernelScores, Scores
+from kreinflow.sequences.scores import AlignedScores, Scores, scores_in_memory
 
 MOST_LANDMARKS = 3  #: of a new class, which has as many as the others on the mean, or fewer
 
@@ -86,8 +85,7 @@ def update(
     dataset, new_classes = with_new(learned, new)
     scores: Scores
     if isinstance(dataset.payload, Compared):
-        kernel = make_kernel(dataset.payload.kernel_settings)
-        scores = KernelScores(dataset.payload.objects, kernel, dataset.first_id)
+        scores = scores_in_memory(dataset, model.comparing, learned.self_scores)
     else:
         aligner = checked(backend or backend_named("auto"))
         scheme, own = model.scheme, learned.self_scores
@@ -225,6 +223,8 @@ def _model(
         made,
         landmark_ids=(*model.landmark_ids, *made.landmark_ids[len(model.landmark_ids) :]),
         about={**made.about, "updates": [*updates, done]},
+        probe_pairs=model.probe_pairs,  # the first landmarks are those of before
+        probe_scores=model.probe_scores,
     )
 
 

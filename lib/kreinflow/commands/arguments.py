@@ -15,11 +15,17 @@ from kreinflow.sequences.text_files import check_file, name_endings
 
 
 def add_vectors_and_threads(parser: argparse.ArgumentParser) -> None:
-    """Add what all commands take that align new objects."""
+    """Add what all commands take that compare new objects."""
     parser.add_argument(
         "--vectors",
         metavar="TABLE",
         help="TSV or CSV of ids and numbers, for a model that looks at vectors",
+    )
+    parser.add_argument(
+        "--score",
+        metavar="NAME",
+        help="for a model that compares by your own score: its name, as package.module:function; "
+        "nothing is imported or run without it",
     )
     parser.add_argument(
         "--threads",
@@ -92,9 +98,14 @@ def asked(options: argparse.Namespace, model: Model, path: Path, **more: Any) ->
     return Options(options.threads, **how, vectors=vectors_of(options), **more)
 
 
+def with_score(model: Model, options: argparse.Namespace) -> Model:
+    """Return the model with the user's own score, if the options name it."""
+    return model if options.score is None else model.asking(options.score)
+
+
 def model_to_ask(options: argparse.Namespace) -> Model:
     """Read the model with the records that the options name, and say so if it lacks some."""
-    model = Model.load(options.model, options.records)
+    model = with_score(Model.load(options.model, options.records), options)
     if model.lacks_records:
         print(
             "kreinflow: the model's training records are apart, so its first stage alone answers, "

@@ -3,8 +3,10 @@
 import argparse
 import os
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from kreinflow.config.plan import DatasetPlan
 from kreinflow.config.preflight import check_dataset
 from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.landmarks.stage import given_landmarks
+from kreinflow.sequences.asking import Asking
 from kreinflow.sequences.collapse import shown_examples
 from kreinflow.sequences.dataset import Dataset, without_unknown
 from kreinflow.sequences.folds import assign_folds
@@ -29,9 +32,11 @@ from kreinflow.sequences.labels import differ_in_case
 from kreinflow.sequences.partition import NEVER_TESTED, Partition, lost_classes, partition_of
 from kreinflow.sequences.payload import Compared
 from kreinflow.sequences.record_vectors import shared_vectors, with_vectors
-from kreinflow.sequences.scores import evidence_of, read_scheme, transforms_of
+from kreinflow.sequences.scores import evidence_of, read_scheme, scorer_of, transforms_of
 from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.strands import strand_advice
+
+ENOUGH = 0.5  # seconds of a call of the user's score, to tell how long a pair takes
 
 NO_TEST = (
     "unknown: nothing is tested, as there are no E-values: they are of local alignments. Leave "
@@ -119,19 +124,37 @@ class Checked:
         }
         given = {name: len(rows) for name, rows in tables.items() if rows is not None}
         of_score = 0.0
-        if isinstance(payload, Compared):
+        if self.asking is not None:
+            of_score = seconds_of_pair(self.asking)
+        elif isinstance(payload, Compared):
             size = sum(map(len, payload.objects)) / len(self.dataset.rows)
             of_score = kernel_seconds(payload.kernel_settings, size)
         return RunCosts(plan, self.dataset.statistics, given, of_score)
 
+    @cached_property
+    def asking(self) -> Asking | None:
+        """What asks the user's own score, if it has one."""
+        if (asked := self.plan.source.asked) is None:
+            return None
+        scorer = scorer_of(self.dataset, None, asked=asked, data=self.data)
+        return scorer if isinstance(scorer, Asking) else None
+
     def costs(self, cores: int) -> list[str]:
         """Return what a run on so many cores and a new sequence are expected to take."""
         run = self.run_costs()
-        aligned = f"{in_short(run.pairs)} pairs to align, " if run.pairs else ""
+        verb = "align" if self.asking is None else "ask for"
+        aligned = f"{in_short(run.pairs)} pairs to {verb}, " if run.pairs else ""
         said = [
             f"about {aligned}{_time(run.minutes(cores))} on {plural(cores, 'core')}, "
             f"{_size(run.memory_mb)} of memory for the largest job"
         ]
+        if self.asking is not None:
+            kernel, an_hour = self.asking.kernel, 3600 / max(run.of_asked, 1e-9)
+            said.append(
+                f"the {kernel.what} {kernel.named} takes {run.of_asked:.2g} s for a pair in a "
+                f"sample of calls: {in_short(an_hour)} pairs an hour. A selector with budget: "
+                "{alignments: N} asks for N with landmarks at most"
+            )
         if found := run.queries():
             least, *_, most = sorted(alignments for alignments, _ in found.values()) * 2
             counts = f"{least:,.0f} to {most:,.0f}" if least < most else f"{least:,.0f}"
@@ -162,6 +185,23 @@ def checked(
     check_dataset(dataset, partition, plan.selectors, scheme, transforms, data, whole)
     told = evidence_of(config["transforms"], scheme) is not None
     return Checked(plan, whole, dataset, partition, data, told)
+
+
+def seconds_of_pair(asking: Asking) -> float:
+    """Return the seconds of a pair, by calls that double until one takes half a second.
+
+    The first call, which may load or compile something, does not count if there is another.
+    """
+    objects, seconds = len(asking.objects), 0.0
+    most = min(objects // 2, asking.kernel.settings["batch"])
+    size = 1
+    while size <= most and seconds < ENOUGH:
+        rows, columns = np.arange(size), np.arange(objects - size, objects)
+        begin = time.perf_counter()
+        asking.score(rows, columns, np.ones((size, size), dtype=bool))
+        seconds = time.perf_counter() - begin
+        size *= 2
+    return 4 * seconds / size**2
 
 
 def _time(minutes: float) -> str:

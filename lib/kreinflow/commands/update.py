@@ -13,7 +13,12 @@ from kreinflow.classify.learned_file import Learned, learned_path
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_records import read_new
 from kreinflow.classify.update import update, update_text
-from kreinflow.commands.arguments import add_vectors_and_threads, columns_of, vectors_of
+from kreinflow.commands.arguments import (
+    add_vectors_and_threads,
+    columns_of,
+    vectors_of,
+    with_score,
+)
 from kreinflow.commands.outputs import output, refuse_one_file
 from kreinflow.files.tables import table_text
 
@@ -69,7 +74,7 @@ def run(options: argparse.Namespace) -> None:
         if options.changes is not None:
             write_changes = stack.enter_context(output("--changes", options.changes, *inputs))
         stack.enter_context(limited(options.threads))
-        model = Model.load(options.model)
+        model = with_score(Model.load(options.model), options)
         learned = Learned.load(known, model, options.model)
         path, labels = Path(options.input), Path(options.labels)
         columns = columns_of(model, path)

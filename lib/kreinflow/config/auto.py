@@ -79,6 +79,10 @@ OF_SEVERAL_LABELS = tuple(line for line in OF_OTHERS if line.how != "nearest")
 """What is tried where records may have several labels: neighbours and cascades give one."""
 
 
+OF_OWN = tuple(line for line in OF_OTHERS if line.landmarks != "many")
+"""What is tried where the user's own score is asked, which may take seconds: few landmarks."""
+
+
 class Kind(NamedTuple):
     """What may be done to the scores of a data set.
 

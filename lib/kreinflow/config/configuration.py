@@ -133,8 +133,10 @@ def _kind(dataset: Mapping[str, Any]) -> automatic.Kind:
     else:
         nucleotide = dataset["source"].get("molecule") == "nucleotide"
         kind = automatic.NUCLEOTIDES if nucleotide else automatic.SEQUENCES
+    if source.asked is not None:
+        kind = kind._replace(prefix=f"own-{kind.prefix}", lines=automatic.OF_OWN)
     if source.several:
-        lines = automatic.OF_SEVERAL_LABELS
+        lines = kind.lines if source.asked else automatic.OF_SEVERAL_LABELS
         kind = kind._replace(prefix=f"{kind.prefix}several-", lines=lines)
     if dataset.get("vectors"):
         kind = kind._replace(prefix=f"{kind.prefix}vectors-", vectors=True)

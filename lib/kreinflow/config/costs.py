@@ -47,7 +47,7 @@ class RunCosts:
     """What a run on one data set, each of its jobs and a new sequence are expected to take.
 
     The statistics are those of its ``summary.json``. ``given`` has the landmarks by selector where
-    they are known, ``of_score`` the seconds of a score that a kernel computes.
+    they are known, ``of_score`` the seconds of a score that a kernel computes, or the user's code.
     """
 
     def __init__(
@@ -57,7 +57,12 @@ class RunCosts:
         given: Mapping[str, int] | None = None,
         of_score: float = 0.0,
     ) -> None:
-        self.plan, self.given, self.of_score = plan, given or {}, of_score
+        self.plan, self.given = plan, given or {}
+        # The user's own score is asked for a store, as sequences are aligned; kernels everywhere.
+        self.asked, self.ways = plan.source.asked is not None, 1
+        if self.asked and plan.source.kind == "asymmetric":
+            self.ways = 2
+        self.of_score, self.of_asked = (0.0, of_score) if self.asked else (of_score, 0.0)
         self.folds = len(plan.folds) - 1
         self.tested = min(0.5, plan.settings["folds"].get("repeats", 1) / max(1, self.folds))
         # A record with several labels is in the size of each class.
@@ -132,14 +137,15 @@ class RunCosts:
     @cached_property
     def column_pairs(self) -> float:
         """Pairs of all objects with all landmarks."""
-        return _pairs_with(self.union, self.distinct)
+        pairs = _pairs_with(self.union, self.distinct)
+        return self.ways * pairs
 
     @cached_property
     def pairs(self) -> float:
-        """All pairs that are aligned, 0 where nothing is; jobs align anew what they ask for."""
-        if not self.length:
+        """All pairs that are aligned, or asked for; jobs align anew what they ask for."""
+        if not (self.length or self.asked):
             return 0.0
-        every = _pairs_with(self.distinct, self.distinct)
+        every = self.ways * _pairs_with(self.distinct, self.distinct)
         known = min(self.choosing_pairs + self.column_pairs, every)
         asked = sum(map(self._asked_pairs, self.plan.trained_selectors))
         raced = 1 + RACED * self.folds if "auto" in self.plan.config else 1 + self.folds
@@ -178,7 +184,8 @@ class RunCosts:
         """Return the cost of classifying so many megabytes of new objects."""
         mb = self._records_mb + self._most + 40 * megabytes
         if not self.length:  # vectors and strings of 300 bytes
-            seconds = self.of_score * 1e6 * megabytes / 300 * self.most_landmarks
+            of_score = self.of_score + self.of_asked
+            seconds = of_score * 1e6 * megabytes / 300 * self.most_landmarks
             return Cost(0.5 * megabytes + seconds, mb=mb)
         recipes, sizes = self.queries(), (self.n, self.length, self.by_parasail)
         seconds = max(
@@ -191,9 +198,9 @@ class RunCosts:
     def aligning(self, pairs: float) -> Cost:
         """Return the cost of aligning some pairs, and of storing their scores."""
         scores_mb = min(PAIR_BYTES * pairs / 1e6, self.plan.config["alignment"]["memory_mb"])
-        seconds = (
-            parts.pair_seconds(self.length, self.length, self.by_parasail) if self.length else 0.0
-        )
+        seconds = self.of_asked
+        if self.length:
+            seconds = parts.pair_seconds(self.length, self.length, self.by_parasail)
         return Cost(shared=pairs * seconds, mb=self._records_mb + scores_mb)
 
     def block(self, stage: str) -> Cost:
@@ -287,7 +294,7 @@ class RunCosts:
     def minutes(self, cores: int) -> float:
         """Return the minutes of the run: jobs of a stage run side by side, stages do not."""
         plan, aligned = self.plan, []
-        if plan.source.aligned:
+        if plan.source.stored:
             blocks = plan.config["alignment"]["blocks"]
             aligned = blocks * [self.block(one).on(1) for one in ("class_scores", "columns")]
         before = [self.gathering().on(1), 0, 0, *aligned]  # data set and folds take no time

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kreinflow.kernels import registry
 from kreinflow.learners.learner import Learner
 
 # What jobs ask for: so many times the seconds that are expected, and a start on a cluster; the
@@ -23,6 +24,7 @@ PARASAIL_RESIDUE, PARASAIL_CELL = 3.5e-8, 6e-11  # by parasail: short sequences 
 # is chosen and traced back; records are searched for the nearest, and by seeds, which all queries
 # are and half of them search; points of a lift are compared.
 TOLD, ASKED, ASKED_CELL, SEARCHED, SEEDED = 1.4e-5, 7e-6, 8e-11, 4.5e-8, 2.2e-12
+OWN_SCORE = 1e-3  # of the user's code
 INDUCED, INDUCED_SCORE, INDUCED_CELL = 4e-8, 3.5e-11, 4e-13
 
 FACTOR_ENTRY, FACTOR_PRODUCT, FACTOR_CUBE = 1e-7, 1.2e-10, 7.5e-10  # n m, n m^2, m^3
@@ -143,7 +145,12 @@ def million_hours(seconds: float) -> float:
 
 
 def kernel_seconds(kernel: Mapping[str, Any], size: float) -> float:
-    """Return the seconds of one score of vectors with ``size`` features, or letters of strings."""
+    """Return the seconds of one score of vectors with ``size`` features, or letters of strings.
+
+    That of the user's own score is a guess, for what asks a cluster for time.
+    """
+    if kernel["name"] in registry.ASKED:
+        return OWN_SCORE
     if kernel["name"] == "edit_distance":
         return 1e-6 + 3e-11 * size**2
     if kernel["name"] == "dynamic_time_warping":

@@ -176,9 +176,9 @@ class DatasetPlan:
         return [self.path(table)] if table else []
 
     def blocks(self, stage: str) -> list[str]:
-        """Return the files of the blocks aligned for ``class_scores`` or ``columns``, if any."""
+        """Return the files of the blocks scored for ``class_scores`` or ``columns``, if any."""
         chosen = any(self.most_wanted(key) != 0 for key in ("candidates", "sketch"))
-        if not self.source.aligned or (stage == "class_scores" and not chosen):
+        if not self.source.stored or (stage == "class_scores" and not chosen):
             return []
         blocks = range(self.config["alignment"]["blocks"])
         return [f"{self.folder}/alignment/{stage}.{block}.json" for block in blocks]

@@ -18,8 +18,10 @@ from kreinflow.estimators.alignment_kernel import AlignmentKernel
 from kreinflow.estimators.base import SYMMETRY, LandmarkDecisions, LandmarkFactor, has_columns
 from kreinflow.fitting.inner_folds import ChooseAgain
 from kreinflow.fitting.run import Run
+from kreinflow.kernels.asked import KINDS, numbered
+from kreinflow.kernels.function import Compare, FunctionKernel
 from kreinflow.kernels.kernel import Kernel, Objects
-from kreinflow.kernels.registry import KERNELS
+from kreinflow.kernels.registry import ASKED, KERNELS
 from kreinflow.krein.landmark_kernel import Landmarks
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.landmarks.score_free import NamedLandmarks
@@ -28,7 +30,7 @@ from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix, refuse_unfit
 from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.payload import Compared, Matrix, Payload, Sequences
-from kreinflow.sequences.scores import KernelScores, open_scores
+from kreinflow.sequences.scores import KernelScores, columns_in_memory, scores_in_memory
 
 PRECOMPUTED = "precomputed"
 
@@ -51,14 +53,25 @@ class LandmarkChoice(LandmarkFactor):
     selector: str = "meb"
     selector_params: Mapping[str, Any] | None = None
     n_landmarks: int | None = None
+    metric: Compare | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
-        strings = self.kernel in COMPARED and COMPARED[self.kernel].strings
-        tags.input_tags.string = strings
-        tags.input_tags.two_d_array = not strings
+        tags.input_tags.pairwise = self._given
+        tags.input_tags.string = self._lists
+        tags.input_tags.two_d_array = not self._lists
         return tags
+
+    @property
+    def _given(self) -> bool:
+        """Whether X is a matrix of scores."""
+        return self.kernel == PRECOMPUTED and self.metric is None
+
+    @property
+    def _lists(self) -> bool:
+        """Whether X is a list of strings, sequences or other objects."""
+        strings = self.kernel in COMPARED and COMPARED[self.kernel].strings
+        return self.metric is not None or strings
 
     @property
     def _transform(self) -> ScoreTransform:
@@ -66,6 +79,8 @@ class LandmarkChoice(LandmarkFactor):
 
     def _make_kernel(self) -> Kernel | AlignmentKernel | None:
         """Return the kernel, None if its values are given."""
+        if self.metric is not None:
+            return self._make_metric(self.metric)
         if self.kernel == PRECOMPUTED:
             if self.kernel_params:
                 raise self._wrong("kernel_params: a precomputed matrix takes none.")
@@ -73,6 +88,17 @@ class LandmarkChoice(LandmarkFactor):
         content = {**(self.kernel_params or {}), "name": self.kernel}
         settings = complete_method(COMPARED, content, "kernel", type(self).__name__)
         return COMPARED[self.kernel](settings)
+
+    def _make_metric(self, metric: Compare) -> FunctionKernel:
+        if self.kernel != PRECOMPUTED or not callable(metric):
+            raise self._wrong("metric: is a function of two lists, in place of a kernel.")
+        if self.kind not in KINDS:
+            raise self._wrong(f"kind: {self.kind!r} is none of {', '.join(KINDS)}.")
+        name = f"{metric.__module__}:{getattr(metric, '__qualname__', type(metric).__name__)}"
+        content = {**(self.kernel_params or {}), "name": "function", "function": name}
+        content |= {"kind": self.kind}
+        settings = complete_method(ASKED, content, "metric", type(self).__name__)
+        return FunctionKernel(settings, metric)
 
     def _selector_settings(self, transform: str) -> dict[str, Any]:
         content = {**(self.selector_params or {}), "method": self.selector}
@@ -88,8 +114,8 @@ class LandmarkChoice(LandmarkFactor):
         return complete_method(CHOSEN, content, "selector", type(self).__name__)
 
     def _read(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
-        if self.kernel in COMPARED and COMPARED[self.kernel].strings:
-            objects = _strings(X)
+        if self._lists:
+            objects = _strings(X) if self.metric is None else _listed(X)
             if y is not None:
                 y = y if has_columns(y) else column_or_1d(y, warn=True)
                 check_consistent_length(objects, y)
@@ -99,7 +125,7 @@ class LandmarkChoice(LandmarkFactor):
             self, **given, dtype=np.float64, order="C", reset=reset, ensure_min_samples=1 + reset
         )
         objects, labels = (read, None) if y is None else read
-        if reset and self.kernel == PRECOMPUTED and objects.shape[0] != objects.shape[1]:
+        if reset and self._given and objects.shape[0] != objects.shape[1]:
             raise ValueError(
                 f"X is of shape {objects.shape}. With kernel 'precomputed' it must be square, the "
                 "scores of the training objects with each other."
@@ -122,14 +148,14 @@ class LandmarkChoice(LandmarkFactor):
             if fault := asymmetry_fault(settings["method"], learner, self.correction):
                 raise self._wrong(fault)
         if self._aligned_by is None:
-            scores = open_scores(dataset)
+            scores = scores_in_memory(dataset)
         else:
             scores = self._aligned_by.aligned(dataset.sequences)
         stage = LandmarkStage(dataset, scores, {transform.name: transform}, seed)
         selector = CHOSEN[settings["method"]](settings)
         table = stage.select(selector)
         rows = table["row"].to_numpy(np.int64)
-        columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
+        columns = columns_in_memory(dataset, scores, rows)
         groups = dataset.first_identical[dataset.rows]
         partition = Partition(groups, np.empty((0, len(codes)), dtype=np.int64))
         run = Run(dataset, partition, columns, rows, scores.self_scores())
@@ -146,6 +172,9 @@ class LandmarkChoice(LandmarkFactor):
             columns = np.ascontiguousarray(objects[:, self.landmark_indices_])
             return Query.measured(self._squared("X", columns, self.landmark_indices_.tolist()))
         read, n = _compared(objects, landmarks.kernel), len(objects)
+        if landmarks.kernel.asked:
+            ids = [f"row {row} of X" for row in range(n)], numbered(landmarks.objects)
+            return Query.measured(landmarks.kernel.compare(read, landmarks.objects, *ids))
         everything = np.concatenate([read, landmarks.objects])
         scores = KernelScores(everything, landmarks.kernel, lambda row: f"row {row} of X")
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
@@ -158,6 +187,16 @@ def _strings(X: Any) -> Objects:
     if not values or not all(isinstance(value, str | bytes) for value in values):
         raise InputError(f"X: {repr(X)[:60]} is no list of strings. Give one string an object.")
     return np.array(values, dtype=object)
+
+
+def _listed(X: Any) -> Objects:
+    """Return any objects as an array of them."""
+    if isinstance(X, str | bytes) or not hasattr(X, "__len__") or not len(X):
+        raise InputError(f"X: {repr(X)[:60]} is no list of objects.")
+    objects = np.empty(len(X), dtype=object)
+    for place, value in enumerate(X):
+        objects[place] = value
+    return objects
 
 
 def _compared(X: Any, kernel: Kernel) -> Objects:

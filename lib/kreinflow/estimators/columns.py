@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from kreinflow.answering.query_and_answers import Query
-from kreinflow.base.numerics import FloatArray
+from kreinflow.base.numerics import LARGEST_ENTRY, FloatArray
 from kreinflow.estimators.base import SYMMETRY, LandmarkDecisions, has_columns
 from kreinflow.fitting.pipeline import LiftSource
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
-from kreinflow.sequences.matrix_files import LARGEST_ENTRY, MATRIX_KINDS, check_matrix
+from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix
 from kreinflow.sequences.payload import row_digests
 from kreinflow.views.objects import Viewed
 

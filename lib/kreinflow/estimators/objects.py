@@ -38,12 +38,18 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
     kind : str
         What the entries of a precomputed matrix are: "similarity", "zero_diagonal_similarity",
         "dissimilarity", "squared_dissimilarity", or "asymmetric": similarities of the rows with the
-        columns, which few selectors, corrections and learners take.
+        columns, which few selectors, corrections and learners take. Also what ``metric`` returns.
     selector : str
         A method of :data:`kreinflow.landmarks.registry.SELECTORS`, but for ``given``; "meb" are
         class-wise minimum enclosing balls.
     selector_params : mapping, optional
         Its settings, as in the config, without transform.
+    metric : callable, optional
+        A similarity of your own, in place of a kernel: a function of two lists of objects that
+        returns an array of shape (len(a), len(b)), of the ``kind``. X is a list of any objects. It
+        is asked for each pair once, of those that landmarks are chosen by and of their columns
+        alone. ``kernel_params`` may have ``batch``, ``timeout`` and ``self``, see
+        :class:`~kreinflow.kernels.asked.AskedKernel`.
     n_landmarks : int, optional
         The budget; "meb" and "all" know a number of their own.
     views : mapping, optional
@@ -185,7 +191,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkC
 
     Parameters
     ----------
-    kernel, kernel_params, kind, selector, selector_params, n_landmarks, random_state
+    kernel, kernel_params, kind, metric, selector, selector_params, n_landmarks, random_state
         See :class:`~kreinflow.estimators.KreinClassifier`.
     rank : "misfit", int or float
         Eigenvalues of the landmark matrix that are kept.

@@ -37,7 +37,7 @@ from kreinflow.landmarks.stage import LandmarkStage, read_union
 from kreinflow.sequences.dataset import Dataset, read_dataset, read_rows
 from kreinflow.sequences.partition import Partition, read_partition
 from kreinflow.sequences.payload import Sequences
-from kreinflow.sequences.scores import Scores, reverse_scores
+from kreinflow.sequences.scores import Scores
 from kreinflow.views.objects import Viewed
 
 CHECKED = 0.01
@@ -46,7 +46,11 @@ CHECKED = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The tables and columns of a data set that all folds share."""
+    """The tables and columns of a data set that all folds share.
+
+    ``scores`` are of :func:`~kreinflow.sequences.scores.write_columns`, with the ``union`` of the
+    landmarks; of an asymmetric kernel both ways.
+    """
 
     dataset: Dataset
     partition: Partition
@@ -64,13 +68,19 @@ class Run:
         rows = table["row"].to_numpy(np.int64)
         codes = {label: code for code, label in enumerate(self.dataset.classes)}
         columns: TiledMatrix | NDArray[Any]
+        reverse: TiledMatrix | NDArray[Any] | None = None
+        directed = self.dataset.kind == "asymmetric"
         if scores is not None:
             shape = len(self.dataset.digests), len(rows)
             columns = TiledMatrix(shape, lambda places: scores.rectangle(places, rows))
+            if directed:
+                reverse = TiledMatrix(shape, lambda places: _turned(scores.rectangle(rows, places)))
         elif np.isin(rows, self.union).all():
-            every = np.array_equal(rows, self.union)  # then nothing needs to be copied
-            own = None if every else np.searchsorted(self.union, rows)
-            columns = TiledMatrix.mapped(self.scores, own)
+            own = np.searchsorted(self.union, rows)
+            if directed:
+                reverse = TiledMatrix.mapped(self.scores, own + len(self.union))
+            every = len(own) == self.scores.shape[1]  # then nothing needs to be copied
+            columns = TiledMatrix.mapped(self.scores, None if every else own)
         else:
             raise InputError(
                 "columns/landmarks.tsv lacks a landmark of this fold. Delete the folder columns of "
@@ -83,7 +93,7 @@ class Run:
             rows=self.dataset.first_identical[rows],  # two classes may hold the same object
             classes=np.array([codes[label] for label in table["class"]], dtype=np.int64),
             kind=self.dataset.kind,
-            reverse=reverse_scores(self.dataset, rows),
+            reverse=reverse,
         )
 
     @cached_property
@@ -172,6 +182,10 @@ class Run:
         )
 
 
+def _turned(scores: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(scores.T)
+
+
 def _identities(sequences: Sequence[bytes], scheme: ScoringScheme) -> Callable[[int, int], float]:
     @cache  # most recipes have the same hits
     def identity(row: int, other: int) -> float:
@@ -226,8 +240,8 @@ def open_run(files: Any) -> Run:
         union=read_union([files.union], dataset),
         self_scores=np.asarray(open_array(files.self_scores, 1), dtype=np.float64),
     )
-    n = len(dataset.digests)
-    if run.scores.shape != (n, len(run.union)) or run.self_scores.shape != (n,):
+    n, m = len(dataset.digests), len(run.union) * (2 if dataset.kind == "asymmetric" else 1)
+    if run.scores.shape != (n, m) or run.self_scores.shape != (n,):
         raise InputError(
             f"{Path(files.columns).parent}: the columns are not those of this data set and of "
             f"{files.union}. Delete the folder and run again."

@@ -1,6 +1,7 @@
 """The interface of kernels of vectors or strings."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,8 @@ from kreinflow.base.numerics import FloatArray
 from kreinflow.base.settings import Configured
 
 Objects = NDArray[Any]
-"""Vectors, of shape (n, n_features) and float64, or strings, of shape (n,) and ``object``."""
+"""Vectors, of shape (n, n_features) and float64; or strings, of shape (n,) and ``object``, and for
+a score of the user's any other objects."""
 
 
 class Named(Configured, ABC):
@@ -30,12 +32,13 @@ class Kernel(Named):
 
     ``kind`` is ``similarity``, or ``squared_dissimilarity``: then 0 for an object with itself,
     never negative, and *squared* where the function is a distance. ``strings`` says that it
-    compares strings, else vectors; ``references`` are keys of
-    :data:`kreinflow.base.references.REFERENCES`.
+    compares strings, else vectors; ``asked``, that it is no kernel of ours; ``references`` are keys
+    of :data:`kreinflow.base.references.REFERENCES`.
     """
 
-    kind: ClassVar[str] = "similarity"
-    strings: ClassVar[bool] = False
+    kind: str = "similarity"
+    strings: bool = False
+    asked: ClassVar[bool] = False
     references: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
@@ -45,6 +48,18 @@ class Kernel(Named):
     @abstractmethod
     def diagonal(self, X: Objects) -> FloatArray:
         """Return the kernel of each object with itself: the bits of :meth:`columns`."""
+
+    def compare(
+        self, X: Objects, Y: Objects, ids: Sequence[str], others: Sequence[str]
+    ) -> FloatArray:
+        """Return :meth:`columns`; messages may name the objects by their ids."""
+        return self.columns(X, Y)
+
+    def content(self, value: Any) -> bytes | None:
+        """Return the bytes that tell an object from others; None if it is like no other."""
+        if isinstance(value, str):
+            return value.encode()
+        return bytes(value) if isinstance(value, bytes | np.ndarray) else None
 
     def first_fault(self, X: Objects) -> str | None:
         """Return where and why one of X, finite, cannot be compared: ``row 2: ...``; else None."""

@@ -5,6 +5,8 @@ from typing import Any
 
 from kreinflow.base.settings import by_name, strict_validator
 from kreinflow.kernels import dissimilarities, products, radial
+from kreinflow.kernels.asked import AskedKernel
+from kreinflow.kernels.function import FunctionKernel
 from kreinflow.kernels.kernel import Kernel
 
 KERNELS: dict[str, type[Kernel]] = by_name(
@@ -26,10 +28,15 @@ KERNELS: dict[str, type[Kernel]] = by_name(
 )
 """By the name in the config."""
 
+ASKED: dict[str, type[AskedKernel]] = by_name(FunctionKernel)
+"""Scores of the user's own, by the key of ``score`` in the config."""
+
+_ALL: dict[str, type[Kernel]] = {**KERNELS, **ASKED}
+
 
 def known_kernel(settings: Mapping[str, Any]) -> Kernel:
     """Return the kernel of unchecked settings, such as those of a file; else a ValueError."""
-    if settings["name"] not in KERNELS:
+    if settings["name"] not in _ALL:
         raise ValueError(f"its kernel {settings['name']!r} is unknown")
     kernel = make_kernel(settings)
     known = kernel.settings_schema
@@ -40,5 +47,10 @@ def known_kernel(settings: Mapping[str, Any]) -> Kernel:
 
 
 def make_kernel(settings: Mapping[str, Any]) -> Kernel:
-    """Return the kernel of a ``kernel`` of the config."""
-    return KERNELS[settings["name"]](settings)
+    """Return the kernel of a ``kernel`` of the config, or of a score of the user's."""
+    return _ALL[settings["name"]](settings)
+
+
+def asked_kernel(settings: Mapping[str, Any]) -> AskedKernel:
+    """Return a score of the user's by its settings."""
+    return ASKED[settings["name"]](settings)

@@ -32,7 +32,7 @@ class Landmarks:
     rows: IntArray
     classes: IntArray
     kind: str
-    reverse: TiledMatrix | None = None
+    reverse: NDArray[Any] | TiledMatrix | None = None
 
     def some(self, kept: NDArray[np.bool_]) -> "Landmarks":
         """Return the landmarks that a mask names."""

@@ -1,4 +1,4 @@
-"""The account of a run: the alignments that it needs, and those of the full matrix."""
+"""The account of a run: the pairs that it scores, and those of the full matrix."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,9 +7,11 @@ import numpy as np
 
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.base.numerics import IntArray
+from kreinflow.kernels.asked import AskedKernel
 from kreinflow.landmarks.budgets import pairs_with
 from kreinflow.landmarks.candidates import SKETCH
 from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.payload import Compared
 
 
 def alignment_account(
@@ -18,7 +20,10 @@ def alignment_account(
     candidates: Mapping[str, IntArray],
     union: IntArray,
 ) -> dict[str, Any]:
-    """Count the alignments, each pair once."""
+    """Count the pairs that are scored for a store, each once: aligned, or asked for.
+
+    With a direction the two ways of a pair count as two.
+    """
     n = len(dataset.digests)
     everywhere = np.zeros(n, dtype=bool)
     everywhere[union] = True
@@ -30,16 +35,22 @@ def alignment_account(
             own, new = everywhere[labels == label], int(np.sum(~everywhere[picked]))
             known, size = int(own.sum()), len(own)
             pairs += pairs_with(known + new, size) - pairs_with(known, size)
-    settings = None
+    settings, asked, alone = None, None, scheme is not None
+    digest = scheme.digest if scheme else None
+    if isinstance(dataset.payload, Compared) and isinstance(dataset.payload.kernel, AskedKernel):
+        kernel = dataset.payload.kernel
+        asked, alone, digest = kernel.describe(), kernel.asks_alone, kernel.digest
+    ways = 2 if dataset.kind == "asymmetric" else 1
     if scheme:
         names = ("gap_open", "gap_extend", "mode")
         settings = {"matrix": scheme.matrix.name} | {name: getattr(scheme, name) for name in names}
     return {
-        "aligned": pairs if scheme else 0,
-        "self_scores": n if scheme else 0,
-        "full_matrix": n * (n - 1) // 2,
+        "aligned": ways * pairs if scheme or asked else 0,
+        "self_scores": n if alone else 0,
+        "full_matrix": ways * n * (n - 1) // 2,
         "distinct": n,
         "landmarks_of_all_folds": len(union),
-        "store": scheme.digest if scheme else None,
+        "store": digest,
         "scheme": settings,
+        "asked": asked,
     }

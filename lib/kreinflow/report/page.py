@@ -111,13 +111,14 @@ def _view(number: int, data: DatasetResults) -> dict[str, Any]:
 
 
 def _alignments(data: DatasetResults) -> dict[str, Any] | None:
-    """Return how many pairs were aligned; None if none was.
+    """Return how many pairs were aligned, or asked for; None if none was.
 
     ``agreed`` is None where nothing but parasail may have aligned, ``cascades`` without any.
     """
     done = data.alignments
     if not done["aligned"]:
         return None
+    beside = done["scheme"] and methods.beside_parasail(done["scheme"], data.config)
     asked, full = pairs_asked(data["models"], data.curves), max(done["full_matrix"], 1)
     total = done["aligned"] + sum(asked.values())
     of_all = {**asked, "total": total, "share": total / full}
@@ -126,7 +127,7 @@ def _alignments(data: DatasetResults) -> dict[str, Any] | None:
         "cascades": of_all if any(asked.values()) else None,
         "share": done["aligned"] / full,
         "backend": data.config["alignment"]["backend"],
-        "agreed": data.agreed if methods.beside_parasail(done["scheme"], data.config) else None,
+        "agreed": data.agreed if beside or done["asked"] else None,
     }
 
 

@@ -137,7 +137,7 @@ class DatasetResults:
 
     @cached_property
     def alignments(self) -> dict[str, Any]:
-        """Pairs that were aligned and what for; store and scheme are None if none was."""
+        """Pairs that were aligned, or asked for; store and scheme are None if none was."""
         return dict(read_json(self.folder / "columns" / "alignments.json"))
 
     @cached_property

@@ -235,6 +235,9 @@ def next_steps(data: DatasetResults) -> list[Step]:
     beside = " --vectors new.tsv" if (data.recipe.get("views") or {}).get("vectors") else ""
     if (data.recipe.get("cascade") or {}).get("records") == "apart":
         beside += " --records training.fasta"
+    if (asked := data.source.asked) is not None:
+        ending = data.settings["source"]["objects"].rpartition(".")[2]
+        beside += f" --score {asked[asked['name']]}"
     query = f"{model} new.{ending}{beside}"
     objects = "sequences" if aligned else "objects"
     steps = [

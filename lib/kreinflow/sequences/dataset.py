@@ -115,6 +115,12 @@ class Dataset:
         """Return the id of the first record of a distinct row, for messages."""
         return self.ids[int(np.flatnonzero(self.rows == row)[0])]
 
+    @property
+    def first_ids(self) -> list[str]:
+        """The id of the first record of each distinct row."""
+        first = np.unique(self.rows, return_index=True)[1]
+        return [self.ids[record] for record in first.tolist()]
+
     def with_statistics(self, **more: Any) -> Self:
         """Return the data set with further statistics."""
         return replace(self, statistics=self.statistics | more)

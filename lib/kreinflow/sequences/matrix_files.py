@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.late import pandas as pd
-from kreinflow.base.numerics import FloatArray, IntArray, tiles
+from kreinflow.base.numerics import LARGEST_ENTRY, FloatArray, IntArray, tiles
 from kreinflow.base.wording import abridged, plural, shortened
 from kreinflow.files.arrays import map_array
+from kreinflow.kernels.asked import AskedKernel
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.sequences.labels import read_lines
+from kreinflow.sequences.object_files import check_texts, read_texts
 from kreinflow.sequences.text_files import check_file, name_endings, refuse_control
 from kreinflow.sequences.user_tables import open_rows
 
@@ -36,10 +38,6 @@ MATRIX_KINDS = {
 
 DISSIMILARITIES = ("dissimilarity", "squared_dissimilarity")
 """The kinds of matrices whose entries grow as objects differ."""
-
-LARGEST_ENTRY = 1e60
-"""Largest score that is learned from: fourth powers of larger ones, and their sums, overflow. Those
-of scores below its inverse are rounded, then zero."""
 
 _INTEGERS = (f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 _NUMBERS = ("double", "single", "logical", *_INTEGERS)  # what MATLAB calls them
@@ -136,6 +134,9 @@ def read_record_vectors(path: Path, width: int | None = None) -> ReadMatrix:
 
 def check_objects_file(path: Path, kernel: Kernel) -> None:
     """Refuse a file that cannot hold what a kernel compares, by its name and first byte alone."""
+    if isinstance(kernel, AskedKernel) and kernel.strings:
+        check_texts(path, kernel)
+        return
     if not kernel.strings:
         check_numbers_file(path)
         return
@@ -152,9 +153,14 @@ def read_objects(
 ) -> ReadMatrix:
     """Read the objects that a kernel compares: vectors, or strings, one a line of a ``.txt[.gz]``.
 
+    What the user's own score compares is in :mod:`kreinflow.sequences.object_files`.
+
     An InputError is as of :func:`read_vectors`, or says what the kernel cannot compare.
     """
     check_objects_file(path, kernel)
+    if isinstance(kernel, AskedKernel) and kernel.strings:
+        ids, texts = read_texts(path, kernel)
+        return ReadMatrix(np.array(texts, dtype=object), ids)
     if kernel.strings:
         return ReadMatrix(np.array(read_lines(path, "string"), dtype=object))
     read = read_vectors(path, variable, width)

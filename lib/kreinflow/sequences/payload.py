@@ -184,7 +184,7 @@ class Matrix(Payload):
 
 @dataclass(frozen=True, eq=False)
 class Compared(Payload):
-    """Vectors or strings, and the kernel that compares them when scores are asked for."""
+    """Objects, and the kernel that compares them when scores are asked for."""
 
     objects: Objects
     kernel: Kernel
@@ -195,7 +195,8 @@ class Compared(Payload):
 
     @property
     def free(self) -> bool:  # type: ignore[override]
-        return not self.kernel.strings  # to compare those costs as much as alignments
+        # To compare others costs as much as alignments.
+        return not (self.kernel.strings or self.kernel.asked)
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -204,10 +205,16 @@ class Compared(Payload):
         return replace(self, objects=self.objects[np.asarray(rows)])
 
     def contents(self, ids: Sequence[str]) -> list[bytes]:
-        return [x.encode() if isinstance(x, str) else bytes(x) for x in self.objects]
+        contents = map(self.kernel.content, self.objects)
+        return [
+            id.encode() if content is None else content
+            for id, content in zip(ids, contents, strict=True)
+        ]
 
     @property
     def what(self) -> str:  # type: ignore[override]
+        if self.kernel.asked:
+            return "object"
         return "string" if self.kernel.strings else "vector"
 
     @property

@@ -113,6 +113,11 @@ def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
         raise InputError(f"{name}: cannot be read ({error.strerror or error}).") from error
 
 
+def plain_files(path: Path) -> list[Path]:
+    """Return the file, or all files of a folder in order of name."""
+    return sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]
+
+
 def name_endings(path: Path) -> tuple[str, str]:
     """Return the name without endings, and the ending without ``.gz``, in lower case.
 

@@ -30,10 +30,9 @@ from kreinflow.sequences.sources.source import (
     conflicting_labels,
     labels_schema,
     optional_text,
-    plain_files,
 )
 from kreinflow.sequences.strands import on_other_strand, reverse_complements, strand_fault
-from kreinflow.sequences.text_files import name_endings
+from kreinflow.sequences.text_files import name_endings, plain_files
 from kreinflow.sequences.user_tables import check_columns
 
 

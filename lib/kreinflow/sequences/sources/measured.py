@@ -1,14 +1,15 @@
-"""A matrix as given, or vectors and strings with the kernel that compares them."""
+"""A matrix as given, or objects with what compares them: a kernel, or a score of the user's."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema, number, one_of
 from kreinflow.base.wording import plural
+from kreinflow.kernels.asked import READ_BY_SOURCE
 from kreinflow.kernels.kernel import Kernel, Objects
-from kreinflow.kernels.registry import make_kernel
+from kreinflow.kernels.registry import ASKED, asked_kernel, make_kernel
 from kreinflow.sequences.collapse import SourceRecords
 from kreinflow.sequences.labels import check_matched, read_lines, several_labels
 from kreinflow.sequences.matrix_files import (
@@ -138,8 +139,11 @@ class ComparedSource(Source):
         self, settings: Mapping[str, Any], data_folder: Path, separator: str | None = None
     ) -> None:
         super().__init__(settings, data_folder, separator)
-        self.kernel: Kernel = make_kernel(self.settings["kernel"])
+        self.kernel = self._kernel()
         self.array = None if self.kernel.strings else VECTORS_FILE
+
+    def _kernel(self) -> Kernel:
+        return make_kernel(self.settings["kernel"])
 
     @property
     def kind(self) -> str:
@@ -185,3 +189,83 @@ class VectorsSource(ComparedSource, MeasuredSource):
         read = read_objects(self.path, self.kernel, self.settings["variable"])
         ids, labels = self._labels(read.ids, len(read.values))
         return SourceRecords(ids, labels, self._payload(read.values), len(ids), self.files())
+
+
+def _score_schema() -> dict[str, Any]:
+    """Return the schema of a score of the user's, which has exactly one of the keys of ASKED."""
+    properties: dict[str, Any] = {}
+    for name, kernel in ASKED.items():
+        own = {k: v for k, v in kernel.settings_schema.items() if k not in READ_BY_SOURCE}
+        properties |= own | {name: optional_text(own[name]["description"])}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+        "description": f"your own score, by exactly one of {', '.join(ASKED)}",
+    }
+
+
+class ObjectsSource(ComparedSource, MeasuredSource):
+    """Any objects, and a score of the user's that is asked for the pairs that are needed."""
+
+    type = "objects"
+    noun = "objects"
+    path_key = "objects"
+    settings_schema: ClassVar[SettingsSchema] = {
+        "objects": text(
+            "one a line of a .txt[.gz]; a column of a .tsv or .csv; the files of a folder; or "
+            "arrays, one a row of a .npy"
+        ),
+        "files": {
+            "description": "true: the texts of a file are paths, which start at its folder",
+            "type": "boolean",
+            "default": False,
+        },
+        "object_column": {
+            "description": "of a table of objects",
+            "type": ["string", "integer"],
+            "default": "object",
+        },
+        "score": _score_schema(),
+        "labels": _row_labels_schema("objects")["labels"],
+        **conflicting_labels("objects"),
+        **MIN_CLASS_SIZE,
+    }
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        score = self.settings["score"]
+        name = next((name for name in ASKED if score.get(name)), "function")
+        known = ASKED[name].settings_schema.keys() & score.keys()
+        how = "arrays" if self.path.suffix.lower() == ".npy" else "texts"
+        return {
+            "name": name,
+            **{key: score[key] for key in sorted(known)},
+            "objects": "files" if self.path.is_dir() or self.settings["files"] else how,
+            "column": self.settings["object_column"],
+            "id_column": self.settings["labels"]["id_column"],
+        }
+
+    def _kernel(self) -> Kernel:
+        return asked_kernel(self.asked)
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        yield from super().faults()
+        given = [name for name in ASKED if self.settings["score"].get(name)]
+        if len(given) != 1:
+            yield "score", f"give exactly one of {', '.join(ASKED)}."
+        elif fault := ASKED[given[0]].fault(self.settings["score"]):
+            yield f"score.{given[0]}", fault
+
+    def check(self) -> None:
+        check_objects_file(self.path, self.kernel)
+        super().check()
+
+    def read(self, alphabet: str | None, seed: int) -> SourceRecords:
+        read = read_objects(self.path, self.kernel)
+        ids, labels = self._labels(read.ids, len(read.values))
+        payload = Compared(read.values, self.kernel)
+        return SourceRecords(ids, labels, payload, len(ids), self.files())
+
+    def _objects_text(self) -> str:
+        return "given objects"

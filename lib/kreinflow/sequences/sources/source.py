@@ -16,7 +16,7 @@ from kreinflow.sequences.collapse import SourceRecords, collapse, collapse_sever
 from kreinflow.sequences.dataset import ORGANISM, Dataset
 from kreinflow.sequences.labels import SEPARATOR, join_labels, label_columns, read_pairs
 from kreinflow.sequences.roll_up import level_counts
-from kreinflow.sequences.text_files import check_file, refuse_control
+from kreinflow.sequences.text_files import check_file, plain_files, refuse_control
 from kreinflow.sequences.user_tables import Column, check_columns
 
 
@@ -115,6 +115,16 @@ class Source(Configured, ABC):
     def kind(self) -> str:
         """The kind of the data set; see :class:`kreinflow.sequences.payload.Payload`."""
         return "sequences"
+
+    @property
+    def asked(self) -> dict[str, Any] | None:
+        """The settings of the user's own score, if there is one; see :mod:`kernels.asked`."""
+        return None
+
+    @property
+    def stored(self) -> bool:
+        """Whether scores cost so much that a store keeps them."""
+        return self.aligned or self.asked is not None
 
     array: str | None = None
     """The file of numbers that the data set has beside its tables, if it has one."""
@@ -289,8 +299,3 @@ def _organism_columns(
     found = [organisms.get(id, ("", "")) for id in dataset.ids]
     refuse_control("organism", (name for _, name in found), dataset.ids)
     return {name: tuple(row[i] for row in found) for i, name in enumerate(ORGANISM)}
-
-
-def plain_files(path: Path) -> list[Path]:
-    """Return the file, or all files of a folder in order of name."""
-    return sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]

@@ -1,0 +1,90 @@
+"""A score of the user's, asked for pairs of objects: each once, and a few again to check them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.alignment.engine import Mask
+from kreinflow.alignment.scorer import Scorer
+from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.kernels.asked import AGREES, AskedKernel
+from kreinflow.kernels.kernel import Objects
+
+CHECKED = 10
+"""Pairs of a job that are asked for again, and the other way round where both must agree."""
+
+
+@dataclass(eq=False)
+class Asking(Scorer):
+    """Objects, and the kernel that is asked; messages name them by their ids.
+
+    ``asked`` counts all pairs that the user's code was asked for, ``agreed`` those of them that
+    were asked for again.
+    """
+
+    objects: Objects
+    kernel: AskedKernel
+    ids: Sequence[str]
+    asked: int = 0
+    agreed: int = 0
+    dtype = np.dtype(np.float64)
+    kept_dtype = np.dtype(np.float64)
+
+    def __post_init__(self) -> None:
+        self.digest = self.kernel.digest
+        self.ordered = self.kernel.kind == "asymmetric"
+        self.lengths = np.ones(len(self.objects), dtype=np.int64)
+        self.cells_per_call = self.kernel.settings["batch"]
+
+    def score(self, rows: IntArray, columns: IntArray, mask: Mask) -> NDArray[Any]:
+        """See :class:`Scorer`; an InputError if a pair has another score the second time."""
+        found = self._compared(rows, columns, mask)
+        size = float(np.nanmax(np.abs(found), initial=0.0))
+        places = np.flatnonzero(mask)
+        for place in places[:: max(1, -(-places.size // CHECKED))]:
+            if self.agreed >= CHECKED * (1 if self.ordered else 2):
+                break
+            i, j = rows[place // columns.size], columns[place % columns.size]
+            first = found.flat[place]
+            for one, other in ((i, j),) if self.ordered else ((i, j), (j, i)):
+                again = self._compared(np.array([one]), np.array([other]))[0, 0]
+                self.agreed += 1
+                if abs(again - first) > AGREES * size:
+                    self._refuse(i, j, first, again, turned=bool(one != i))
+        return found
+
+    def said(self) -> str:
+        """Return how often the user's code was asked, in words."""
+        return (
+            f"{self.kernel.named} was asked for {self.asked:,} pairs, {self.agreed} of them again"
+        )
+
+    def _compared(self, rows: IntArray, columns: IntArray, mask: Mask | None = None) -> FloatArray:
+        ids, others = ([self.ids[i] for i in side.tolist()] for side in (rows, columns))
+        self.asked += rows.size * columns.size if mask is None else int(np.count_nonzero(mask))
+        return self.kernel.compare(self.objects[rows], self.objects[columns], ids, others, mask)
+
+    def _refuse(self, i: int, j: int, first: float, again: float, turned: bool) -> None:
+        kind, how = self.kernel.settings["kind"], "the second time"
+        why = "A pair must have one number, in any batch: draw no random numbers in it."
+        if turned:
+            how = f"of {self.ids[j]} with {self.ids[i]}"
+            why = "If it has a direction, set kind: asymmetric; else return the mean of both."
+        values = np.array([first, again])
+        shown = np.sqrt(values) if kind == "dissimilarity" else values
+        raise InputError(
+            f"{self.kernel.what} {self.kernel.named}: the score of {self.ids[i]} with "
+            f"{self.ids[j]} is {shown[0]:.9g}, and {shown[1]:.9g} {how}. {why}"
+        )
+
+    def alone(self, rows: IntArray) -> NDArray[Any]:
+        ids = [self.ids[number] for number in rows.tolist()]
+        free = (
+            self.kernel.kind == "squared_dissimilarity" or self.kernel.settings["self"] is not None
+        )
+        self.asked += 0 if free else len(ids)
+        return self.kernel.alone(self.objects[rows], ids)
