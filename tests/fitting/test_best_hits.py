@@ -52,7 +52,10 @@ def folded(dataset, scores, folds=3, union=None):
     """The run of a data set and all its scores, whose records are tested in turn."""
     partition = Partition(dataset.rows, (dataset.rows % folds)[None])
     union = np.arange(len(dataset.digests)) if union is None else union
-    return Run(dataset, partition, scores[:, union], union, np.diag(scores).astype(float))
+    columns = scores[:, union]
+    if dataset.kind == "asymmetric":
+        columns = np.hstack([columns, scores[union].T])
+    return Run(dataset, partition, columns, union, np.diag(scores).astype(float))
 
 
 @pytest.fixture(scope="module")
