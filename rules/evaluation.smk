@@ -3,6 +3,7 @@
 MEASURED = [
     *("metrics", "summary", "comparison", "per_class", "confusion", "reject_curve"),
     *("calibration", "coverage", "errors", "accepted", "rejected", "best_hit", "identity"),
+    "ranking",
 ]
 
 

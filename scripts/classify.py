@@ -10,6 +10,7 @@ from kreinflow.classify.classification import (
     COLUMNS,
     classify_batches,
     first_faults,
+    promise_text,
     write_tables,
 )
 from kreinflow.classify.model_file import Model
@@ -54,3 +55,5 @@ with (
         f"{counts['classified']} classified, {counts['rejected']} rejected, "
         f"{counts['fault']} not classified"
     )
+    if promised := promise_text(model):
+        console.say(promised)

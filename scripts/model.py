@@ -64,7 +64,8 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         name, classifier = recipe["name"], trained.classifier
         shown = {key: value for key, value in trained.figures.items() if key not in BITS}
         console.say(f"{name}: {shown}")
-        if warning := training.reject.unkept(trained.figures["reject_threshold"]):
+        kept = trained.figures["reject_threshold"], trained.figures["promised_error"]
+        if warning := training.reject.unkept(*kept):
             console.say(f"{name}: {warning}.")
         if classifier.levels is not None and (warning := classifier.levels.unkept()):
             console.say(f"{name}: {warning}.")

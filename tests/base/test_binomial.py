@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, binomtest
 
-from kreinflow.base.binomial import probability, quantile
+from kreinflow.base.binomial import interval, probability, quantile, upper_bound
 
 
 @pytest.mark.parametrize("p", [0.0, 0.01, 0.2, 0.85, 1.0])
@@ -22,3 +22,21 @@ def test_probabilities_are_those_of_scipy(n, p):
     told = expected > 1e-290
     np.testing.assert_allclose(probability(k, n, p)[told], expected[told], rtol=1e-10)
     assert (probability(k, n, p)[~told] <= 2e-290).all()
+
+
+@pytest.mark.parametrize("n", [1, 3, 20, 999])
+def test_bounds_and_intervals_are_those_of_scipy(n):
+    k = np.unique(np.linspace(0, n, 12).astype(np.int64))
+    for level in (0.001, 0.025, 0.1):
+        tests = [binomtest(int(count), n, alternative="less") for count in k]
+        bounds = [test.proportion_ci(1 - level, "exact").high for test in tests]
+        np.testing.assert_allclose(upper_bound(k, n, level), bounds, rtol=1e-9)
+        inside = k < n
+        np.testing.assert_allclose(binom.cdf(k, n, bounds)[inside], level, rtol=1e-6)
+    exact = [binomtest(int(count), n).proportion_ci(0.9, "exact") for count in k]
+    np.testing.assert_allclose(np.transpose(interval(k, n, 0.9)), exact, rtol=1e-9, atol=1e-12)
+
+
+def test_of_no_trial_nothing_is_known():
+    assert upper_bound(0, 0, 0.05) == 1.0
+    assert tuple(map(float, interval(0, 0))) == (0.0, 1.0)

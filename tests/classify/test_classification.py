@@ -17,6 +17,7 @@ from kreinflow.classify.classification import (
     classify_batches,
     classify_file,
     likeliest_two,
+    promise_text,
 )
 from kreinflow.classify.explanation import explain
 from kreinflow.classify.explanation_text import explanation_text
@@ -253,3 +254,27 @@ def test_a_prediction_below_the_threshold_is_rejected(tmp_path):
     flags = classify_file(model, tmp_path / "x.fasta")["reject"]
     assert flags.tolist() == np.where(best < threshold, "yes", "no").tolist()
     assert set(flags) == {"yes", "no"}
+
+
+def test_the_promised_error_stands_beside_what_is_accepted(tmp_path):
+    model, _, probabilities = model_of(tmp_path, seed=7, changed=0.45)
+    best = probabilities.max(axis=1)
+    threshold = float(np.sort(best)[10])
+
+    def told(**about):
+        of_rule = {"reject": {"error": 0.05, "confidence": 0.9}} | about
+        own = replace(model.classifier, reject_threshold=threshold, about=of_rule)
+        changed = replace(model, classifier=own)
+        table = classify_file(changed, tmp_path / "x.fasta")
+        assert (table["promised_error"].notna() <= (table["reject"] == "no")).all()
+        return table.loc[table["reject"] == "no", "promised_error"].unique(), promise_text(changed)
+
+    (share,), text = told(promise={"error": 0.123, "curve": []})
+    assert share == 0.123
+    assert text.startswith("of the accepted at most 12.3 % are wrong, with 90 % confidence: no")
+    assert text.endswith("keeps the 5 % that were asked for")
+    assert told(promise={"error": 0.05}) == (0.05, "")
+    assert told() == (0.05, "")  # of an older version
+    for nothing in (told(promise={"error": None}), told(reject={"coverage": 0.9})):
+        assert np.isnan(nothing[0]).all()
+        assert nothing[1] == ""

@@ -119,8 +119,20 @@ def test_the_promise_of_a_cascade_is_that_of_all_its_levels(tmp_path, whose):
         first = first.with_parts(cascade=replace(first.cascade, **nothing))
     else:
         first = replace(first, **nothing)
-    told = describe_model(replace(model, classifier=first))["reject"] or {}
+    about = {**first.about, "promise": {"error": None, "curve": []}}
+    told = describe_model(replace(model, classifier=replace(first, about=about)))["reject"] or {}
     assert ("promised" in told) == (whose == "cascade")
+
+
+def test_what_can_be_promised_is_told_share_by_share(tmp_path):
+    model = saved_and_loaded("sequences", tmp_path)
+    point = {"share": 0.5, "threshold": 0.75, "wrong": 0.08, "at_most": 0.123, "accepted": 0.51}
+    about = model.classifier.about | {"promise": {"error": 0.123, "curve": [point]}}
+    told = describe_model(replace(model, classifier=replace(model.classifier, about=about)))
+    assert told["reject"]["promised"] == 0.123
+    text = "8.0 % wrong on inner folds, at most 12.3 %, from 0.75"
+    assert told["promises"] == {"accept the surest 50 %": text}
+    assert f"promises:\n  accept the surest 50 %: {text}\n" in description_text(told)
 
 
 def test_what_the_recipe_was_chosen_for_is_told_in_words(tmp_path):

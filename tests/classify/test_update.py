@@ -494,6 +494,8 @@ def test_new_records_join_a_cascade_and_its_levels_stay(tmp_path, recipe):
     after = done.model.classifier.cascade
     stay = ("steps", "threshold", "temperature", "reject_threshold", "likeliest", "about")
     assert all(getattr(after, name) == getattr(before, name) for name in stay)
+    promises = [model.classifier.about["promise"] for model in (it.model, done.model)]
+    assert promises[0] == promises[1]
     known = {residues.encode() for _, _, residues in old}
     added = {s for s in done.model.landmarks if s not in it.model.landmarks}
     of_landmarks = set(it.model.landmarks) | added

@@ -58,7 +58,7 @@ def test_it_writes_a_config_that_names_data_alone(proposed, tmp_path):
         },
     }
     (few,) = err.splitlines()
-    assert few.startswith("kreinflow: x: 24 records are few: no threshold can promise at most 5 %")
+    assert few.startswith("kreinflow: x: 24 records are few, even if none is predicted wrong: ")
     assert "x: 24 protein sequences of 60 to 60 residues (median 60) in x.fasta.\n" in out
     assert "x: labels: the column 'label' of y.tsv, 3 classes of 8 records.\n" in out
     text = (tmp_path / "kreinflow.yaml").read_text()

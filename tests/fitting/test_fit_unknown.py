@@ -1,6 +1,7 @@
 """What is learned of relatives: false alarms that are kept, strangers, and what has no relative."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from kreinflow.classify.classification import classify_file
 from kreinflow.classify.new_objects import Options
 from kreinflow.fitting import fit_unknown as module
 from kreinflow.fitting.fit_unknown import NoRelativeFit
+from kreinflow.fitting.reject_threshold import Promise
 from kreinflow.fitting.strangers import STRANGERS, made_strange
 from kreinflow.sequences.payload import digest
 from kreinflow.views.seeds import NUCLEOTIDE
@@ -294,3 +296,27 @@ def test_records_calibrate_in_front_of_all_others(tmp_path):
         wanted.append([-np.sort(part[i, mine])[-5:].mean() for part in (normalised, gains)])
     found = relatives.strangeness.of_nearest[:, :2]
     np.testing.assert_allclose(np.sort(found, axis=0), np.sort(wanted, axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("own", "before", "more", "taken"),
+    [
+        (0.05, 0.05, 1, True),
+        (0.05, 0.05, 0, True),
+        (0.05, 0.05, -1, False),
+        (0.05, 0.2, -1, True),  # half is accepted without hits
+        (0.2, 0.05, 1, False),
+        (None, 0.2, 1, False),
+        (None, None, 1, True),  # a coverage
+    ],
+)
+def test_the_threshold_with_the_smaller_promised_error_stays_then_that_which_accepts_more(
+    own, before, more, taken
+):
+    probabilities = np.linspace(0.5, 1.0, 50)[:, None]
+    about = {"promise": {"error": before, "curve": []}}
+    classifier = SimpleNamespace(cascade=None, reject_threshold=probabilities[30, 0], about=about)
+    promise = Promise(probabilities[30 - more, 0] / 2, own)
+    found, told = module._better(classifier, probabilities, promise, probabilities / 2)
+    assert found == (promise.threshold if taken else None)
+    assert told == (promise.told if taken else about["promise"])

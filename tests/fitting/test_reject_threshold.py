@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import beta, binom
 
 from fitting.trainings import noisy_decisions
 from kreinflow.fitting.reject_threshold import (
     NOTHING_ACCEPTED,
+    SHARES,
     RejectRule,
     allowed_errors,
     coverage_threshold,
+    promised_curve,
     records_needed,
     reject_threshold,
 )
@@ -25,8 +27,11 @@ def noisy_probabilities(n=400, k=5, seed=0):
 @pytest.mark.parametrize(
     ("rule", "stated"),
     [
-        (RejectRule(0.3), {"error": 0.3, "confidence": 0.9}),
-        (RejectRule(0.3, confidence=0.5), {"error": 0.3, "confidence": 0.5}),
+        (RejectRule(0.3), {"error": 0.3, "confidence": 0.9, "otherwise": "half"}),
+        (
+            RejectRule(0.3, confidence=0.5, otherwise="nothing"),
+            {"error": 0.3, "confidence": 0.5, "otherwise": "nothing"},
+        ),
         (RejectRule(0.05, 0.8), {"coverage": 0.8}),
         (RejectRule.of_config({"reject_coverage": 0.8, "reject_error": None}), {"coverage": 0.8}),
     ],
@@ -38,7 +43,10 @@ def test_a_coverage_goes_before_an_error(rule, stated):
     else:
         expected = reject_threshold(probabilities, y, 0.3, rule.confidence)
         assert expected <= 1
-    assert rule.threshold(probabilities, y) == expected
+    promise = rule.promise(probabilities, y)
+    assert promise.threshold == expected
+    assert promise.error == rule.error if rule.coverage is None else promise.error is None
+    assert bool(promise.curve) == (rule.coverage is None)
     assert rule.stated == stated
 
 
@@ -134,6 +142,86 @@ def test_what_cannot_be_promised_is_said():
     assert "at least 230 records" in text
     assert RejectRule(0.01).unkept(1.0) is None
     assert RejectRule(None, 0.95).unkept(NOTHING_ACCEPTED) is None
+    assert RejectRule(0.01).unkept(0.7, 0.01) is None
+    text = RejectRule(0.01).unkept(0.7, 0.234)
+    assert "so the surest half is accepted: at most 23.4 % of it is wrong" in text
+
+
+@pytest.mark.parametrize("n", [7, 37, 400])
+def test_the_curve_has_exact_bounds_of_the_surest_rows(n):
+    probabilities, y = noisy_probabilities(n, seed=n)
+    top, wrong = probabilities.max(axis=1), probabilities.argmax(axis=1) != y
+    least = 1.0
+    for share, point in zip(SHARES, promised_curve(probabilities, y, 0.8), strict=True):
+        most = max(t for t in top if (top >= t).sum() >= share * n)
+        kept, k = int((top >= most).sum()), int(wrong[top >= most].sum())
+        level = 0.2 / len(SHARES)
+        exact = 1.0 if k == kept else beta.ppf(1 - level, k + 1, kept - k)
+        least = min(least, exact)
+        assert point["threshold"] == most
+        assert (point["share"], point["accepted"], point["wrong"]) == (share, kept / n, k / kept)
+        assert least <= point["at_most"] <= least + 0.001
+
+
+def test_half_is_accepted_where_the_error_leaves_a_tenth_and_half_is_better_than_guessing():
+    rng = np.random.default_rng(1)
+    top = rng.uniform(0.5, 1.0, 400)
+    y = (rng.random(400) > top).astype(int)
+    hard = np.stack([top, 1 - top], axis=1)
+    half = next(point for point in promised_curve(hard, y) if point["share"] == 0.5)
+    found = RejectRule(0.01).promise(hard, y)
+    assert (found.threshold, found.error) == (half["threshold"], half["at_most"])
+    assert found.told == {"error": found.error, "curve": list(found.curve)}
+    assert np.mean(top >= found.threshold) == 0.5
+    nothing = RejectRule(0.01, otherwise="nothing").promise(hard, y)
+    assert (nothing.threshold, nothing.error) == (NOTHING_ACCEPTED, None)
+    assert nothing.curve == found.curve
+    # A fifth is of the other class: to name the commonest one is as good.
+    few = np.where(np.arange(400) % 8 == 0, 1, 0)
+    assert RejectRule(0.01).promise(hard, few).error is None
+    # Enough is accepted with what was asked for.
+    kept = RejectRule(0.3).promise(hard, y)
+    assert (kept.threshold, kept.error) == (reject_threshold(hard, y, 0.3), 0.3)
+
+
+HARD = {  # what is wrong by rank, of two classes
+    "hard": lambda u: 0.02 + 0.45 * u,
+    "harder": lambda u: 0.2 + 0.3 * u,
+    "noise": lambda u: 0.5 - 1e-6 * (1 - u),
+    "a little above what is asked": lambda u: 0.0505 + 1e-6 * u,
+    "twice what is asked": lambda u: 0.1 + 1e-6 * u,
+    "asked for at the surest": lambda u: 0.045 + 0.3 * u**3,
+}
+
+
+@pytest.mark.parametrize("n", [100, 400, 1500])
+@pytest.mark.parametrize("population", HARD)
+def test_what_a_model_promises_and_the_curve_hold_in_nine_of_ten_runs(population, n):
+    """Whichever of the promises is made: the true error among what is accepted is at most it."""
+    wrong = HARD[population]((np.arange(20_000) + 0.5) / 20_000)
+    claimed = 1 - wrong
+    error_from = np.cumsum(wrong) / np.arange(1, len(wrong) + 1)  # of this row and surer ones
+    rng, broken, off, accepting = np.random.default_rng(3), 0, 0, 0
+
+    def true_error(threshold):
+        kept = int((claimed >= threshold).sum())
+        return error_from[kept - 1] if kept else 0.0
+
+    for _ in range(RUNS):
+        drawn = rng.integers(0, len(wrong), n)
+        truth = rng.integers(0, 2, n)
+        predicted = truth ^ (rng.random(n) < wrong[drawn])
+        probabilities = np.stack([1 - claimed[drawn], claimed[drawn]], axis=1)
+        probabilities[predicted == 0] = probabilities[predicted == 0, ::-1]
+        promise = RejectRule(0.05).promise(probabilities, truth)
+        accepting += promise.error is not None
+        broken += promise.error is not None and true_error(promise.threshold) > promise.error
+        off += any(true_error(point["threshold"]) > point["at_most"] for point in promise.curve)
+    assert max(broken, off) <= binom.ppf(0.999, RUNS, 0.1)
+    if population == "noise":
+        assert accepting <= binom.ppf(0.999, RUNS, 0.02)
+    else:
+        assert accepting >= RUNS / 2
 
 
 def sharpened(p):

@@ -129,7 +129,11 @@ def test_calibration_and_threshold_come_from_held_out_decisions():
     wrong = p.argmax(axis=1)[accepted] != truth[accepted]
     assert binomtest(int(wrong.sum()), len(wrong)).proportion_ci(0.8, "exact").high <= 0.2
     assert trained.figures["inner_accuracy"] == np.mean(p.argmax(axis=1) == truth)
-    assert trained.classifier.about["reject"] == {"error": 0.2, "confidence": 0.9}
+    assert trained.classifier.about["reject"] == {
+        **{"error": 0.2, "confidence": 0.9},
+        "otherwise": "half",
+    }
+    assert trained.classifier.promised_error == trained.figures["promised_error"] == 0.2
     covering = training_of(landmarks, part, inner, RejectRule(None, 0.8)).train(
         trained.classifier.about["recipe"], LEARNERS["ikfd"], embedding, kernel
     )

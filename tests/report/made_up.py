@@ -158,6 +158,7 @@ def made_up_models(places, recipes, budget):
         converged=~(pcvm & (models["fold"] == 1)),
         hyper_parameters=models["learner"].map({"ikfd-pooled": '{"ridge": 0.01}'}),
         **{"basis_used": 0.04, "temperature": 0.7, "reject_threshold": 0.4},
+        promised_error=0.01,
         **{"inner_accuracy": 0.95, "inner_log_loss": 0.2, "inner_records": 20},
         inner_right=packed(np.arange(20) < 19),
         groups_held_out=True,
@@ -306,7 +307,7 @@ def dataset_report(tables, whole=None, name="demo", **changes):
     parts = {key: value for key, value in tables.items() if hasattr(DatasetResults, key)}
     parts |= {"figures": dict.fromkeys(CAPTIONS, "<svg width='10pt'></svg>")}
     parts |= {"unlabelled": None, "unknown": None, "strangers": {}, "thresholds": {}}
-    parts |= {"cascade": None, "final_recipe": final, "lost": ""}
+    parts |= {"cascade": None, "final_recipe": final, "lost": "", "promises": pd.DataFrame()}
     for key, value in {**parts, **tables, **changes}.items():
         if hasattr(DatasetResults, key):
             vars(data)[key] = value

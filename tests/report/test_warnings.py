@@ -20,6 +20,7 @@ def sound(tables, whole=None, **changes):
     whole["selectors"]["kept"] = {"method": "given"}
     models = {"converged": "True", "unlearned_classes": 0, "unlearned_names": ""}
     models |= {"singular_classes": 0, "groups_held_out": "True", "reject_threshold": 0.99}
+    models["promised_error"] = 0.01
     landmarks = {"selector": "meb", "class": "a", "reached": True}
     parts = {"own_models": models, "own_landmarks": landmarks, "own_factors": {"misfit": 0.5}}
     for name, columns in parts.items():
@@ -55,6 +56,10 @@ TURNED = {"other_strand": STRAND["other_strand"] | {"turned": True}}
         (
             *("own_models", {"reject_threshold": NOTHING_ACCEPTED}),
             ["In 2 folds and the final model, no threshold", "It takes at least 230 records"],
+        ),
+        (
+            *("own_models", {"promised_error": [0.01, 0.125, 0.3]}),
+            ["keeps the 1 % errors that were asked", "at most 12.5 to 30.0 % is wrong"],
         ),
         (
             *("own_landmarks", {"reached": [False, True, True]}),

@@ -16,12 +16,13 @@ from kreinflow.learners.registry import LEARNERS
 from kreinflow.report.methods import in_words, methods_text
 from kreinflow.report.names import short
 from kreinflow.report.page import render_text
-from kreinflow.report.reading import Threshold
+from kreinflow.report.threshold import Threshold
 from kreinflow.report.words import cards, cheaper_alike, next_steps, whole_search
 from report.made_up import config, dataset_report, settings
 
 FINAL = {"landmarks": 32, "alignments_per_query": 33.0, "reject_threshold": 0.4}
-NEVER = FINAL | {"reject_threshold": NOTHING_ACCEPTED}
+FINAL["promised_error"] = 0.01
+NEVER = FINAL | {"reject_threshold": NOTHING_ACCEPTED, "promised_error": ""}
 NAMED = settings() | {"final": "svc-meb"}
 
 
@@ -88,6 +89,34 @@ def test_a_model_that_accepts_nothing_is_told_so_whatever_the_folds_accepted(tab
     assert not any("rejected" in step.text for step in next_steps(named(tables, accepted=own)))
     hits = named(tables, accepted=own, final=NEVER, strangers={"sureness": 0.75})
     assert answers(hits)[1][0] == "96.9 %"
+
+
+def test_what_is_promised_is_told_and_more_than_was_asked_for_with_the_reason(tables):
+    for promised, said in (
+        (0.01, "Promised: at most 1.0 % wrong (90 % confidence). Rejected"),
+        (
+            0.2345,
+            "at most 23.4 % wrong (90 % confidence). The 1 % asked for leave less than a tenth",
+        ),
+        ("", "2.0 % of these are wrong. Rejected"),
+    ):
+        own = accepted(accepted_mean=0.5, wrong_of_accepted=0.02, as_unsure_mean=0.5)
+        data = named(tables, accepted=own, final=FINAL | {"promised_error": promised})
+        line = answers(data)[1][1]
+        (step,) = (step.text for step in next_steps(data) if "rejected" in step.text)
+        assert step.startswith("About half of") == (promised == 0.2345)
+        assert said in line
+        assert ("accepts the surest half" in line) == (promised == 0.2345)
+
+
+def test_of_two_classes_the_ranking_is_told_on_the_first_screen(tables):
+    row = {"recipe": "svc-meb", "class": "toxic", "share": 0.25, "auc_mean": 0.91234}
+    row |= {"average_precision_mean": 0.5678, "enrichment_mean": 3.21}
+    assert "AUC" not in answers(named(tables))[0][1]
+    assert answers(named(tables, ranking=pd.DataFrame([row])))[0][1].endswith(
+        "This is the figure to quote. AUC 0.912. Of toxic, ranked by its probability: average "
+        "precision 0.568 (chance 0.250), and 3.2 times as many as by chance among the first tenth."
+    )
 
 
 @pytest.mark.parametrize("sureness", [0.3, 0.7])

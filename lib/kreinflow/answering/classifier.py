@@ -16,7 +16,14 @@ from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
 from kreinflow.answering.nearest_records import BY_SEEDS, Records, ScoreCache, by_seeds
 from kreinflow.answering.parts import TRANSFORM, ModelPart
-from kreinflow.answering.query_and_answers import MOST_PAIRS, REASONS, Answers, Decided, Query
+from kreinflow.answering.query_and_answers import (
+    MOST_PAIRS,
+    NOTHING_ACCEPTED,
+    REASONS,
+    Answers,
+    Decided,
+    Query,
+)
 from kreinflow.answering.relatives import Relatives
 from kreinflow.answering.several_labels import Several
 from kreinflow.base.numerics import TILE, FloatArray, IntArray
@@ -108,6 +115,19 @@ class LandmarkClassifier(State):
         return self.with_parts(
             **{name: part.with_records(records) for name, part in self.parts.items()}
         )
+
+    @property
+    def promised_error(self) -> float | None:
+        """The share of what it accepts that is wrong at most, as promised; None: of no share.
+
+        It holds if the parts that ask records can.
+        """
+        promise, reject = self.about.get("promise"), self.about.get("reject") or {}
+        if promise is None:  # a model of 0.12.0 or before
+            nothing = (self.cascade or self).reject_threshold >= NOTHING_ACCEPTED
+            promise = {"error": None if nothing else reject.get("error")}
+        error: float | None = promise["error"]
+        return error
 
     @property
     def n_landmarks(self) -> int:

@@ -28,7 +28,7 @@ RECORD_COLUMNS = ("nearest_record", "record_label", "record_evalue", "record_ide
 
 COLUMNS = (
     *("id", "label", "probability", "runner_up", "runner_up_probability"),
-    *("reject", "reason", "p_value", "margin"),
+    *("reject", "reason", "promised_error", "p_value", "margin"),
     *("nearest_landmark", "landmark_label", "landmark_score", "stage", "alignments"),
     *RECORD_COLUMNS,
     "problem",
@@ -195,6 +195,18 @@ def write_tables(
     return counts
 
 
+def promise_text(model: Model) -> str:
+    """Return what to say of a model that promises more errors than were asked for, else nothing."""
+    promised, rule = model.classifier.promised_error, model.classifier.about.get("reject") or {}
+    if promised is None or promised <= rule["error"] or model.lacks_records:
+        return ""
+    return (
+        f"of the accepted at most {100 * promised:.1f} % are wrong, with "
+        f"{100 * rule['confidence']:g} % confidence: no threshold that accepts a tenth of the "
+        f"training records keeps the {100 * rule['error']:g} % that were asked for"
+    )
+
+
 def first_faults(show: Callable[[str], None], most: int = 20) -> Callable[[str], None]:
     """Return what to call with the fault of each record: it shows the first few, the table has all.
 
@@ -267,6 +279,12 @@ def likeliest_two(probabilities: FloatArray) -> tuple[IntArray, IntArray]:
     return first, second
 
 
+def _promised(model: Model, answers: Answers) -> FloatArray:
+    """Return the promised share of errors of each accepted answer, NaN of others."""
+    error = None if model.lacks_records else model.classifier.promised_error
+    return np.where(answers.rejected | (error is None), np.nan, error or 0.0)
+
+
 def _told(model: Model, answers: Answers, options: Options) -> dict[str, NDArray[Any]]:
     """Return the columns of sets and p-values that are asked for, of several labels, of levels."""
     classifier, p = model.classifier, answers.probabilities
@@ -313,6 +331,7 @@ def _table(model: Model, batch: Batch, answers: Answers, options: Options) -> pd
         "runner_up_probability": runner_up,
         "reject": np.where(answers.rejected, "yes", "no"),
         "reason": answers.reason.astype(object),
+        "promised_error": _promised(model, answers),
         "p_value": answers.p_value,
         "margin": top - runner_up,
         "nearest_landmark": np.array(model.landmark_ids, dtype=object)[landmarks],

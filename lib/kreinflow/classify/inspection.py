@@ -43,7 +43,10 @@ def describe_model(model: Model) -> dict[str, Any]:
                 choice[f"with_prefer_{preference}"] = other
     owned = Counter(model.landmark_labels.tolist())
     reject = dict(classifier.about.get("reject") or {})
-    if (classifier.cascade or classifier).reject_threshold >= NOTHING_ACCEPTED:
+    promise = classifier.about.get("promise") or {}
+    if (promised := classifier.promised_error) is not None:
+        reject["promised"] = promised
+    elif (classifier.cascade or classifier).reject_threshold >= NOTHING_ACCEPTED:
         reject["promised"] = "nothing, so all predictions are rejected"
     of_first = "" if classifier.cascade is None else "first_stage_"
     scoring = recipe = several = None
@@ -86,9 +89,20 @@ def describe_model(model: Model) -> dict[str, Any]:
         f"{of_first}temperature": classifier.temperature,
         f"{of_first}reject_threshold": classifier.reject_threshold,
         "reject": reject or None,
+        "promises": {_share(point): _bounded(point) for point in promise.get("curve", [])} or None,
         "updates": about.get("updates"),
         "versions": about.get("versions"),
     }
+
+
+def _share(point: Mapping[str, float]) -> str:
+    return f"accept the surest {100 * point['share']:g} %"
+
+
+def _bounded(point: Mapping[str, float]) -> str:
+    """Return what is known of the errors if a share is accepted."""
+    wrong, most, threshold = 100 * point["wrong"], 100 * point["at_most"], point["threshold"]
+    return f"{wrong:.1f} % wrong on inner folds, at most {most:.1f} %, from {threshold:.4g}"
 
 
 def _describe_lift(lift: Lift, worth: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ MOST_LANDMARKS = 3  #: of a new class, which has as many as the others on the me
 
 _OF_LEVELS = (
     *("inner_accuracy", "inner_log_loss", "inner_records", "alignments_per_query"),
-    *("temperature", "reject_threshold", "cascade", "cascade_pairs"),
+    *("temperature", "reject_threshold", "promised_error", "cascade", "cascade_pairs"),
 )
 """Figures of a training that rest on the levels of a cascade, which stay."""
 

@@ -22,7 +22,7 @@ from kreinflow.config.part_costs import kernel_seconds
 from kreinflow.config.paths import check_files
 from kreinflow.config.plan import DatasetPlan
 from kreinflow.config.preflight import check_dataset
-from kreinflow.fitting.reject_threshold import RejectRule
+from kreinflow.fitting.reject_threshold import RejectRule, records_needed
 from kreinflow.landmarks.stage import given_landmarks
 from kreinflow.sequences.asking import Asking
 from kreinflow.sequences.collapse import shown_examples
@@ -218,11 +218,12 @@ def _size(megabytes: float) -> str:
 def _accepts_nothing(dataset: Dataset, config: Mapping[str, Any]) -> str:
     if dataset.memberships is not None:  # each label has a threshold of its own
         return ""
-    n = len(dataset.ids)
-    rule = RejectRule.of_config(config)
-    if none_wrong := rule.unkept(rule.threshold(np.ones((n, 1)), np.zeros(n, dtype=np.int64))):
-        return f"{n} records are few: {none_wrong}."
-    return ""
+    n, rule = len(dataset.ids), RejectRule.of_config(config)
+    if rule.error is None or n >= records_needed(rule.error, rule.confidence):
+        return ""
+    none_wrong = rule.promise(np.eye(len(dataset.classes))[dataset.labels], dataset.labels)
+    said = rule.unkept(none_wrong.threshold, none_wrong.error)
+    return f"{n} records are few, even if none is predicted wrong: {said}."
 
 
 def _conflicts(statistics: Mapping[str, Any]) -> list[str]:

@@ -20,6 +20,7 @@ from kreinflow.classify.classification import (
     accepting,
     classify_batches,
     first_faults,
+    promise_text,
     write_tables,
 )
 from kreinflow.classify.evidence import Evidence
@@ -182,10 +183,11 @@ def run(options: argparse.Namespace) -> None:
         print(f"kreinflow: evidence: {rows}, {more}", file=sys.stderr)
     accepted = "" if options.errors is None else f", {counts['accepted']} accepted"
     turned = f", {counts['turned']} turned" if counts["turned"] else ""
+    promised = f"; {text}" if (text := promise_text(model)) else ""
     print(
         f"kreinflow: {plural(counts['records'], 'record')}: {counts['classified']} classified, "
         f"{counts['rejected']} of them rejected{accepted}{turned}; {counts['fault']} not "
-        f"classified; {seconds:.3g} s",
+        f"classified; {seconds:.3g} s{promised}",
         file=sys.stderr,
     )
 

@@ -8,6 +8,7 @@ from kreinflow.evaluation.best_hit import BEST_HIT_COLUMNS, best_hit_table
 from kreinflow.evaluation.comparison import COMPARISON_COLUMNS, compare_recipes
 from kreinflow.evaluation.identity import IDENTITY_COLUMNS, identity_table
 from kreinflow.evaluation.measured_rows import Kind, OneLabel, SeveralLabels
+from kreinflow.evaluation.ranking import RANKING_COLUMNS, ranking_table
 
 _COLUMNS = {
     "comparison": COMPARISON_COLUMNS,
@@ -17,6 +18,7 @@ _COLUMNS = {
     "rejected": a.REJECTED_COLUMNS,
     "best_hit": BEST_HIT_COLUMNS,
     "identity": IDENTITY_COLUMNS,
+    "ranking": RANKING_COLUMNS,
 }
 
 TABLE_COLUMNS = m.columns_of(OneLabel) | _COLUMNS
@@ -53,4 +55,5 @@ def evaluation_tables(
         "rejected": a.rejected_by_class(predictions, several),
         "best_hit": best_hit_table(predictions, groups),
         "identity": identity_table(predictions),
+        "ranking": ranking_table(predictions[:0] if several else predictions),
     }

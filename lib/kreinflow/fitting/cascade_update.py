@@ -43,6 +43,8 @@ def asking_as_before(
     if before.cascade is None:
         return classifier
     calibration, levels = before.calibration, before.levels
+    about = {**classifier.about, "promise": before.about.get("promise")}
+    classifier = replace(classifier, about=about)
     scale = before.temperature / first.classifier.temperature
     return classifier.with_parts(
         cascade=with_more_records(before.cascade, records, codes, scale),

@@ -5,7 +5,7 @@ landmarks that this fold knows. The weights that it is measured with are those o
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -144,6 +144,7 @@ def fit_part(
         records, machines = first.every_record, None
         if plan.pairs:
             machines = sample.machines(records, np.arange(len(records)), first.kernel)
+    promise = first.data.reject.promise(probabilities, sample.truth)
     cascade = Cascade(
         records=records,
         transform=first.kernel.transform,
@@ -154,7 +155,7 @@ def fit_part(
         likeliest=LIKELIEST,
         threshold=threshold,
         temperature=temperature,
-        reject_threshold=first.data.reject.threshold(probabilities, sample.truth),
+        reject_threshold=promise.threshold,
         about={name: value for name, value in asdict(wanted).items() if value is not None},
     )
     found = OutOfFold(
@@ -164,7 +165,8 @@ def fit_part(
         alignments=base + float(alignments.mean()),
         aligned=first.cache.aligned - before,
     )
-    return classifier.with_parts(cascade=cascade), found
+    about = {**classifier.about, "promise": promise.told}
+    return replace(classifier, about=about).with_parts(cascade=cascade), found
 
 
 def _calibrated(said: FloatArray, truth: IntArray) -> tuple[float, FloatArray]:

@@ -30,7 +30,7 @@ from kreinflow.answering.unknown_pvalue import Strangeness, strange
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tiles
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold
 from kreinflow.fitting.record_index import places_of, records_of, row_query
-from kreinflow.fitting.reject_threshold import ABOVE_HALF, fitted_levels
+from kreinflow.fitting.reject_threshold import ABOVE_HALF, Promise, fitted_levels
 from kreinflow.fitting.strangers import Strangers
 from kreinflow.fitting.unknown_levels import Limits, likeness_of
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
@@ -211,11 +211,8 @@ def _with_p_values(
     hit = overwhelming(records.classes, labels, around, gains)
     sure = probabilities / 2
     sure[hit, labels[hit]] += 0.5
-    threshold: float | None = data.reject.threshold(sure, truth)
-    plain = (classifier.cascade or classifier).reject_threshold
-    accepted = np.count_nonzero(probabilities.max(axis=1) >= plain)
-    if np.count_nonzero(sure.max(axis=1) >= threshold) < accepted:
-        threshold = None
+    of_sureness = data.reject.promise(sure, truth)
+    threshold, promised = _better(classifier, probabilities, of_sureness, sure)
     keys = stage.index.keys[part.rows[places]]
     tried = np.argsort(keys, kind="stable")[:LEFT_OUT]
     left = truth[tried]
@@ -253,5 +250,21 @@ def _with_p_values(
         "left_out": len(tried),
         **of_levels,
     }
-    about = {**classifier.about, "unknown": unknown}
+    about = {**classifier.about, "unknown": unknown, "promise": promised}
     return replace(classifier, about=about).with_parts(relatives=relatives, levels=levels)
+
+
+def _better(
+    classifier: LandmarkClassifier, probabilities: FloatArray, promise: Promise, sure: FloatArray
+) -> tuple[float | None, dict[str, Any]]:
+    """Return the threshold of sureness, if it is the better one, and what is promised then.
+
+    The one with the smaller promised error is better, of equal ones that which accepts more.
+    """
+    plain, before = (classifier.cascade or classifier).reject_threshold, classifier.about["promise"]
+    own, other = (1.0 if error is None else error for error in (promise.error, before["error"]))
+    accepted = np.count_nonzero(probabilities.max(axis=1) >= plain)
+    more = np.count_nonzero(sure.max(axis=1) >= promise.threshold) - accepted
+    if own < other or (own == other and more >= 0):
+        return promise.threshold, promise.told
+    return None, before

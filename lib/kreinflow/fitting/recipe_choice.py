@@ -32,7 +32,8 @@ FIGURES_COLUMNS = (
     *("landmarks", "rank", "basis_used", "iterations", "converged", "unlearned_classes"),
     *("singular_classes", "unlearned_names", "singular_names", "hyper_parameters"),
     *("views", "cascade", "cascade_pairs"),
-    *("groups_held_out", "temperature", "reject_threshold", "inner_accuracy", "inner_log_loss"),
+    *("groups_held_out", "temperature", "reject_threshold", "promised_error"),
+    *("inner_accuracy", "inner_log_loss"),
     *("alignments_per_query", "inner_records", "inner_sizes", *BITS),
 )
 """Columns of the tables of models."""

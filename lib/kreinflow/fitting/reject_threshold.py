@@ -1,5 +1,6 @@
 """The reject threshold: below which probability a prediction is rejected; also of each level."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -11,7 +12,7 @@ from scipy.special import bdtr
 
 from kreinflow.answering.levels import NO_NODE, Levels
 from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
-from kreinflow.base.binomial import quantile
+from kreinflow.base.binomial import quantile, upper_bound
 from kreinflow.base.numerics import FloatArray, IntArray
 
 GRID = 200
@@ -25,6 +26,12 @@ UNKEPT_ADVICE = (  # where nothing is accepted
     "nothing about errors"
 )
 
+SHARES = (1.0, 0.9, 0.75, 0.5, 0.25)
+"""Shares of the surest predictions whose errors are bounded together: :func:`promised_curve`."""
+
+FEW, HALF = 0.1, 0.5
+"""If a threshold accepts fewer than the first share, the surest second share may be accepted."""
+
 _ROUNDING = 1.0 + 1e-9  # of probabilities that are compared
 
 ABOVE_HALF = float(np.nextafter(0.5, 1.0))
@@ -32,15 +39,34 @@ ABOVE_HALF = float(np.nextafter(0.5, 1.0))
 
 
 @dataclass(frozen=True)
+class Promise:
+    """A threshold, and the share of what it accepts that is wrong at most; None promises nothing.
+
+    ``curve``: what could be promised with other thresholds, see :func:`promised_curve`.
+    """
+
+    threshold: float
+    error: float | None = None
+    curve: tuple[Mapping[str, float], ...] = ()
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What the model file says of it."""
+        return {"error": self.error, "curve": [dict(point) for point in self.curve]}
+
+
+@dataclass(frozen=True)
 class RejectRule:
     """How the threshold is chosen: by the errors among what is accepted, or by its share.
 
-    One of ``error`` and ``coverage`` is there; a coverage goes before an error.
+    One of ``error`` and ``coverage`` is there; a coverage goes before an error. ``otherwise``, half
+    or nothing, is what is accepted where the error leaves fewer than :data:`FEW` of the rows.
     """
 
     error: float | None = None
     coverage: float | None = None
     confidence: float = CONFIDENCE
+    otherwise: str = "half"
 
     @classmethod
     def of_config(cls, config: Mapping[str, Any]) -> "RejectRule":
@@ -49,30 +75,87 @@ class RejectRule:
         return cls(**{name: value for name, value in given.items() if value is not None})
 
     @property
-    def stated(self) -> dict[str, float | None]:
+    def stated(self) -> dict[str, Any]:
         """What the model file says of it."""
         if self.coverage is not None:
             return {"coverage": self.coverage}
-        return {"error": self.error, "confidence": self.confidence}
+        return {"error": self.error, "confidence": self.confidence, "otherwise": self.otherwise}
 
-    def threshold(self, probabilities: FloatArray, y: IntArray) -> float:
-        """Return the smallest top probability to accept."""
+    def promise(self, probabilities: FloatArray, y: IntArray) -> Promise:
+        """Return the smallest top probability to accept, and what is promised of it.
+
+        That is the :func:`reject_threshold`. If it accepts fewer than :data:`FEW` of the rows, the
+        surest :data:`HALF` is accepted with the error that :func:`promised_curve` bounds, if that
+        is below the errors of naming the commonest class: labels that are noise are not accepted.
+        A promise of either kind is broken with a probability of at most 1 - ``confidence``, that of
+        a half with a fifth of that. So a model, which makes one of them, breaks its own with a
+        probability of at most six fifths of 1 - ``confidence``.
+        """
         if self.coverage is not None:
-            return coverage_threshold(probabilities, self.coverage)
+            return Promise(coverage_threshold(probabilities, self.coverage))
         assert self.error is not None, "neither an error nor a coverage"
-        return reject_threshold(probabilities, y, self.error, self.confidence)
+        threshold = reject_threshold(probabilities, y, self.error, self.confidence)
+        curve = promised_curve(probabilities, y, self.confidence)
+        half = next(point for point in curve if point["share"] == HALF)
+        few = np.mean(probabilities.max(axis=1) >= threshold) < FEW
+        better = half["at_most"] < 1.0 - np.bincount(y).max() / len(y)
+        if few and better and self.otherwise == "half":
+            return Promise(half["threshold"], half["at_most"], curve)
+        return Promise(threshold, None if threshold >= NOTHING_ACCEPTED else self.error, curve)
 
-    def unkept(self, threshold: float) -> str | None:
-        """Return what to say if the threshold accepts nothing, as no error can be promised."""
-        if self.coverage is not None or self.error is None or threshold < NOTHING_ACCEPTED:
+    def unkept(self, threshold: float, promised: float | None = None) -> str | None:
+        """Return what to say if what was asked for is not ``promised``, or nothing is accepted."""
+        if self.coverage is not None or self.error is None:
             return None
+        enough, then = "", "all predictions are rejected"
+        if threshold < NOTHING_ACCEPTED:
+            if promised is None or promised <= self.error:
+                return None
+            enough = " that accepts a tenth of the predictions"
+            then = f"the surest half is accepted: at most {100 * promised:.1f} % of it is wrong"
         least = records_needed(self.error, self.confidence)
         return (
-            f"no threshold can promise at most {100 * self.error:g} % errors with "
-            f"{100 * self.confidence:g} % confidence, so all predictions are rejected. "
+            f"no threshold{enough} can promise at most {100 * self.error:g} % errors with "
+            f"{100 * self.confidence:g} % confidence, so {then}. "
             f"It takes at least {least:,} records on the inner folds, and more if one of the "
             f"surest is predicted wrong. {UNKEPT_ADVICE}"
         )
+
+
+def promised_curve(
+    probabilities: FloatArray, y: IntArray, confidence: float = CONFIDENCE
+) -> tuple[dict[str, float], ...]:
+    r"""Return how many errors there are at most if shares of the surest rows are accepted.
+
+    For each ``share`` of :data:`SHARES`, with the n of N rows whose top probability reaches the
+    ``threshold`` that accepts so many, k of which are ``wrong`` (a share): ``at_most`` is the
+    exact upper bound [1]_ of the error rate, the p with
+
+    .. math:: P(B_n \le k) = (1 - \gamma) / g, \qquad B_n \sim Binomial(n, p),
+
+    rounded up to a tenth of a percent; :math:`\gamma` the ``confidence``, g the number of shares. n
+    is fixed beforehand, whatever the errors are, so each bound is broken with a probability of at
+    most :math:`(1 - \gamma) / g`, and any of them with one of at most :math:`1 - \gamma`: they may
+    be read together, and one chosen. The bound of a larger share holds for a smaller one too, as
+    surer predictions are wrong no more often; so none is above one of a larger share.
+
+    References
+    ----------
+    .. [1] Clopper, C. J., Pearson, E. S.: The use of confidence or fiducial limits illustrated in
+       the case of the binomial. Biometrika 26, 404-413 (1934).
+    """
+    top = probabilities.max(axis=1)
+    wrong, order = probabilities.argmax(axis=1) != y, np.sort(top)[::-1]
+    curve, least = [], 1.0
+    for share in SHARES:
+        threshold = float(order[max(1, math.ceil(share * len(top) - 1e-9)) - 1])
+        kept = top >= threshold
+        found = upper_bound(wrong[kept].sum(), kept.sum(), (1.0 - confidence) / len(SHARES))
+        least = min(least, math.ceil(1000 * float(found)) / 1000)
+        rate = float(wrong[kept].mean())
+        point = {"share": share, "accepted": float(kept.mean()), "threshold": threshold}
+        curve.append({**point, "wrong": rate, "at_most": least})
+    return tuple(curve)
 
 
 def reject_threshold(

@@ -29,7 +29,7 @@ from kreinflow.fitting.first_stage import FirstStage, OutOfFold, RecipeLift, Tra
 from kreinflow.fitting.fit_lift import positive_factor
 from kreinflow.fitting.inner_folds import InnerFits, LiftedFits, choose, whole_groups
 from kreinflow.fitting.recipe_choice import inner_bits
-from kreinflow.fitting.reject_threshold import fitted_levels
+from kreinflow.fitting.reject_threshold import Promise, fitted_levels
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, landmark_kernel
 from kreinflow.learners.binary_relevance import BinaryRelevance
@@ -128,10 +128,10 @@ class Training(TrainingData):
         several, stated = None, self.reject.stated
         if isinstance(calibrator, PlattCalibrator):  # each label is accepted by its own threshold
             several, stated = several_of(calibrator, decisions, truth, self.above), {}
-            temperature, threshold = 1.0, float(several.thresholds.min())
+            temperature, promise = 1.0, Promise(float(several.thresholds.min()))
         else:
             temperature = float(calibrator.temperature_)
-            threshold = self.reject.threshold(calibrator.probabilities(decisions), truth)
+            promise = self.reject.promise(calibrator.probabilities(decisions), truth)
         lifted = lift.lifted if lift else None
         classifier = LandmarkClassifier(
             classes=part.classes,
@@ -146,9 +146,9 @@ class Training(TrainingData):
             inducing_classes=lifted.landmarks.classes if lifted else None,
             forks=of_forks,
             temperature=temperature,
-            reject_threshold=threshold,
+            reject_threshold=promise.threshold,
             several=several,
-            about={"learner": dict(settings), "reject": stated},
+            about={"learner": dict(settings), "reject": stated, "promise": promise.told},
         )
         of = machine, problem, choice, fitted, calibrator, decisions, lift
         return FirstStage(self, classifier, kernel, *of)
@@ -190,6 +190,7 @@ class Training(TrainingData):
             "groups_held_out": whole,
             "temperature": (cascade or classifier).temperature,
             "reject_threshold": (cascade or classifier).reject_threshold,
+            "promised_error": classifier.about["promise"]["error"],
             "inner_accuracy": float(np.mean(right)),
             "inner_log_loss": float(losses.mean()),
             "alignments_per_query": held.alignments,

@@ -12,7 +12,7 @@ from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.files.atomic import write_text
 from kreinflow.files.provenance import package_versions
 from kreinflow.files.workflow_folder import WORKFLOW_FOLDER
-from kreinflow.report import methods, recipes, sections, tables, times, words
+from kreinflow.report import accepting, methods, recipes, sections, tables, times, words
 from kreinflow.report.cascades import pairs_asked
 from kreinflow.report.crate import render_crate
 from kreinflow.report.html import drawing, image, page_environment
@@ -22,7 +22,15 @@ from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import best_recipe, cells, flags, numbers
 from kreinflow.report.texts import CAPTIONS, SEVERAL_CAPTIONS
 
-WORDS = (methods, recipes, sections, tables, times, words)  # what the templates call by their names
+WORDS = (
+    accepting,
+    methods,
+    recipes,
+    sections,
+    tables,
+    times,
+    words,
+)  # what the templates call by their names
 
 
 def write_report(folder: Path, config: Mapping[str, Any], again: bool = False) -> None:

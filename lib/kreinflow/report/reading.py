@@ -275,6 +275,14 @@ class DatasetResults:
         return {**about, "sureness": relatives.sure_threshold}
 
     @cached_property
+    def promises(self) -> pd.DataFrame:
+        """What the final model could promise with other thresholds, a row for each share.
+
+        See :func:`~kreinflow.fitting.reject_threshold.promised_curve`; there may be no rows.
+        """
+        return pd.DataFrame((self._classifier.about.get("promise") or {}).get("curve") or [])
+
+    @cached_property
     def thresholds(self) -> dict[str, float]:
         """The threshold of each label in the final model, if records may have several labels."""
         several = self._classifier.several
@@ -368,9 +376,9 @@ class DatasetResults:
     def threshold(self) -> Threshold:
         """The threshold of the final model."""
         hits = self.strangers.get("sureness")
-        return Threshold(
-            float(self.final["reject_threshold"]) if hits is None else hits, hits is not None
-        )
+        own = float(self.final["reject_threshold"]) if hits is None else hits
+        promised = float(numbers(pd.Series([self.final["promised_error"]]))[0])
+        return Threshold(own, hits is not None, None if promised != promised else promised)
 
     @cached_property
     def own_rule(self) -> Settings | None:

@@ -132,6 +132,12 @@ def rejecting(data: DatasetResults) -> PageTable:
     return PageTable(["records", "share"], rows, {0})
 
 
+def promises(data: DatasetResults) -> PageTable:
+    """Return the errors that the final model can promise for shares that are accepted."""
+    own = data.promises["threshold"] == data.threshold.own
+    return laid_out(data.promises, "promises", set(np.flatnonzero(own).tolist()))
+
+
 def per_class(data: DatasetResults) -> PageTable:
     """Return the figures of each class, and what is rejected of it."""
     own, rejected = data.own("per_class"), data.own("rejected")

@@ -112,6 +112,16 @@ def percent(share: float) -> str:
     return f"{number(100 * share, '.2f')} %"
 
 
+def in_percent(share: float) -> str:
+    """Return a share in percent, with one decimal and its sign."""
+    return f"{100 * share:.1f} %"
+
+
+def mean_of(own: pd.DataFrame, what: str) -> float:
+    """Return the mean over folds of a measure, in the first row."""
+    return float(numbers(own[f"{what}_mean"])[0])
+
+
 def short_percent(share: float) -> str:
     """Return a share in percent, with the decimals that it has."""
     return f"{100 * share:g} %"

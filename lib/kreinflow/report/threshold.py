@@ -15,6 +15,7 @@ class Threshold:
 
     own: float
     hits: bool
+    promised: float | None = None  # share of what is accepted that is wrong at most
 
     @property
     def nothing(self) -> bool:

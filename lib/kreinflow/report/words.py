@@ -9,18 +9,22 @@ import pandas as pd
 
 from kreinflow.alignment.scoring import by_parasail
 from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
+from kreinflow.base.numerics import FloatArray
 from kreinflow.base.wording import abridged, plural
 from kreinflow.config.part_costs import million_hours, recipe_seconds
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.comparison import SIGNIFICANCE
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.fitting.reject_threshold import UNKEPT_ADVICE, RejectRule
+from kreinflow.report.accepting import accepted_answer, promises_more
 from kreinflow.report.cascades import LEVEL, broken_loss
 from kreinflow.report.names import DETAIL, HEAD, NEXT
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import (
     cells,
     flags,
+    in_percent,
+    mean_of,
     measured,
     numbers,
     of_recipe,
@@ -66,7 +70,7 @@ def cards(data: DatasetResults) -> list[Card]:
     rival = "BLAST" if data.aligned else "the nearest neighbour"
     return [
         Card("How good is it?", *_accuracy(data)),
-        Card("What will be accepted?", *_accepted(data)),
+        Card("What will be accepted?", *accepted_answer(data)),
         Card(f"Is it better than {rival} here?", *_best_hit(data)),
         Card("What does a query cost?", *_cost(data)),
     ]
@@ -81,46 +85,9 @@ def _accuracy(data: DatasetResults) -> tuple[str, str]:
     if data.several:
         f1 = cells(own, "micro_f1", "±%")[0]
         return figure, _TEXTS["several_right"].format(f1=f1, where=where)
-    return figure, f"accuracy {where}. This is the figure to quote."
-
-
-def _accepted(data: DatasetResults) -> tuple[str, str]:
-    own, rule, threshold = data.own("accepted"), data.own_rule, data.threshold
-    on_folds, wrong = _mean(own, "accepted"), float(numbers(own["wrong_of_accepted"])[0])
-    relatives = 1.0 if rule is None else 1 - float(rule["known_rejected"])
-    figure = _percent(relatives * on_folds)
-    of_these = f"; {_percent(wrong)} of these are wrong." if wrong == wrong else "."
-    if data.several:
-        return figure, _TEXTS["several_accepted"].format(of_these=of_these)
-    if threshold.nothing:
-        accepted = _percent(on_folds)
-        return "nothing", _TEXTS["nothing"].format(accepted=accepted, of_these=of_these)
-    reasons = [
-        f"{told} {_percent(share)}" for told, name in AS.items() if (share := _mean(own, name)) > 0
-    ]
-    if rule is not None:
-        tried = f"(of {int(rule['tried']):,} training records)"
-        reasons.append(f"no relative {_percent(1 - relatives)} {tried}")
-    text = f"of new records of known classes{of_these}"
-    text += f" Rejected: {', '.join(reasons)}." if reasons else " None was rejected."
-    if threshold.probability > 1:
-        return figure, f"{text} The final model asks for an overwhelming hit."
-    also = ", or an overwhelming hit" if threshold.hits else ""
-    return figure, f"{text} Threshold of the final model: {threshold.probability:.4g}{also}."
-
-
-def rejects(data: DatasetResults) -> str:
-    """Return which predictions the final model rejects."""
-    threshold = data.threshold
-    if data.several:
-        return "records none of whose labels reaches its threshold"
-    if threshold.nothing:
-        return "all predictions"
-    if threshold.probability > 1:
-        text = "predictions that no overwhelming hit speaks for"
-        return f"{text}, and others with a probability below {threshold.probability - 1:.4g}"
-    text = f"predictions with a probability below {threshold.probability:.4g}"
-    return f"{text}, unless an overwhelming hit speaks for them" if threshold.hits else text
+    of_two = data.own("ranking").rename(columns={"class": "label"}).to_dict("records")
+    ranked = "".join(f" {_TEXTS['ranked'].format_map(row)}" for row in of_two)
+    return figure, f"accuracy {where}. This is the figure to quote.{ranked}"
 
 
 def _best_hit(data: DatasetResults) -> tuple[str, str]:
@@ -134,7 +101,7 @@ def _best_hit(data: DatasetResults) -> tuple[str, str]:
     )
     hit = TEXTS["hits"][data.settings["scoring"]["mode"]] if data.aligned else "nearest neighbour"
     figure = f"{100 * difference:+.1f} points"
-    line = f"against the {hit} {found_among(data)}, which is right in {_percent(accuracy)}."
+    line = f"against the {hit} {found_among(data)}, which is right in {in_percent(accuracy)}."
     if np.isnan([low, high, p]).any():
         return f"{figure}, not tested", line
     told = "< 0.001" if p < 0.001 else f"= {p:.3f}"
@@ -168,7 +135,7 @@ def asked_on_outer_folds(data: DatasetResults) -> float | None:
     """
     own, fits = (of_recipe(data[name], data.final_recipe) for name in ("accepted", "models"))
     more = float(data.final["landmarks"]) - numbers(measured(fits)["landmarks"]).mean()
-    asked = _mean(own, "alignments") + more
+    asked = mean_of(own, "alignments") + more
     return asked if asked == asked else None
 
 
@@ -194,12 +161,10 @@ def _cost(data: DatasetResults) -> tuple[str, str]:
     )
 
 
-def _mean(own: pd.DataFrame, what: str) -> float:
-    return float(numbers(own[f"{what}_mean"])[0])
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+def span_of_percent(shares: FloatArray) -> str:
+    """Return shares in percent, from the least to the largest; of none nothing."""
+    ends = [f"{100 * end:.1f}" for end in (min(shares, default=0.0), max(shares, default=0.0))]
+    return f"{' to '.join(dict.fromkeys(ends))} %"
 
 
 def quoted(data: DatasetResults) -> str:
@@ -250,7 +215,9 @@ def next_steps(data: DatasetResults) -> list[Step]:
     accepted = data.own("accepted")
     if not data.several and data.threshold.nothing:
         steps.append(Step(f"All new records will be rejected. {UNKEPT_ADVICE}."))
-    elif 1 - _mean(accepted, "accepted") > MUCH_REJECTED:
+    elif promises_more(data):
+        steps.append(Step(_TEXTS["half"]))
+    elif 1 - mean_of(accepted, "accepted") > MUCH_REJECTED:
         steps.append(Step(_of_much_rejected(data, accepted)))
     if cheaper_alike(data["comparison"], data.costs, data.final_recipe):
         steps.append(Step(_TEXTS["cheaper"], section="comparison"))
@@ -264,8 +231,8 @@ def next_steps(data: DatasetResults) -> list[Step]:
 
 
 def _of_much_rejected(data: DatasetResults, accepted: pd.DataFrame) -> str:
-    rejected = 1 - _mean(accepted, "accepted")
-    reason = max(AS, key=lambda reason: _mean(accepted, AS[reason]))
+    rejected = 1 - mean_of(accepted, "accepted")
+    reason = max(AS, key=lambda reason: mean_of(accepted, AS[reason]))
     by = "error" if data.config.get("reject_coverage") is None else "coverage"
     advice = TEXTS["more_accepted"]["several" if data.several else reason].format(by=by)
     return f"{_TEXTS['much_rejected'].format(rejected=100 * rejected)} {advice}"
@@ -297,6 +264,8 @@ def _of_fits(data: DatasetResults) -> list[str]:
     misfit = numbers(factors["misfit"])
     nothing = RejectRule.of_config(config).unkept(NOTHING_ACCEPTED) or ""
     unkept = bool(nothing) & (numbers(models["reject_threshold"]) >= NOTHING_ACCEPTED)
+    promised = numbers(models["promised_error"])
+    more = promised > (config.get("reject_error") or 1.0)
     trouble = (
         (landmarks, landmarks["selector"].isin(given), "selector", "given"),
         (factors, misfit > LARGEST_MISFIT, None, "misfit"),
@@ -305,6 +274,7 @@ def _of_fits(data: DatasetResults) -> list[str]:
         (models, numbers(models["singular_classes"]) > 0, None, "singular"),
         (models, ~flags(models["groups_held_out"]), None, "torn_groups"),
         (models, unkept, None, "not_promised"),
+        (models, more, None, "half_promised"),
         (landmarks, ~flags(landmarks["reached"]), "class", "not_reached"),
     )
     return [
@@ -314,6 +284,8 @@ def _of_fits(data: DatasetResults) -> list[str]:
             worst=max(misfit[misfit > LARGEST_MISFIT], default=0.0),
             limit=LARGEST_MISFIT,
             unkept=nothing,
+            half=span_of_percent(promised[more]),
+            asked=short_percent(config.get("reject_error") or 1.0),
         )
         for table, bad, column, text in trouble
         if bad.any()
