@@ -42,6 +42,8 @@ class AskedKernel(Kernel):
 
     asked = True
     what: ClassVar[str]
+    takes: ClassVar[tuple[str, ...]] = ("texts", "files", "arrays")
+    of_digest: ClassVar[tuple[str, ...]] = ("kind", "version", "self", "objects")
     settings_schema: ClassVar[SettingsSchema] = {
         "kind": one_of(
             *KINDS,
@@ -84,7 +86,7 @@ class AskedKernel(Kernel):
     @property
     def digest(self) -> str:
         """The name of all scores that it returns in one version."""
-        keys = (self.name, "kind", "version", "self", "objects")
+        keys = (self.name, *self.of_digest)
         told = {key: str(self.settings[key]) for key in keys}
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 

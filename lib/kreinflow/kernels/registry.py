@@ -6,6 +6,7 @@ from typing import Any
 from kreinflow.base.settings import by_name, strict_validator
 from kreinflow.kernels import dissimilarities, products, radial
 from kreinflow.kernels.asked import AskedKernel
+from kreinflow.kernels.command import CommandKernel
 from kreinflow.kernels.function import FunctionKernel
 from kreinflow.kernels.kernel import Kernel
 
@@ -28,7 +29,7 @@ KERNELS: dict[str, type[Kernel]] = by_name(
 )
 """By the name in the config."""
 
-ASKED: dict[str, type[AskedKernel]] = by_name(FunctionKernel)
+ASKED: dict[str, type[AskedKernel]] = by_name(FunctionKernel, CommandKernel)
 """Scores of the user's own, by the key of ``score`` in the config."""
 
 _ALL: dict[str, type[Kernel]] = {**KERNELS, **ASKED}

@@ -256,6 +256,8 @@ class ObjectsSource(ComparedSource, MeasuredSource):
             yield "score", f"give exactly one of {', '.join(ASKED)}."
         elif fault := ASKED[given[0]].fault(self.settings["score"]):
             yield f"score.{given[0]}", fault
+        elif self.asked["objects"] not in ASKED[given[0]].takes:
+            yield f"score.{given[0]}", "compares no arrays. Give texts, or files."
 
     def check(self) -> None:
         check_objects_file(self.path, self.kernel)
