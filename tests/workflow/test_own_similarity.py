@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -20,6 +21,15 @@ from workflow.conftest import Workflow, read
 
 RECORDS = families(8, each=14, changed=0.3)
 TEXTS = {id: text for id, _, text in RECORDS}
+PROGRAM = """
+import sys
+A, B = ([line.strip() for line in open(name)] for name in sys.argv[1:])
+for a in A:
+    for b in B:
+        x, y = set(zip(a, a[1:])), set(zip(b, b[1:]))
+        if x & y:
+            print(a, b, 2 * len(x & y) / (len(x) + len(y)), sep="\\t")
+"""
 
 
 def directed(a, b):
@@ -49,7 +59,11 @@ def run(tmp_path_factory):
     mine["source"]["score"] |= {"batch": 5}
     score = {"function": "own:directed", "kind": "asymmetric", "self": 1}
     there = {"source": mine["source"] | {"score": score}, "folds": {"k": 2}, "recipes": ["two"]}
-    config["datasets"]["directed"] = there
+    (folder / "data" / "program.py").write_text(PROGRAM)
+    command = f"{sys.executable} {folder}/data/program.py {{a}} {{b}}"
+    score = {"command": command, "missing": 0, "self": 1}
+    by_program = there | {"source": mine["source"] | {"score": score}}
+    config["datasets"] |= {"directed": there, "program": by_program}
     config["classify"] = {"again": {"dataset": "mine", "input": "new.csv"}}
     new = "".join(f"{id},{text}\n" for id, _, text in RECORDS[::5])
     (folder / "data" / "new.csv").write_text(f"id,object\n{new}")
@@ -229,3 +243,15 @@ def test_a_fault_of_the_function_is_told(tmp_path):
     assert "function own:shared, asked for" in done.stderr
     assert "raised OSError: no room" in done.stderr
     assert "Traceback" not in done.stderr.partition("raised OSError")[0]
+
+
+def test_a_program_gives_the_scores_that_its_function_gives(run, tmp_path, capsys):
+    program, texts, landmarks = columns_of(run, "program")
+    np.testing.assert_array_equal(program, shared(texts, landmarks))
+    model, new = result(run, "program", "model.safetensors"), run.folder / "data" / "new.csv"
+    assert main(["classify", str(model), str(new), "-o", str(tmp_path / "out.tsv")]) == 2
+    assert "which no file may start" in capsys.readouterr().err
+    arguments = ["--score", Model.load(model).kernel["command"], "-o", str(tmp_path / "out.tsv")]
+    assert main(["classify", str(model), str(new), *arguments]) == 0
+    labels = [label for _, label, _ in RECORDS[::5]]
+    assert (read(tmp_path / "out.tsv")["label"] == labels).mean() > 0.8

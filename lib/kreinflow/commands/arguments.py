@@ -24,8 +24,8 @@ def add_vectors_and_threads(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--score",
         metavar="NAME",
-        help="for a model that compares by your own score: its name, as package.module:function; "
-        "nothing is imported or run without it",
+        help="for a model that compares by your own score: its package.module:function, or its "
+        "command; nothing is imported or run without it",
     )
     parser.add_argument(
         "--threads",

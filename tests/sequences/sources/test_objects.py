@@ -108,3 +108,20 @@ def test_few_landmarks_are_tried_where_the_score_is_the_users(tmp_path):
     config = {"datasets": {"mine": {"source": directed, "folds": {"k": 2}}}}
     methods = {s["method"] for s in complete_configuration(config)["selectors"].values()}
     assert methods == {"uniform"}
+
+
+def test_a_command_has_its_keys_and_reads_no_arrays(tmp_path):
+    source = write_texts(tmp_path, RECORDS)
+    score = {"command": "program {a} {b}", "reads": "fasta", "missing": 0}
+    done = completed(source | {"score": score})["datasets"]["mine"]["source"]
+    asked = make_source(done, tmp_path).asked
+    assert (asked["name"], asked["command"]) == ("command", "program {a} {b}")
+    assert (asked["missing"], asked["objects"], "function" in asked) == (0, "texts", False)
+    np.save(tmp_path / "x.npy", np.ones((13, 2)))
+    for change, message in (
+        ({"objects": "x.npy"}, "score.command: compares no arrays"),
+        ({"score": {"command": "program {b}"}}, "score.command: {a} does not stand in it"),
+        ({"score": score | {"function": "own:shared"}}, "exactly one of function, command"),
+    ):
+        with pytest.raises(InputError, match=message):
+            completed(source | {"score": score} | change)
