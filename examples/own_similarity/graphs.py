@@ -14,7 +14,7 @@ ROUNDS = 3
 
 @lru_cache(maxsize=100_000)
 def subtrees(edges):
-    """Return how often each neighbourhood of up to three steps occurs, and the length of this vector."""
+    """Return how often each neighbourhood of up to three steps occurs, and their length."""
     graph = nx.Graph([edge.split("-") for edge in edges.split()])
     found = Counter()
     hashes = nx.weisfeiler_lehman_subgraph_hashes(graph, iterations=ROUNDS)

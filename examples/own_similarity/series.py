@@ -12,16 +12,17 @@ BAND = 0.1  # of the longer series: how far two matched points may lie apart, be
 
 @njit(cache=True)
 def _warped(x, y, band):
-    before = np.full(len(y) + 1, np.inf)
+    before, row = np.full(len(y) + 1, np.inf), np.full(len(y) + 1, np.inf)
     before[0] = 0.0
     for i in range(len(x)):
-        row = np.full(len(y) + 1, np.inf)
-        first = max(0, i - band)
-        for j in range(first, min(len(y), i + band + 1)):
+        first, last = max(0, i - band), min(len(y), i + band + 1)
+        row[first] = np.inf
+        for j in range(first, last):
             least = min(before[j], before[j + 1], row[j])
             row[j + 1] = (x[i] - y[j]) ** 2 + least
-        before = row
-    return np.sqrt(before[-1])
+        before, row = row, before
+        row[first : last + 1] = np.inf
+    return np.sqrt(before[len(y)])
 
 
 def distance(a, b):
