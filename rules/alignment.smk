@@ -59,7 +59,7 @@ for _stage, (_columns, _files) in ALIGNED.items():
             f"{HERE}/times/{_stage}.{{block}}.tsv"
         conda:
             "../envs/alignment.yaml"
-        threads: CONFIG["alignment"]["threads"]
+        threads: scoring_threads
         resources:
             **asks(f"align_{_stage}", lambda w, _, stage=_stage: costs(w).block(stage)),
         params:

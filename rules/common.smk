@@ -157,6 +157,11 @@ def plan(wildcards):
     return PLANS[wildcards.dataset]
 
 
+def scoring_threads(wildcards):
+    """Those of a job that scores: the user's own score is asked by one, so that blocks run side by side."""
+    return 1 if plan(wildcards).source.asked else CONFIG["alignment"]["threads"]
+
+
 def setting(key):
     """A part of the data set's configuration, as a param."""
     return lambda wildcards: plan(wildcards).settings[key]

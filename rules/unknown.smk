@@ -18,7 +18,7 @@ rule score_unknown:
         f"{HERE}/times/unknown_scores.tsv"
     conda:
         "../envs/alignment.yaml"
-    threads: CONFIG["alignment"]["threads"]
+    threads: scoring_threads
     resources:
         **asks("score_unknown", lambda w, _: costs(w).unknown()),
     params:
