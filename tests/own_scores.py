@@ -34,8 +34,9 @@ def shared(a, b):
 
 
 def directed(a, b):
-    """The share of the first text's pairs of letters that the second one has."""
-    A, B = ([set(zip(text, text[1:])) for text in side] for side in (a, b))
+    """The share of the first file's pairs of letters that the second one has."""
+    A, B = ([Path(name).read_text() for name in side] for side in (a, b))
+    A, B = ([set(zip(text, text[1:])) for text in side] for side in (A, B))
     return np.array([[len(x & y) / len(x) for y in B] for x in A])
 '''
 """A module of the user's."""

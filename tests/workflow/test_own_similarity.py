@@ -58,7 +58,12 @@ def run(tmp_path_factory):
     mine = config["datasets"]["mine"]
     mine["source"]["score"] |= {"batch": 5}
     score = {"function": "own:directed", "kind": "asymmetric", "self": 1}
+    for name, records in (("files", RECORDS), ("new", RECORDS[::5])):
+        (folder / "data" / name).mkdir()
+        for id, _, text in records:
+            (folder / "data" / name / f"{id}.txt").write_text(text)
     there = {"source": mine["source"] | {"score": score}, "folds": {"k": 2}, "recipes": ["two"]}
+    there["source"] |= {"objects": "files"}
     (folder / "data" / "program.py").write_text(PROGRAM)
     command = f"{sys.executable} {folder}/data/program.py {{a}} {{b}}"
     score = {"command": command, "missing": 0, "self": 1}
@@ -172,6 +177,16 @@ def test_new_objects_are_classified_if_the_user_names_the_function(run, tmp_path
     table = read(tmp_path / "new.tsv").set_index("id")
     labels = pd.Series({id: label for id, label, _ in RECORDS})
     assert (table["label"] == labels[table.index]).mean() > 0.8
+
+
+def test_new_files_are_those_of_a_folder(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(run.folder / "data")
+    model, out = result(run, "directed", "model.safetensors"), tmp_path / "out.tsv"
+    assert main(["classify", str(model), "new", "--score", "own:directed", "-o", str(out)]) == 0
+    table = read(out)
+    assert table["id"].tolist() == sorted(id for id, _, _ in RECORDS[::5])
+    labels = {id: label for id, label, _ in RECORDS}
+    assert (table["label"] == table["id"].map(labels)).mean() > 0.8
 
 
 def test_a_model_file_runs_nothing_by_itself(run, capsys, monkeypatch):

@@ -32,7 +32,7 @@ from kreinflow.commands.shards import Shard, parts, shard
 from kreinflow.commands.unfinished import Unfinished, unfinished
 from kreinflow.files.provenance import file_sha256
 from kreinflow.files.tables import table_text
-from kreinflow.sequences.text_files import check_file, shown_name
+from kreinflow.sequences.text_files import check_file, plain_files, shown_name
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -140,8 +140,8 @@ def _refuse_asked(options: argparse.Namespace) -> None:
 
 def _check_inputs(options: argparse.Namespace) -> None:
     for name in options.input:
-        if name != "-":
-            check_file(Path(name))
+        for path in plain_files(Path(name)) if name != "-" else ():
+            check_file(path)
 
 
 def _about(options: argparse.Namespace) -> dict[str, str]:

@@ -9,7 +9,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.sequences.folds import check_groups
 from kreinflow.sequences.matrix_files import TABLE_ENDINGS, check_numbers_file
 from kreinflow.sequences.sources.registry import SOURCES, make_source
-from kreinflow.sequences.text_files import check_file, check_results, has_control
+from kreinflow.sequences.text_files import check_file, check_results, has_control, plain_files
 
 TAKEN = (
     *("compare.html", "config.yaml", "logs", "report.html", "report.txt"),
@@ -46,7 +46,8 @@ def check_files(config: Mapping[str, Any], data: Path) -> None:
         if "table" in settings:
             check_file(data / settings["table"])
     for request in config["classify"].values():
-        check_file(data / request["input"])
+        for path in plain_files(data / request["input"]):
+            check_file(path)
         if request["vectors"] is not None:
             check_numbers_file(data / request["vectors"], TABLE_ENDINGS)
 
