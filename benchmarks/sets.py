@@ -3,7 +3,7 @@
     python benchmarks/sets.py                        20 seeds of each kind of generated data
     python benchmarks/sets.py --predictions FILE     the outer folds of a run, in place of these
 
-Each run of a kind draws training records and as many new objects from the same classes, fits a
+Each run of a kind draws training records and as many new objects (600 at least), fits a
 model, and measures on the new objects: the share of sets that hold the true label, of all records
 and of each class, the mean size of a set, and the share of wrong predictions among those that are
 accepted, all new objects of a run being one input. FILE is ``evaluation/predictions.tsv.gz`` of a
@@ -29,6 +29,7 @@ from kreinflow.evaluation.accepted import ERRORS, coverage, errors
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS
 from kreinflow.sequences.simulation import simulate_families
 
+NEW, SHARES = 600, (*ERRORS, 0.5)
 Drawn = tuple[NDArray[Any], NDArray[Any]]
 IKFD = {"scatter": "pooled", "bias": "least_squares", "ridge": "inner"}
 
@@ -38,6 +39,11 @@ def families(rng: np.random.Generator, n: int) -> Drawn:
     made = simulate_families(6, n, int(rng.integers(1 << 31)))
     sequences = np.array([one.residues.decode() for one in made], dtype=object)
     return sequences, np.array([one.label for one in made])
+
+
+def noise(rng: np.random.Generator, n: int) -> Drawn:
+    """Return points of three classes that are all alike."""
+    return gaussian(0.0, 3)(rng, n)
 
 
 def gaussian(distance: float, classes: int) -> Callable[[np.random.Generator, int], Drawn]:
@@ -54,6 +60,13 @@ def gaussian(distance: float, classes: int) -> Callable[[np.random.Generator, in
 
 VECTORS = {"kernel": "gaussian", "kernel_params": {"width": 3.0}, "selector": "uniform"}
 SEQUENCES = {"kernel": "alignment", "learner": "ny_ikfd", "learner_params": IKFD}
+NOISE: dict[str, dict[str, Any]] = {
+    "sf_lsm": {"ridge": "inner"},
+    "ny_ikfd": IKFD,
+    "ny_pcvm": {},
+    "nearest_landmark": {},
+}
+"""Learners that are tried on labels that say nothing, and few of them."""
 KINDS: dict[str, tuple[Any, int, dict[str, Any]]] = {
     "3 classes of points": (gaussian(4.5, 3), 1500, {**VECTORS, "n_landmarks": 60}),
     "10 classes of points": (gaussian(4.5, 10), 2000, {**VECTORS, "n_landmarks": 200}),
@@ -69,6 +82,14 @@ KINDS: dict[str, tuple[Any, int, dict[str, Any]]] = {
         600,
         {**SEQUENCES, "selector": "uniform", "n_landmarks": 40, "cascade": {}},
     ),
+    **{
+        f"noise, {learner}": (
+            noise,
+            180,
+            {**VECTORS, "n_landmarks": 40, "learner": learner, "learner_params": given},
+        )
+        for learner, given in NOISE.items()
+    },
 }
 """What draws, how many training records, and the parameters of the classifier."""
 KINDS["6 families, 100 landmarks"][2]["selector"] = "uniform"
@@ -78,8 +99,9 @@ def run_of(kind: str, seed: int) -> pd.DataFrame:
     """Return the predictions table of new objects by one model; its fold is the seed."""
     draw, n, parameters = KINDS[kind]
     rng = np.random.default_rng(seed)
-    X, y = draw(rng, 2 * n)
-    order = rng.permutation(2 * n)
+    every = n + max(n, NEW)
+    X, y = draw(rng, every)
+    order = rng.permutation(every)
     known, new = order[:n], order[n:]
     model = KreinClassifier(random_state=seed, **parameters).fit(X[known], y[known])
     p: FloatArray = model.predict_proba(X[new])
@@ -102,7 +124,7 @@ def print_tables(predictions: pd.DataFrame) -> None:
     covered = pd.concat([coverage(run) for _, run in runs])
     covered = covered[covered["class"] == ""]
     classes = coverage(predictions).query("`class` != ''")
-    accepted = pd.concat([errors(run) for _, run in runs])
+    accepted = pd.concat([errors(run, SHARES) for _, run in runs])
     right = (predictions["true"] == predictions["predicted"]).groupby(predictions["recipe"]).mean()
     for recipe in dict.fromkeys(predictions["recipe"]):
         print(f"\n{recipe}: {len(runs)} runs, accuracy {100 * right[recipe]:.1f} %\n")
@@ -115,7 +137,7 @@ def print_tables(predictions: pd.DataFrame) -> None:
             rest = f"{own['size'].mean():.3f} | {100 * own['empty'].mean():.2f}"
             print(f"| {level:g} | {mean(own['coverage'])} | {span} | {rest} |")
         print("\n| errors | wrong among the accepted, % | accepted, % |\n|---|---|---|")
-        for asked in ERRORS:
+        for asked in SHARES:
             own = accepted[(accepted.recipe == recipe) & (accepted.errors == asked)]
             print(f"| {asked:g} | {mean(own['wrong_mean'])} | {mean(own['accepted_mean'])} |")
         sys.stdout.flush()

@@ -59,6 +59,7 @@ def test_it_is_what_a_loop_finds():
             assert row[f"{name}_mean"] == pytest.approx(np.mean(values))
             assert row[f"{name}_sd"] == pytest.approx(np.std(values, ddof=1))
         assert row["wrong_of_accepted"] == pytest.approx(np.mean(pooled))
+        assert row["accepted_records"] == len(pooled) / 2
         rejected = sum(row[f"{name}_mean"] for name in AS.values())
         assert row["accepted_mean"] + rejected == pytest.approx(1)
 

@@ -26,9 +26,12 @@ from kreinflow.fitting import inner_folds
 from kreinflow.fitting.calibration import TemperatureCalibrator
 from kreinflow.fitting.factors import embedding_of, make_factors
 from kreinflow.fitting.inner_folds import (
+    FEW_RECORDS,
+    PARTS,
     InnerFits,
     _held_out_decisions,
     choose,
+    finer,
     inner_partition,
     whole_groups,
 )
@@ -327,3 +330,42 @@ def test_each_fit_knows_records_with_and_without_each_of_several_labels(share, s
             own = has if side == "have" else ~has
             unknown += (own.any(axis=0) & ~own[drawn != fold].any(axis=0)).any()
     assert unknown > 0
+
+
+@pytest.mark.parametrize("n", [50, FEW_RECORDS])
+def test_finer_parts_of_inner_folds_hold_out_whole_groups(n):
+    rng = np.random.default_rng(n)
+    groups = rng.integers(0, n // 2, n)
+    of_group = rng.integers(-1, 3, n // 2)
+    inner = of_group[groups]
+    parts = finer(inner, groups)
+    assert (parts[inner < 0] == -1).all()
+    assert np.array_equal(parts[inner >= 0] // PARTS, inner[inner >= 0])
+    assert all(len(np.unique(parts[groups == group])) == 1 for group in np.unique(groups))
+    for fold in range(3):
+        sizes = np.bincount(parts[inner == fold] - PARTS * fold, minlength=PARTS)
+        largest = np.bincount(groups[inner == fold]).max()
+        assert sizes.max() - sizes.min() <= largest
+    assert np.array_equal(finer(np.repeat(inner, 50), np.arange(50 * n)), np.repeat(inner, 50))
+
+
+@pytest.mark.parametrize("learner", ["sf_lsm", "ny_ikfd", "nearest_landmark"])
+def test_sets_on_labels_that_are_noise_hold_the_true_one_on_the_mean(learner):
+    """Of 60 trainings on 180 records each; the fits of three inner folds alone have 88.6 %."""
+    held, ridge = [], {} if learner == "nearest_landmark" else {"ridge": "inner"}
+    fisher = {"scatter": "pooled", "bias": "least_squares"} if learner == "ny_ikfd" else {}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(480, 3)), rng.permutation(np.arange(480) % 3)
+        model = KreinClassifier(
+            kernel="gaussian",
+            kernel_params={"width": 3.0},
+            selector="uniform",
+            n_landmarks=40,
+            learner=learner,
+            learner_params=ridge | fisher,
+            random_state=seed,
+        ).fit(X[:180], y[:180])
+        sets = model.landmark_classifier_.calibration.sets(model.predict_proba(X[180:]), 0.9)
+        held.append(sets[np.arange(300), y[180:]].mean())
+    assert np.mean(held) + 2 * np.std(held) / np.sqrt(60) >= 0.9

@@ -30,7 +30,7 @@ from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
 from kreinflow.base.errors import InputError
-from kreinflow.fitting.inner_folds import inner_partition
+from kreinflow.fitting.inner_folds import PARTS, finer, inner_partition
 from kreinflow.fitting.recipe_choice import fold_accuracies
 from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.krein.landmark_kernel import TrainingPart, landmark_kernel
@@ -148,8 +148,10 @@ def test_sets_are_calibrated_by_fits_that_have_all_landmarks():
     trained, landmarks, part, kernel, embedding, inner, _ = fitted("sequences", "pooled")
     ridge = json.loads(trained.figures["hyper_parameters"])["ridge"]
     Z, held_out = embedding.transform(kernel.C), np.zeros((len(part.rows), 3))
-    for fold in range(3):
-        seen = inner != fold
+    parts = finer(inner, part.groups)  # as there are few records
+    assert len(np.unique(parts)) == 3 * PARTS
+    for own in np.unique(parts):
+        seen = parts != own
         (machine,) = fisher_path(
             Z[seen], embedding.signs, part.labels[seen], 3, "pooled", "least_squares", [ridge]
         )
@@ -162,8 +164,9 @@ def test_sets_are_calibrated_by_fits_that_have_all_landmarks():
         np.testing.assert_allclose(array, expected[name], rtol=1e-6, atol=1e-12)
 
 
-def test_sets_of_other_fits_are_calibrated_by_the_inner_folds():
+def test_sets_of_other_fits_are_calibrated_by_the_inner_folds(monkeypatch):
     """Where most records are landmarks, or fits with all landmarks would take as long again."""
+    monkeypatch.setattr("kreinflow.fitting.first_stage.FEW_RECORDS", 0)
     landmarks, part, full = problem("sequences")
     rows = np.flatnonzero(np.arange(N) % 3)
     many = replace(landmarks, scores=full[:, rows], rows=rows, classes=np.arange(N)[rows] // 30)

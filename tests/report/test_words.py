@@ -44,6 +44,7 @@ def best_hit(**values):
 
 def accepted(**values):
     row = {"recipe": "svc-meb", "folds": 3, "alignments_mean": np.nan, "wrong_of_accepted": 0.004}
+    row["accepted_records"] = 250
     row |= dict.fromkeys(("as_unsure_mean", "as_unknown_mean", "as_no_relative_mean"), 0.0)
     return pd.DataFrame([row | values])
 
@@ -64,7 +65,8 @@ def test_what_the_final_model_alone_rejects_is_told(tables):
     data = named(tables, accepted=own, strangers={"no_relative": rule})
     figure, line = answers(data)[1]
     assert figure == "99.0 %"
-    assert "Rejected: no relative 1.0 % (of 200 training records)." in line
+    assert "Rejected: no relative 1.0 % (0.1 to 3.6), of 200 training records. In bra" in line
+    assert "0.4 % (0.0 to 2.2) of these are wrong." in line
     assert "and more where it may have no relative" in answers(data)[3][1]
     for about in ({"no_relative": rule | {"off": True}}, {"no_relative": rule, "calibrating": 90}):
         told = answers(named(tables, accepted=own, strangers=about))
@@ -79,7 +81,8 @@ def test_a_model_that_accepts_nothing_is_told_so_whatever_the_folds_accepted(tab
     assert answers(data)[1] == (
         "nothing",
         "The final model rejects all: no threshold keeps what was asked for. The models of the "
-        "outer folds accept 96.9 % of the records of known classes; 2.4 % of these are wrong.",
+        "outer folds accept 96.9 % of the records of known classes; 2.4 % (0.9 to 5.2) of these "
+        "are wrong.",
     )
     rule = {"off": False, "known_rejected": 0.5, "tried": 200}  # of the final model alone
     ruled = named(tables, accepted=own, final=NEVER, strangers={"no_relative": rule})
@@ -98,7 +101,7 @@ def test_what_is_promised_is_told_and_more_than_was_asked_for_with_the_reason(ta
             0.2345,
             "at most 23.4 % wrong (90 % confidence). The 1 % asked for leave less than a tenth",
         ),
-        ("", "2.0 % of these are wrong. Rejected"),
+        ("", "2.0 % (0.7 to 4.6) of these are wrong. Rejected"),
     ):
         own = accepted(accepted_mean=0.5, wrong_of_accepted=0.02, as_unsure_mean=0.5)
         data = named(tables, accepted=own, final=FINAL | {"promised_error": promised})

@@ -4,7 +4,7 @@ All take the *predictions table* of :mod:`kreinflow.evaluation.metrics`. Without
 they look at, or where these are empty as records were too few, the tables lack the rows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,12 @@ AS = {reason: f"as_{reason.replace(' ', '_')}" for reason in REASONS[1:]}
 
 ACCEPTED_COLUMNS = (
     *("recipe", "folds", *spread_columns(("accepted", "wrong", *AS.values()))),
-    *("wrong_of_accepted", *spread_columns(["alignments"])),
+    *("accepted_records", "wrong_of_accepted", *spread_columns(["alignments"])),
 )
 """Of each fold, ``accepted`` is the share of the records that are not rejected, and ``wrong`` the
 share of wrong predictions among these; folds where none is accepted are left out of its mean.
-``wrong_of_accepted`` is that share of all folds and repeats together."""
+``wrong_of_accepted`` is that share of all folds and repeats together, ``accepted_records`` of how
+many predictions: the mean over repeats, which are of the same records."""
 
 REJECTED_COLUMNS = ("recipe", "class", "records", "rejected")
 """Shares of the predictions of each true class over all folds and repeats."""
@@ -56,7 +57,9 @@ def accepted_table(predictions: pd.DataFrame) -> pd.DataFrame:
         told |= {name: part["reason"] == why for why, name in AS.items()}
         told["alignments"] = part.get("alignments", np.nan)
         folds = pd.DataFrame(told).astype(float).groupby([part["repeat"], part["fold"]]).mean()
-        pooled = {"wrong_of_accepted": told["wrong"].mean()}
+        repeats = part["repeat"].nunique()
+        pooled = {"accepted_records": kept.sum() / repeats}
+        pooled["wrong_of_accepted"] = told["wrong"].mean()
         rows.append({"recipe": recipe, "folds": len(folds), **spread(folds), **pooled})
     return pd.DataFrame(rows, columns=list(ACCEPTED_COLUMNS))
 
@@ -101,12 +104,12 @@ def coverage(predictions: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COVERAGE_COLUMNS))
 
 
-def errors(predictions: pd.DataFrame) -> pd.DataFrame:
+def errors(predictions: pd.DataFrame, asked_for: Sequence[float] = ERRORS) -> pd.DataFrame:
     """Return what is accepted for shares of errors, where the records of a fold are one input."""
     rows = []
     for recipe, part in _with_sets(predictions):
         folds = [fold for _, fold in part.groupby(["repeat", "fold"])]
-        for asked in ERRORS:
+        for asked in asked_for:
             shares = []
             for fold in folds:
                 kept = accepted(_numbers(fold, "error_p"), asked)

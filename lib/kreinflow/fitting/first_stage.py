@@ -15,7 +15,13 @@ from kreinflow.answering.nearest_records import Records, ScoreCache
 from kreinflow.answering.query_and_answers import Decided
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.fitting.fit_lift import Lifted, Lifting, TriedWidths
-from kreinflow.fitting.inner_folds import Calibrator, InnerFits, decisions_with_all_landmarks
+from kreinflow.fitting.inner_folds import (
+    FEW_RECORDS,
+    PARTS,
+    Calibrator,
+    InnerFits,
+    decisions_with_all_landmarks,
+)
 from kreinflow.fitting.record_index import first_alignments, records_of, row_query
 from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.strangers import Strangers
@@ -126,7 +132,9 @@ class FirstStage:
         """What sets of labels and the control of errors rest on, without a cascade."""
         decisions, places = self.decisions, self.data.fits.measured
         # Else they would take as long again as the fits of the inner folds.
-        if self.fitted.iterations == 1 or len(self.machine.choices(self.problem.n_landmarks)) > 1:
+        several = len(self.machine.choices(self.problem.n_landmarks)) > 1
+        few = PARTS * len(self.data.part.rows) <= FEW_RECORDS
+        if self.fitted.iterations == 1 or several or few:
             found = decisions_with_all_landmarks(
                 self.machine, self.problem, self.choice, self.data.fits, self.data.landmarks
             )

@@ -2,7 +2,7 @@
 
 from kreinflow.evaluation.accepted import AS
 from kreinflow.report.reading import DatasetResults
-from kreinflow.report.tables import in_percent, mean_of, numbers, short_percent
+from kreinflow.report.tables import in_percent, mean_of, numbers, short_percent, with_interval
 from kreinflow.report.texts import TEXTS
 
 _TEXTS: dict[str, str] = TEXTS["screen"]
@@ -15,7 +15,9 @@ def accepted_answer(data: DatasetResults) -> tuple[str, str]:
     on_folds, wrong = mean_of(own, "accepted"), float(numbers(own["wrong_of_accepted"])[0])
     relatives = 1.0 if rule is None else 1 - float(rule["known_rejected"])
     figure = in_percent(relatives * on_folds)
-    of_these = f"; {in_percent(wrong)} of these are wrong." if wrong == wrong else "."
+    records = float(numbers(own["accepted_records"])[0])
+    shown = with_interval(wrong, records) if wrong == wrong else ""
+    of_these = f"; {shown} of these are wrong." if shown else "."
     if data.several:
         return figure, _TEXTS["several_accepted"].format(of_these=of_these)
     if threshold.nothing:
@@ -24,15 +26,16 @@ def accepted_answer(data: DatasetResults) -> tuple[str, str]:
     shares = {told: mean_of(own, name) for told, name in AS.items()}
     reasons = [f"{told} {in_percent(share)}" for told, share in shares.items() if share > 0]
     if rule is not None:
-        tried = f"(of {int(rule['tried']):,} training records)"
-        reasons.append(f"no relative {in_percent(1 - relatives)} {tried}")
+        alone = with_interval(1 - relatives, int(rule["tried"]))
+        reasons.append(f"no relative {alone}, of {int(rule['tried']):,} training records")
     text = f"of new records of known classes{of_these}"
     if threshold.promised is not None:
         confidence, asked = (short_percent(data.config[f"reject_{k}"]) for k in _PROMISE)
         kind, promised = ("promised", "promised_more")[promises_more(data)], threshold.promised
-        shown = {"confidence": confidence, "asked": asked, "promised": in_percent(promised)}
-        text += f" {_TEXTS[kind].format(**shown)}"
+        of_it = {"confidence": confidence, "asked": asked, "promised": in_percent(promised)}
+        text += f" {_TEXTS[kind].format(**of_it)}"
     text += f" Rejected: {', '.join(reasons)}." if reasons else " None was rejected."
+    text += " In brackets: exact 95 % intervals." if "(" in of_these or rule is not None else ""
     if threshold.probability > 1:
         return figure, f"{text} The final model asks for an overwhelming hit."
     also = ", or an overwhelming hit" if threshold.hits else ""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kreinflow.base.binomial import interval
 from kreinflow.evaluation.accepted import AS
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import (
@@ -225,8 +226,11 @@ def sets(data: DatasetResults) -> dict[str, Any] | None:
     whole, by_class = coverage[classes == ""], of_recipe(coverage[classes != ""], data.measured)
     recipes, of_classes = _by_confidence(whole, "recipe"), _by_confidence(by_class, "class")
     records = by_class.groupby(by_class["class"].astype(str), sort=False)["records"].max()
+    own = of_recipe(whole, data.measured)
+    n = numbers(own["records"])
+    low, high = interval(np.round(n * numbers(own["coverage"])), n)
     return {
-        "coverage": laid_out(of_recipe(whole, data.measured), "coverage"),
+        "coverage": laid_out(own.assign(low=low, high=high), "coverage"),
         "classes": table_of(
             {"class": of_classes.pop("class"), "records": [f"{n:,.0f}" for n in records]}
             | {head: column for head, column in of_classes.items() if "none" not in head}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kreinflow.base.binomial import interval
 from kreinflow.base.numerics import FloatArray
 from kreinflow.report.texts import TEXTS
 
@@ -115,6 +116,12 @@ def percent(share: float) -> str:
 def in_percent(share: float) -> str:
     """Return a share in percent, with one decimal and its sign."""
     return f"{100 * share:.1f} %"
+
+
+def with_interval(share: float, n: float) -> str:
+    """Return a share of n records in percent, with its exact 95 % interval."""
+    low, high = (100 * float(end) for end in interval(np.round(share * n), np.round(n)))
+    return f"{in_percent(share)} ({low:.1f} to {high:.1f})"
 
 
 def mean_of(own: pd.DataFrame, what: str) -> float:
