@@ -26,14 +26,11 @@ from kreinflow.answering.query_and_answers import (
 )
 from kreinflow.answering.relatives import Relatives
 from kreinflow.answering.several_labels import Several
-from kreinflow.base.numerics import TILE, FloatArray, IntArray
+from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, Number, Part, Parts, State, Value
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.learners.decisions import KINDS, Decision
-from kreinflow.views.lift import SCORES, Lift
-
-_LIFTED_ROWS = TILE // 4  # at once: the kernel of a lift may have forty times the columns
-
+from kreinflow.views.lift import SCORES, Lift, by_rows
 
 PARTS: Mapping[str, type[ModelPart]] = {
     "cascade": Cascade,
@@ -153,12 +150,12 @@ class LandmarkClassifier(State):
         """Return f of shape (n, n_classes)."""
         if isinstance(query, Decided):
             return query.decisions
-        n = len(query)
-        out = np.empty((n, len(self.classes)))
-        step = TILE if self.lift is None else _LIFTED_ROWS
-        for start in range(0, n, step):
-            part = np.arange(start, min(start + step, n))
-            out[part] = self.decision.decide(self.decision_rows(query.take(part)))
+
+        def rows(part: slice) -> FloatArray:
+            return self.decision.decide(self.decision_rows(query.take(everyone[part])))
+
+        everyone = np.arange(len(query))
+        out = by_rows(len(query), len(self.classes), rows)
         return out if self.forks is None else self.forks.log_probabilities(out)
 
     def decided(self, query: Query) -> Decided:
