@@ -1,6 +1,8 @@
 """``kreinflow classify``: new objects, classified with a model."""
 
 import argparse
+import contextlib
+import ctypes
 import os
 import sys
 import time
@@ -156,6 +158,15 @@ def _about(options: argparse.Namespace) -> dict[str, str]:
     return about | {f"--{name}": str(getattr(options, name)) for name in names}
 
 
+_ARENAS = -8  # M_ARENA_MAX of malloc.h
+
+
+def _share_heap() -> None:
+    """Let all threads have one heap, where the C library is glibc: so more is used again."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # another library
+        ctypes.CDLL(None).mallopt(_ARENAS, 1)
+
+
 def run(options: argparse.Namespace) -> None:
     """Write the table of the new objects, or of the landmarks."""
     if options.landmarks:
@@ -166,6 +177,7 @@ def run(options: argparse.Namespace) -> None:
         return
     inputs = inputs_of(options)
     _refuse_asked(options)
+    _share_heap()
     with ExitStack() as stack:
         kept = None
         if options.resume:

@@ -87,10 +87,16 @@ class Search:
         self._scores, self._objects = scores, objects
         self._tiles: dict[int, _Tile] = {}
         places = np.arange(0, len(scores), max(1, len(scores) // _SAMPLE))
-        dense, counted = self._views(scores[places], objects.take(places))
-        self._common = np.empty(0, np.int64) if counted is None else common_columns(counted)
+        counts, found = np.zeros(0 if words is None else words.n_features, dtype=np.int64), []
+        for own in (places[i : i + _AT_ONCE] for i in range(0, len(places), _AT_ONCE)):
+            views, counted = self._views(scores[own], objects.take(own))
+            found.append(views)
+            if counted is not None:
+                counts += np.bincount(counted.indices, minlength=len(counts))
+        dense = {view: np.concatenate([own[view] for own in found]) for view in found[0]}
+        self._common = common_columns(counts, len(places))
         self._centres = {view: np.median(X, axis=0) for view, X in dense.items()}  # robust
-        spread = 0.0 if words is None or counted is None else rates["words"] * len(words.lengths)
+        spread = rates["words"] * len(words.lengths) if words and "words" in rates else 0.0
         for view, X in dense.items():
             spread += rates[view] * float(np.median(square_norms(X - self._centres[view])))
         self._scale = 1.0 / spread if spread > 0 else 1.0
@@ -159,13 +165,18 @@ class Search:
             return self._tiles[start]
         places = np.arange(start, min(start + WIDTH, len(self._scores)))
         parts = [places[i : i + _AT_ONCE] for i in range(0, len(places), _AT_ONCE)]
-        points = [self._coordinates(self._scores[own], self._objects.take(own)) for own in parts]
-        dense, norms = (np.concatenate([own[i] for own in points]) for i in (0, 2))
-        words, counted = None, [own.words for own in points if own.words is not None]
+        n_dense = len(self._common) + sum(len(own) for own in self._centres.values())
+        dense = np.empty((n_dense, len(places)), dtype=np.float32)
+        norms, words, counted = np.empty(len(places), dtype=np.float32), None, []
+        for own in parts:
+            points = self._coordinates(self._scores[own], self._objects.take(own))
+            dense[:, own - start], norms[own - start] = points.dense.T, points.norms
+            if points.words is not None:
+                counted.append(points.words)
         if counted:
             columns = scipy.sparse.csr_array(scipy.sparse.vstack(counted, format="csr")).T.tocsr()
             words = columns.indptr, columns.indices.astype(np.uint16), columns.data
-        tile = _Tile(np.ascontiguousarray(dense.T), words, norms)
+        tile = _Tile(dense, words, norms)
         held = sum(other.nbytes for other in self._tiles.values())
         if held + tile.nbytes <= current_limits().memory / 4:
             self._tiles[start] = tile

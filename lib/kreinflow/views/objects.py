@@ -10,7 +10,6 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import (
-    PRODUCT_ROWS,
     FloatArray,
     IntArray,
     tiled_product,
@@ -142,10 +141,9 @@ def add_sparse_products(
             sums[places[part]] += X.data[at] * values[part]
 
 
-def common_columns(X: scipy.sparse.csr_array) -> IntArray:
-    """Return the columns that so many rows have that dense products of them are faster."""
-    counts = np.bincount(X.indices, minlength=X.shape[1])
-    return np.flatnonzero(counts >= X.shape[0] / 8 + 32)
+def common_columns(counts: IntArray, n: int) -> IntArray:
+    """Return the columns that so many of n rows have that dense products of them are faster."""
+    return np.flatnonzero(counts >= n / 8 + 32)
 
 
 def without_columns(X: scipy.sparse.csr_array, columns: IntArray) -> scipy.sparse.csr_array:
@@ -182,12 +180,8 @@ class Points:
         if isinstance(X, np.ndarray):
             return tiled_product(X, self._transposed)
         common, dense, rest = self._columns
-        out = np.empty((X.shape[0], self._n))
-        for start in range(0, len(out), PRODUCT_ROWS):
-            part = X[start : start + PRODUCT_ROWS]
-            products = tiled_product(part[:, common].toarray(), dense)
-            add_sparse_products(part, rest, products)
-            out[start : start + PRODUCT_ROWS] = products
+        out = tiled_product(X[:, common].toarray(), dense)
+        add_sparse_products(X, rest, out)
         return out
 
     def squared_distances(self, X: Features) -> FloatArray:
@@ -210,9 +204,9 @@ def _columns_of(
     X: scipy.sparse.csr_array,
 ) -> tuple[IntArray, FloatArray, tuple[NDArray[Any], ...]]:
     """Return the common columns, these of all rows, and the CSR arrays of the rest, transposed."""
-    common = common_columns(X)
+    common = common_columns(np.bincount(X.indices, minlength=X.shape[1]), X.shape[0])
     rest = without_columns(X, common).T.tocsr()
-    dense = np.ascontiguousarray(X[:, common].toarray().T)
+    dense = np.ascontiguousarray(X[:, common].T.toarray())
     return common, dense, (rest.indptr, rest.indices.astype(np.uint32), rest.data)
 
 

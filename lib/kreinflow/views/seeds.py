@@ -18,7 +18,7 @@ Records are put in order by :mod:`kreinflow.views.gapless`, which looks at these
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,15 +161,17 @@ class SeedIndex:
         return sum(tile.pointers.nbytes + tile.places.nbytes for tile in self._tiles)
 
     def _tile(self, sequences: Sequence[bytes], first: int) -> _Tile:
-        numbers, ends = self.seeds.numbers(sequences)
-        sizes = np.diff(ends, prepend=0)
-        place = np.arange(numbers.shape[1], dtype=np.int32)  # 32 bits: few bytes at once
+        sizes = np.array([len(sequence) for sequence in sequences])
+        total, ends = int(sizes.sum()), np.cumsum(sizes)
+        place = np.arange(total, dtype=np.int32)  # 32 bits: few bytes at once
         place -= np.repeat((ends - sizes).astype(np.int32), sizes)
         place %= DIAGONALS
         place *= MOST
         place += np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-        pointers, places = [np.zeros(1, dtype=np.int32)], np.empty(numbers.size, dtype=np.int32)
-        for own in numbers:
+        pointers = [np.zeros(1, dtype=np.int32)]
+        places = np.empty(total * len(self.seeds.shapes), dtype=np.int32)
+        for shape in self.seeds.shapes:  # one by one: bounds memory
+            [own], _ = replace(self.seeds, shapes=(shape,)).numbers(sequences)
             there = own >= 0
             values = place[there]
             # The transposition of one row sorts by counting, and keeps the order of equal keys.
