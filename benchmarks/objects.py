@@ -2,7 +2,6 @@
 
     python benchmarks/objects.py                      500 to learn, 500 to test, three seeds
     python benchmarks/objects.py --kinds series --objects 100 --seeds 1
-    python benchmarks/objects.py --many 100000 --landmarks 200      series of 100 numbers, alone
 
 All objects are made up, by a seed, and none is a vector with a kernel:
 
@@ -20,13 +19,9 @@ eigenvalues are clipped (scikit-learn's, C by cross-validation; dissimilarities 
 are pairs of training objects, and pairs for one test object; seconds those of the fit. ``negative``
 is the share of negative eigenvalues, by size, of the kernel of all training objects; of ``sets``
 the share of the antisymmetric part, by its norm.
-
-With ``--many`` one model learns from many series of 100 numbers by SF-LSM, and answers 2,000; the
-nearest neighbour answers 1,000 of them by 2,000 of the series.
 """
 
 import argparse
-import resource
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -68,13 +63,10 @@ def pairwise(compare: Callable[[Any, Any], float]) -> Score:
     return score
 
 
-def series(
-    count: int, random: np.random.Generator, length: int | None = None
-) -> tuple[Objects, NDArray[np.str_]]:
+def series(count: int, random: np.random.Generator) -> tuple[Objects, NDArray[np.str_]]:
     labels, found = labels_of(count, "abcd"), []
     for label in labels:
-        size = length or int(random.integers(50, 120))
-        warped = np.sort(random.random(size) ** random.uniform(0.4, 2.5))
+        warped = np.sort(random.random(int(random.integers(50, 120))) ** random.uniform(0.4, 2.5))
         wave = {
             "a": np.sin(2 * np.pi * warped),
             "b": np.sin(2 * np.pi * warped**2),
@@ -96,19 +88,6 @@ def _warped(x: FloatArray, y: FloatArray) -> float:
             now[j + 1] = step + (x[i] - y[j]) ** 2
         before = now
     return float(np.sqrt(before[y.size]))
-
-
-@numba.njit(cache=True, parallel=True)
-def _all_warped(X: FloatArray, Y: FloatArray) -> FloatArray:
-    out = np.empty((len(X), len(Y)))
-    for i in numba.prange(len(X)):
-        for j in range(len(Y)):
-            out[i, j] = _warped(X[i], Y[j])
-    return out
-
-
-def warped_blocks(a: Objects, b: Objects) -> FloatArray:
-    return np.asarray(_all_warped(np.array(a), np.array(b)))
 
 
 def texts(count: int, random: np.random.Generator) -> tuple[Objects, NDArray[np.str_]]:
@@ -328,35 +307,6 @@ def measured(name: str, n: int, m: int, seed: int) -> list[dict[str, Any]]:
     return [{"objects": name, "negative": share, "seed": seed, **row} for row in found]
 
 
-def many(n: int, m: int) -> None:
-    """Print what one model of n series and m landmarks costs, and how right it is."""
-    objects, labels = series(n + 2000, stream(1, "many series"), 100)
-    X, new, y, truth = np.array(objects[:n]), np.array(objects[n:]), labels[:n], labels[n:]
-    score = Counted(warped_blocks)
-    score(objects[:2], objects[:2])  # compiled
-    del objects
-    score.pairs, start, used = 0, time.monotonic(), time.process_time()
-    model = KreinClassifier(
-        metric=score, kind="dissimilarity", selector="uniform", n_landmarks=m, **LEARNERS["SF-LSM"]
-    ).fit(X, y)
-    fitted = time.monotonic() - start, time.process_time() - used, score.pairs
-    right = (model.predict(new) == truth).mean()
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
-        f"{n} series, {m} landmarks: {fitted[0]:.0f} s, {fitted[1]:.0f} processor s, "
-        f"{fitted[2]:,} calls (n m = {n * m:,}), {megabytes:.0f} MB; {100 * right:.2f} % right; "
-        f"2,000 new series: {time.monotonic() - start - fitted[0]:.1f} s"
-    )
-    start, used, known, asked = time.monotonic(), time.process_time(), X[:2000], new[:1000]
-    nearest = warped_blocks(list(asked), list(known)).argmin(axis=1)
-    seconds = time.monotonic() - start, time.process_time() - used
-    right = (y[:2000][nearest] == truth[:1000]).mean()
-    print(
-        f"1-NN, 1,000 by 2,000: {seconds[0]:.1f} s, {seconds[1]:.1f} processor s, "
-        f"{len(asked) * len(known):,} calls; {100 * right:.2f} % right"
-    )
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -365,11 +315,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--objects", type=int, default=500, help="to learn from, and to test")
     parser.add_argument("--landmarks", type=int, default=60)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--many", type=int, default=0, help="series, in place of all this")
     asked = parser.parse_args(arguments)
-    if asked.many:
-        many(asked.many, asked.landmarks)
-        return
     for name in asked.kinds:
         rows = [
             row
