@@ -103,3 +103,13 @@ def test_a_job_checks_a_thousand_pairs_at_most(kept, monkeypatch):
     for row in range(4):
         asked(np.array([row]), np.arange(4, 30)[None, :])
     assert checked == [3, 3, 1]
+
+
+def test_landmarks_in_another_order_have_their_own_columns(kept):
+    """Also if they are all of the union."""
+    it, files, scores, union = kept
+    turned = union[::-1]
+    labels = [it.dataset.row_labels[row] for row in turned]
+    found = open_run(files).landmarks(pd.DataFrame({"row": turned, "class": labels}))
+    np.testing.assert_array_equal(np.asarray(found.scores), scores[:, turned])
+    np.testing.assert_array_equal(found.rows, it.dataset.first_identical[turned])

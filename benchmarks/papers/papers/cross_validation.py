@@ -30,7 +30,7 @@ from kreinflow.learners.registry import make_learner
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition, fold_numbers
 from kreinflow.sequences.payload import Matrix
-from kreinflow.sequences.scores import open_scores
+from kreinflow.sequences.scores import columns_in_memory, open_scores
 
 T = TypeVar("T")
 Settings = Mapping[str, Any]
@@ -130,11 +130,11 @@ def _of_fold(
             matched = len(selected(budget)[0])
         return _timed(lambda: stage.select(selector, matched))
 
-    everyone, own = np.arange(len(dataset.digests)), scores.self_scores()
+    own = scores.self_scores()
     for name in dict.fromkeys(recipe["selector"] for recipe in config["recipes"]):
         table, seconds = selected(name)
         rows = table["row"].to_numpy(np.int64)
-        run = Run(dataset, partition, scores.rectangle(everyone, rows), rows, own)
+        run = Run(dataset, partition, columns_in_memory(dataset, scores, rows), rows, own)
         again = run.choose_again(stage, make_selector(config["selectors"][name]), len(table))
         chosen = _Chosen(run, fold, run.landmarks(table), again)
         for recipe in (r for r in config["recipes"] if r["selector"] == name):

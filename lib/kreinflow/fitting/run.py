@@ -76,10 +76,11 @@ class Run:
             if directed:
                 reverse = TiledMatrix(shape, lambda places: _turned(scores.rectangle(rows, places)))
         elif np.isin(rows, self.union).all():
-            own = np.searchsorted(self.union, rows)
+            same, m = np.array_equal(rows, self.union), len(self.union)
+            own = np.arange(m) if same else np.searchsorted(self.union, rows)
             if directed:
-                reverse = TiledMatrix.mapped(self.scores, own + len(self.union))
-            every = len(own) == self.scores.shape[1]  # then nothing needs to be copied
+                reverse = TiledMatrix.mapped(self.scores, own + m)
+            every = same and not directed  # then nothing needs to be copied
             columns = TiledMatrix.mapped(self.scores, None if every else own)
         else:
             raise InputError(
