@@ -92,12 +92,8 @@ class CommandKernel(AskedKernel):
                 f"the scores are those of the command {self.named}, which no file may start. Say "
                 f"that it may be asked: --score {shlex.quote(self.named)}"
             )
-        X, Y = list(map(str, X)), list(map(str, Y))
-        once = [list(dict.fromkeys(side)) for side in (X, Y)]
-        rows, columns = (
-            [own.index(x) for x in side] for own, side in zip(once, (X, Y), strict=True)
-        )
-        return self._of_distinct(once[0], once[1], place)[np.ix_(rows, columns)]
+        (X, rows), (Y, columns) = map(_distinct, (X, Y))
+        return self._of_distinct(X, Y, place)[np.ix_(rows, columns)]
 
     def _of_distinct(self, X: list[str], Y: list[str], place: str) -> FloatArray:
         with tempfile.TemporaryDirectory(prefix="kreinflow-") as name:
@@ -196,6 +192,13 @@ class CommandKernel(AskedKernel):
             for own in dict.fromkeys(names):
                 known[own] = number if own not in known or own == value else -1
         return {name: number for name, number in known.items() if number >= 0}
+
+
+def _distinct(objects: list[Any]) -> tuple[list[str], list[int]]:
+    """Return distinct objects as texts, and which of them each one is."""
+    place: dict[str, int] = {}
+    which = [place.setdefault(str(value), len(place)) for value in objects]
+    return list(place), which
 
 
 def _last_words(text: str) -> str:

@@ -83,8 +83,5 @@ class Asking(Scorer):
 
     def alone(self, rows: IntArray) -> NDArray[Any]:
         ids = [self.ids[number] for number in rows.tolist()]
-        free = (
-            self.kernel.kind == "squared_dissimilarity" or self.kernel.settings["self"] is not None
-        )
-        self.asked += 0 if free else len(ids)
+        self.asked += len(ids) if self.kernel.asks_alone else 0
         return self.kernel.alone(self.objects[rows], ids)
