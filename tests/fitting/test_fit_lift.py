@@ -265,10 +265,11 @@ def test_what_is_held_out_does_not_touch_its_fit(settings):
 
 def test_what_the_other_folds_prefer_is_told_by_fits_that_know_nothing_of_the_fold(monkeypatch):
     """As if there were no such records: by the same trial on the others alone, in equal units."""
-    monkeypatch.setattr(lifting_module, "_unit", lambda form, X: 9.0)
+    monkeypatch.setattr(lifting_module._Unit, "value", 9.0)
     records = Records(n=90, signal=0.7)
     inner = records.inner()
     tried = tried_of(records, inner, width="inner")
+    measured = np.isfinite([widths["scores"] for widths in tried.tries])  # the others only alone
     for fold in range(3):
         kept = np.flatnonzero(inner != fold)
         landmarks = records.landmarks()
@@ -281,9 +282,69 @@ def test_what_the_other_folds_prefer_is_told_by_fits_that_know_nothing_of_the_fo
         kernel = replace(records.kernel(), C=U)
         again = alone.lifting(width="inner").tried(kernel, alone.landmarks(), inner[kept])
         mine, found = again.trials[None], tried.trials[fold]
-        np.testing.assert_allclose(mine.losses, found.losses[:, kept], rtol=1e-7, atol=1e-9)
-        np.testing.assert_array_equal(mine.right, found.right[:, kept])
+        losses, right = (of[measured][:, kept] for of in (found.losses, found.right))
+        np.testing.assert_allclose(mine.losses[measured], losses, rtol=1e-7, atol=1e-9)
+        np.testing.assert_array_equal(mine.right[measured], right)
         assert not found.right[:, inner == fold].any()
+
+
+@pytest.mark.parametrize("form", ["gaussian", "linear"])
+@pytest.mark.parametrize("twice", [False, True])
+def test_widths_are_tried_on_kernels_without_the_landmarks_of_what_is_held_out(form, twice):
+    """Each kernel written out from the columns that are left; also of a landmark in two folds."""
+    records = Records(n=90, signal=0.7)
+    inner, y, landmarks = records.inner(), records.y, records.landmarks()
+    lifting = records.lifting(kernel=form, width="inner")
+    if twice:  # a record of fold 0 and one of fold 1 are the same object, which is a landmark
+        places = np.array([np.flatnonzero(inner == fold)[0] for fold in (0, 1)])
+        records.X[places] = records.X[0]
+        rows = np.arange(90)
+        rows[places] = 0
+        lifting = replace(lifting, part=replace(records.part, rows=rows))
+        landmarks = records.landmarks()
+    tried = lifting.tried(records.kernel(), landmarks, inner)
+    drawn = lifting._drawn(lifting_module.TRIED)  # one of objects that are the same
+    C = np.asarray(records.kernel().C).astype(np.float32).astype(float)
+    views = {view: X[lifting.part.rows[drawn]] for view, X in views_of(records).items()}
+    views["scores"] = C[drawn]
+    units = {view: (X**2).sum(axis=1).mean() for view, X in views.items()}
+    if form == "gaussian":
+        units = {view: unit_of(X) for view, X in views.items()}
+    folds, targets = inner[drawn], np.where(y[drawn, None] == np.arange(3), 1.0, -1.0)
+    for fold, other in ((0, 0), (0, 1), (2, 1)):
+        out = np.isin(folds, (fold, other))
+        left = ~np.isin(landmarks.rows, lifting.part.rows[np.isin(inner, (fold, other))])
+        assert 0 < left.sum() < len(left)
+        found = tried.trials[None if fold == other else fold]
+        for at, widths in enumerate(tried.tries):
+            if not np.isfinite(list(widths.values())).all():
+                continue
+            K = np.ones((len(drawn),) * 2) if form == "gaussian" else 0.0
+            for view, X in (views | {"scores": views["scores"][:, left]}).items():
+                rate = 1 / (widths[view] * units[view])
+                if form == "gaussian":
+                    K = K * np.exp(-rate * cdist(X, X, "sqeuclidean"))
+                else:
+                    K = K + rate * X @ X.T
+            blocks = K[np.ix_(~out, ~out)], K[np.ix_(out, ~out)]
+            f = list(_ridge_decisions(*blocks, targets[~out]))[at % len(RIDGES)]
+            expected = ((f - targets[out]) ** 2).mean(axis=1)[folds[out] == other]
+            mine = found.losses[at][folds == other]
+            np.testing.assert_allclose(mine, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_the_unit_of_a_view_is_that_of_the_records_that_a_fit_learns_from():
+    records, rng = Records(n=70, signal=1.0), np.random.default_rng(3)
+    for form in ("gaussian", "linear"):
+        lifting = records.lifting(kernel=form)
+        for seen in (np.arange(70), np.sort(rng.permutation(70)[:31])):
+            widths = {"scores": 1.0, "words": 3.0, "vectors": np.inf}
+            lift = lifting.lift_of(records.kernel(), seen, widths, seen[:5])
+            assert set(lift.rates) == {"scores", "words"}
+            for view, rate in lift.rates.items():
+                X = views_of(records)[view][seen]
+                unit = unit_of(X) if form == "gaussian" else (X**2).sum(axis=1).mean()
+                assert rate == pytest.approx(1 / (widths[view] * unit), rel=1e-9)
 
 
 def test_a_fold_of_which_no_record_was_tried_has_the_widths_of_all(monkeypatch):

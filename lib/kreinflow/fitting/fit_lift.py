@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations_with_replacement, product
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,6 +116,14 @@ class Lifting:
             found[view] = TiledMatrix((len(self.part.rows), len(self.inducing)), read).kept()
         return found
 
+    @cached_property
+    def _measured(self) -> tuple[IntArray, dict[str, "_Unit"]]:
+        """Places of records whose distances give units, and those of each view but the scores."""
+        places = np.sort(self._drawn(_MEASURED))
+        return places, {
+            view: _Unit.of(self.form, self._features(view, places)) for view in self.names[1:]
+        }
+
     def _seen(self, view: str, kernel: LandmarkKernel, places: IntArray) -> Features:
         return _rounded(kernel.C[places]) if view == SCORES else self._features(view, places)
 
@@ -123,9 +131,12 @@ class Lifting:
         self, kernel: LandmarkKernel, seen: IntArray, widths: Widths, places: IntArray
     ) -> Lift:
         """Return the lift of a fit, as :meth:`on`, whose points are the records at these places."""
-        measured = np.intersect1d(self._drawn(_MEASURED), seen)
-        units = {view: _unit(self.form, self._seen(view, kernel, measured)) for view in self.names}
-        own = ((view, unit) for view, unit in units.items() if np.isfinite(widths[view]))
+        measured, units = self._measured
+        known = np.flatnonzero(np.isin(measured, seen))
+        scores = _rounded(kernel.C[measured[known]])
+        found = {SCORES: _Unit.of(self.form, scores).value}
+        found |= {view: unit.on(known).value for view, unit in units.items()}
+        own = ((view, unit) for view, unit in found.items() if np.isfinite(widths[view]))
         return Lift(
             form=self.form,
             rates={view: 1.0 / (widths[view] * unit) for view, unit in own},
@@ -188,11 +199,18 @@ class Lifting:
         U = _rounded(kernel.C[places])
         features = {view: self._features(view, places) for view in self.names[1:]}
         fixed = {view: compared(self.form, own, Points(own)) for view, own in features.items()}
-        units = {view: _unit(self.form, own) for view, own in ((SCORES, U), *features.items())}
+        found = np.unique(folds[folds >= 0]).tolist()
+        lost = np.array([np.isin(landmarks.rows, self.part.rows[inner == fold]) for fold in found])
+        # Landmarks that go together: sums of what they say need no products for each fit.
+        gone, group = np.unique(lost, axis=1, return_inverse=True)
+        parts = [U[:, group.ravel() == number] for number in range(gone.shape[1])]
+        said = [compared(self.form, own, Points(own)) for own in parts]
+        none = np.zeros((len(places), len(places)))
+        units = {SCORES: _Unit.of(self.form, U, sum(said, none))}
+        units |= {view: _Unit.of(self.form, features[view], own) for view, own in fixed.items()}
         targets = np.where(y[:, None] == np.arange(len(self.part.classes)), 1.0, -1.0)
         combinations = self._combinations(len(landmarks.rows))
         tries = [widths for widths in combinations for _ in RIDGES]
-        found = np.unique(folds[folds >= 0]).tolist()
         wrong, lossless = np.zeros((len(tries), len(y)), dtype=bool), np.zeros((len(tries), len(y)))
         trials = {
             fold: Trials(wrong.copy(), lossless.copy(), np.where(folds == fold, -1, folds))
@@ -203,7 +221,9 @@ class Lifting:
             """Return the kernel of one view alone with each of its finite widths."""
             tried = dict.fromkeys(widths[view] for widths in combinations)
             return {
-                (view, w): combined(self.form, {view: 1.0 / (w * units[view])}, lambda _: +between)
+                (view, w): combined(
+                    self.form, {view: 1.0 / (w * units[view].value)}, lambda _: +between
+                )
                 for w in tried
                 if np.isfinite(w)
             }
@@ -215,14 +235,15 @@ class Lifting:
                 out = np.isin(folds, pair)
                 if out.all():
                     continue
-                lost = np.isin(landmarks.rows, self.part.rows[np.isin(inner, pair)])
-                own = U[:, ~lost]
-                scores = kernels(SCORES, compared(self.form, own, Points(own)))
+                left = np.flatnonzero(~gone[np.isin(found, pair)].any(axis=0)).tolist()
+                scores = kernels(SCORES, sum((said[number] for number in left), none))
                 blocks = {
                     key: (K[np.ix_(~out, ~out)], K[np.ix_(out, ~out)])
                     for key, K in (*scores.items(), *others.items())
                 }
                 for number, widths in enumerate(combinations):
+                    if pair[0] != pair[1] and not np.isfinite(widths[SCORES]):
+                        continue  # only the worth of views looks at it
                     chosen = [blocks[key] for key in widths.items() if np.isfinite(key[1])]
                     inside, across = (reduce(together, of) for of in zip(*chosen, strict=True))
                     for step, f in enumerate(_ridge_decisions(inside, across, targets[~out])):
@@ -338,14 +359,34 @@ def _rounded(U: NDArray[Any]) -> FloatArray:
     return scores.astype(np.float32).astype(np.float64)
 
 
-def _unit(form: Form, X: Features) -> float:
-    """Return the median squared distance of rows, or their mean squared length."""
-    length = float(square_norms(X).mean())
-    units = [length]
-    if form == "gaussian":
-        distances = Points(X).squared_distances(X)[np.triu_indices(X.shape[0], 1)]
-        units = [float(np.median(distances)), float(distances.mean())]
-    return next((unit for unit in units if unit > _ROUNDING * length), 1.0)
+class _Unit(NamedTuple):
+    """What the unit of the widths of a view is measured by, on n records."""
+
+    lengths: FloatArray  # (n,), squared
+    distances: FloatArray | None  # (n, n), squared, of a Gaussian
+
+    @classmethod
+    def of(cls, form: Form, X: Features, between: FloatArray | None = None) -> "_Unit":
+        """Return that of rows; ``between`` is what :func:`compared` says of them, if known."""
+        distances = None
+        if form == "gaussian":
+            distances = Points(X).squared_distances(X) if between is None else between
+        return cls(square_norms(X), distances)
+
+    def on(self, places: IntArray) -> "_Unit":
+        """Return that of some of the records."""
+        own = None if self.distances is None else self.distances[np.ix_(places, places)]
+        return _Unit(self.lengths[places], own)
+
+    @property
+    def value(self) -> float:
+        """The median squared distance of two records, or their mean squared length."""
+        length = float(self.lengths.mean())
+        units = [length]
+        if self.distances is not None:
+            distances = self.distances[np.triu_indices(len(self.lengths), 1)]
+            units = [float(np.median(distances)), float(distances.mean())]
+        return next((unit for unit in units if unit > _ROUNDING * length), 1.0)
 
 
 def _ridge_decisions(

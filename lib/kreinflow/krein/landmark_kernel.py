@@ -89,6 +89,21 @@ class LandmarkKernel:
     negative_dissimilarities: TiledMatrix | None
     reverse: MatrixLike | None = None
 
+    def with_landmarks(self, kept: IntArray) -> "LandmarkKernel":
+        """Return the same of some of the landmarks, by their places: columns of no centring."""
+        assert self.centring is None, "columns are centred by all landmarks"
+
+        def columns(matrix: MatrixLike) -> TiledMatrix:
+            shape = (len(matrix), len(kept))
+            return TiledMatrix(shape, lambda rows: matrix[rows].take(kept, axis=1))
+
+        return replace(
+            self,
+            C=columns(self.C),
+            W=select(columns(self.W), kept),
+            reverse=None if self.reverse is None else columns(self.reverse),
+        )
+
     def on(self, places: IntArray) -> "LandmarkKernel":
         """Return the same of some of the records."""
         return replace(

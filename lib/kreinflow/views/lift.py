@@ -96,15 +96,8 @@ class Lift(State):
 
     @cached_property
     def _points(self) -> dict[str, Points]:
-        """What the inducing points are compared by."""
-        return {
-            view: Points(
-                np.asarray(self.scores, dtype=np.float64)
-                if view == SCORES
-                else self.objects.features(view, self.words)
-            )
-            for view in self.rates
-        }
+        """What the inducing points are compared by, of the views that were asked for."""
+        return {}
 
     def columns(self, U: FloatArray, objects: Viewed | None) -> FloatArray:
         """Return the kernel of objects, of landmark scores U, with the inducing points, (n, p).
@@ -126,6 +119,11 @@ class Lift(State):
             given = objects.features(view, self.words)
         else:
             raise TypeError(f"the view {view} needs what the objects are, not their scores alone")
+        if view not in self._points:
+            own: Features = self.scores.astype(np.float64)
+            if view != SCORES:
+                own = self.objects.features(view, self.words)
+            self._points[view] = Points(own)
         return compared(self.form, given, self._points[view])
 
     def nearest(self, U: FloatArray, objects: Viewed | None, q: int) -> IntArray:
