@@ -42,6 +42,23 @@ def test_what_was_aligned_elsewhere_is_not_asked():
     assert log.asked[5, 4] == 1
 
 
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_what_is_known_elsewhere_is_not_asked(symmetric):
+    """Nor kept: it is looked up again."""
+    S = tables(5, 20, 20, symmetric=True)
+    log = Table(S)
+    asked = ScoreCache(
+        log, 20, symmetric, lambda i, j: np.where((j % 3 == 0) & (j >= 0), S[i[:, None], j], np.nan)
+    )
+    queries = np.arange(20)
+    records = np.random.default_rng(2).integers(-1, 20, (20, 6))
+    for _ in range(2):
+        expected = np.where(records >= 0, S[queries[:, None], records], np.nan)
+        np.testing.assert_array_equal(asked(queries, records), expected)
+    assert not log.asked[:, ::3].any()
+    assert asked.aligned == log.asked.sum() > 0
+
+
 @pytest.mark.parametrize("table", [0, 1 << 21])
 def test_a_pair_of_one_set_has_no_direction(table, monkeypatch):
     monkeypatch.setattr(module, "_TABLE", table)

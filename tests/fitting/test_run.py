@@ -1,5 +1,7 @@
 """What learning reads of a run."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +20,13 @@ def kept(tmp_path):
     """A trained recipe, the files of its run, and all scores with the union of the landmarks."""
     it = trained_recipe(configuration(write_input(tmp_path)), tmp_path)
     return it, *run_of(it, tmp_path)
+
+
+def with_few_columns(files):
+    """The run with two of its columns, and the rows that have none."""
+    run = open_run(files)
+    run = replace(run, union=run.union[:2], scores=np.asarray(run.scores[:, :2]))
+    return run, np.setdiff1d(np.arange(len(run.scores)), run.union)
 
 
 def test_the_run_has_what_its_files_have(kept):
@@ -56,8 +65,7 @@ def test_a_landmark_that_is_not_among_the_columns_is_refused(kept):
 @pytest.mark.parametrize("backend", ["auto", "parasail"])
 def test_what_is_asked_is_aligned_once(kept, backend, monkeypatch):
     it, files, scores, _ = kept
-    run = open_run(files)
-    aligned = []
+    (run, free), aligned = with_few_columns(files), []
 
     def counting(packed, rows, others, *more):
         aligned.extend(zip(*np.nonzero(others >= 0), strict=True))
@@ -65,18 +73,45 @@ def test_what_is_asked_is_aligned_once(kept, backend, monkeypatch):
 
     monkeypatch.setattr(models_run, "align_pair_lists", counting)
     asked = run.pair_scores(it.model.scheme, backend, 2)
-    rows, others = np.array([3, 8, 3]), np.array([[8, 20, -1], [3, 3, 21], [20, 3, 5]])
+    a, b, c, d, e = free[[3, 8, 10, 12, 5]]
+    rows, others = np.array([a, b, a]), np.array([[b, c, -1], [a, a, d], [c, a, e]])
     for _ in range(2):
         found = asked(rows, others)
         expected = scores[rows[:, None], others].astype(float)
         np.testing.assert_array_equal(found, np.where(others >= 0, expected, np.nan))
-    pairs = {tuple(sorted(p)) for p in [(3, 8), (3, 20), (8, 21), (3, 3), (3, 5)]}
-    assert asked.aligned == len(aligned) == len(pairs)
+    assert asked.aligned == len(aligned) == len({(a, b), (a, c), (b, d), (a, a), (a, e)})
+
+
+def test_what_the_columns_have_is_not_aligned(kept, monkeypatch):
+    """Pairs with a landmark in either place, and none with a stranger."""
+    it, files, scores, union = kept
+    run = open_run(files)
+    aligned = []
+
+    def noting(packed, rows, others, *more):
+        i, j = np.nonzero(others >= 0)
+        aligned.extend(map(frozenset, zip(rows[i].tolist(), others[i, j].tolist(), strict=True)))
+        return align_pair_lists(packed, rows, others, *more)
+
+    monkeypatch.setattr(models_run, "align_pair_lists", noting)
+    strangers = run.strangers(run.training_part("r0f1"), it.model.scheme, 1)
+    asked = run.pair_scores(it.model.scheme, "auto", 1, strangers)
+    n = len(scores)
+    every = np.arange(n + 3)
+    found = asked(every, np.tile(np.append(every, -1), (n + 3, 1)))
+    np.testing.assert_array_equal(found[:n, :n], scores)
+    np.testing.assert_array_equal(np.isnan(found), np.tile(np.arange(n + 4) == n + 3, (n + 3, 1)))
+    known = np.isin(every, union)
+    known = (known[:, None] & (every < n)) | (known & (every < n)[:, None])
+    pairs = np.argwhere(~known).tolist()
+    assert 0 < len(pairs) < known.size
+    assert set(aligned) == set(map(frozenset, pairs))
+    assert asked.aligned == len(aligned) == len(set(aligned))
 
 
 def test_a_score_that_parasail_does_not_find_ends_the_job(kept, monkeypatch):
     it, files, *_ = kept
-    run = open_run(files)
+    run, free = with_few_columns(files)
 
     def wrong(*arguments):
         return align_pair_lists(*arguments) + 1
@@ -84,13 +119,12 @@ def test_a_score_that_parasail_does_not_find_ends_the_job(kept, monkeypatch):
     monkeypatch.setattr(models_run, "align_pair_lists", wrong)
     asked = run.pair_scores(it.model.scheme, "auto", 1)
     with pytest.raises(KreinflowError, match="by parasail.*Set the alignment backend parasail"):
-        asked(np.arange(5), np.arange(5, 10)[:, None])
+        asked(free[:5], free[5:10, None])
 
 
 def test_a_job_checks_a_thousand_pairs_at_most(kept, monkeypatch):
     it, files, *_ = kept
-    run = open_run(files)
-    checked = []
+    (run, free), checked = with_few_columns(files), []
 
     def counting(packed, pairs, *more):
         checked.append(len(pairs[0]))
@@ -100,8 +134,8 @@ def test_a_job_checks_a_thousand_pairs_at_most(kept, monkeypatch):
     monkeypatch.setattr(models_run, "SAMPLE", 7)
     monkeypatch.setattr(models_run, "CHECKED", 0.1)
     asked = run.pair_scores(it.model.scheme, "auto", 1)
-    for row in range(4):
-        asked(np.array([row]), np.arange(4, 30)[None, :])
+    for row in free[:4]:
+        asked(np.array([row]), free[None, 4:30])
     assert checked == [3, 3, 1]
 
 

@@ -34,11 +34,14 @@ class ScoreCache:
     Of a small set each pair has a place. Of a larger one there are sorted runs of keys with their
     scores, each more than twice as long as the next: a pair is seldom copied. If it is
     ``symmetric``, queries and records are numbers of the same sequences, and one of the two
-    directions is asked for. ``aligned``: pairs that were asked for so far.
+    directions is asked for. ``known`` returns scores that are known elsewhere, NaN for others: they
+    are not asked for. ``aligned``: pairs that were asked for so far.
     """
 
-    def __init__(self, ask: Ask, n_records: int, symmetric: bool = False) -> None:
-        self._ask, self._n, self._symmetric = ask, n_records, symmetric
+    def __init__(
+        self, ask: Ask, n_records: int, symmetric: bool = False, known: Ask | None = None
+    ) -> None:
+        self._ask, self._n, self._symmetric, self._known = ask, n_records, symmetric, known
         self._runs: list[tuple[IntArray, FloatArray]] = []
         small = symmetric and n_records**2 < _TABLE
         self._table = np.full(n_records**2 + 1, np.nan) if small else None  # the last: no pair
@@ -69,6 +72,8 @@ class ScoreCache:
         wanted = records >= 0
         keys = np.where(wanted, self._key(queries[:, None], records), -1)
         scores = self._get(keys)
+        if self._known is not None:
+            scores = np.where(np.isnan(scores) & wanted, self._known(queries, records), scores)
         places = np.flatnonzero(wanted & np.isnan(scores))
         if not places.size:
             return scores

@@ -147,18 +147,26 @@ class RunCosts:
             return 0.0
         every = self.ways * _pairs_with(self.distinct, self.distinct)
         known = min(self.choosing_pairs + self.column_pairs, every)
-        asked = sum(map(self._asked_pairs, self.plan.trained_selectors))
+        asked = sum(self._asked_pairs(name, self._free) for name in self.plan.trained_selectors)
         raced = 1 + RACED * self.folds if "auto" in self.plan.config else 1 + self.folds
         return known + raced * asked + self.held * self.union
 
-    def _asked_pairs(self, selector: str) -> float:
-        """Return the pairs with records that cascades, and the search for relatives, ask for."""
-        pairs = min(self._queries * self._nearest(selector), self.n * (self.n + 1) / 2)
+    @property
+    def _free(self) -> float:
+        """The share of the pairs of records of which the columns have no score."""
+        return (1 - min(self.union / self.distinct, 1)) ** 2
+
+    def _asked_pairs(self, selector: str, share: float = 1.0) -> float:
+        """Return the pairs with records that cascades, and the search for relatives, ask for.
+
+        ``share``: of the pairs of two records, those that count.
+        """
+        pairs = share * min(self._queries * self._nearest(selector), self.n * (self.n + 1) / 2)
         if self.plan.config["unknown"] is None or not self.has_evalues:
             return pairs
         m = self.landmarks(selector)
         others = 1 - m / self.n  # those with records that are landmarks are known
-        return pairs + others * NEAREST * self._queries + _rule_pairs(m)
+        return pairs + share * others * NEAREST * self._queries + _rule_pairs(m)
 
     def _nearest(self, selector: str | None = None) -> float:
         cascades = [Wanted.of(recipe["cascade"]) for recipe in self.plan.cascades(selector)]
@@ -228,7 +236,7 @@ class RunCosts:
             json.dumps({**recipe, "name": None, "cascade": None}, sort_keys=True): recipe
             for recipe in self.plan.recipes(selector)
         }
-        cost = self.aligning(pairs)
+        cost = self.aligning(self._asked_pairs(selector, self._free))
         for recipe in firsts.values():
             cost += self._fitted(recipe, m)
         return cost + self._searched(m, self._queries, pairs) if pairs else cost

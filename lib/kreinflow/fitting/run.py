@@ -24,9 +24,10 @@ from kreinflow.alignment.progress import tell_aligned
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.traceback import aligned_identity
 from kreinflow.answering.nearest_records import ScoreCache
+from kreinflow.answering.query_and_answers import Ask
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.base.tiled_matrix import TiledMatrix
+from kreinflow.base.tiled_matrix import TiledMatrix, release
 from kreinflow.files.arrays import open_array
 from kreinflow.fitting.best_hits import Hits, Searched
 from kreinflow.fitting.inner_folds import ChooseAgain
@@ -152,9 +153,22 @@ class Run:
     def pair_scores(
         self, scheme: ScoringScheme, backend: str, threads: int, strangers: Strangers | None = None
     ) -> ScoreCache:
-        """Return the scores of distinct rows and strangers."""
+        """Return the scores of distinct rows and strangers; those with landmarks are known."""
         others = () if strangers is None else strangers.sequences
-        return pair_scores([*self.dataset.sequences, *others], scheme, backend, threads)
+        sequences = [*self.dataset.sequences, *others]
+        return pair_scores(sequences, scheme, backend, threads, self._of_columns)
+
+    def _of_columns(self, rows: IntArray, others: IntArray) -> FloatArray:
+        """Return the scores of pairs that the columns have, NaN of others; -1 is no row."""
+        n, found = len(self.scores), np.full(others.shape, np.nan)
+        column_of = np.full(n + 1, -1)
+        column_of[self.union] = np.arange(len(self.union))
+        one, other = (np.where(of < n, of, -1) for of in (rows[:, None] + 0 * others, others))
+        for row, column in ((one, column_of[other]), (other, column_of[one])):
+            there = (row >= 0) & (column >= 0)
+            found[there] = self.scores[row[there], column[there]]
+        release(self.scores)
+        return found
 
     def strangers(self, part: TrainingPart, scheme: ScoringScheme, seed: int) -> Strangers:
         """Return sequences without a relative, made of the records of a training part."""
@@ -203,9 +217,15 @@ def objects_of(dataset: Dataset) -> Viewed:
 
 
 def pair_scores(
-    sequences: Sequence[bytes], scheme: ScoringScheme, backend: str, threads: int
+    sequences: Sequence[bytes],
+    scheme: ScoringScheme,
+    backend: str,
+    threads: int,
+    known: Ask | None = None,
 ) -> ScoreCache:
     """Return the scores of sequences with each other, which are aligned when they are asked for.
+
+    But for those that are ``known``, see :class:`ScoreCache`.
 
     Some pairs are held against parasail (see :data:`CHECKED`): KreinflowError if a score differs.
     """
@@ -225,7 +245,7 @@ def pair_scores(
             left -= r.size
         return scores
 
-    return ScoreCache(ask, len(sequences), symmetric=True)
+    return ScoreCache(ask, len(sequences), symmetric=True, known=known)
 
 
 def open_run(files: Any) -> Run:
