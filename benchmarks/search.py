@@ -10,8 +10,9 @@ residues is the same; ``redrawn`` have 40 % of their residues drawn anew. Strang
 reversed or shuffled, random sequences, and members of families that no record has. For each kind
 the table has the share that is right, and not accepted, in percent. BLAST, DIAMOND and MMseqs2 run
 beside it where they are installed; ``exhaustive`` is the best Smith-Waterman score of all records
-(``--exhaustive`` queries of each kind at most). Seconds are those of whole commands, with start-up
-and the making of databases; processor seconds and the largest memory are of the same commands.
+(``--exhaustive`` queries of each kind at most). A second table has what becomes of the promises of
+the model. Seconds are those of whole commands, with start-up and the making of databases; processor
+seconds and the largest memory are of the same commands.
 """
 
 import argparse
@@ -200,6 +201,27 @@ def show(name: str, said: pd.DataFrame, kinds: Sequence[str], cost: Cost | None)
     print(f"| {name} | {' | '.join([*cells, *spent])} |", flush=True)
 
 
+def show_promises(said: pd.DataFrame, table: pd.DataFrame) -> None:
+    """Print what becomes of the promises of the model, by kind of the queries."""
+    own = said[["kind", "true"]].assign(
+        right=table["label"] == said["true"],
+        accepted=table["reject"] != "yes",
+        held=[
+            true in labels.split(";")
+            for true, labels in zip(said["true"], table["set"], strict=True)
+        ],
+        beyond=table["beyond"] == "yes",
+    )
+    head = ["right", "accepted", "wrong of these", "sets of 90 % hold", "beyond"]
+    head += [f"not beyond: {name}" for name in head[2:4]]
+    print(f"\n| queries | {' | '.join(head)} |\n|---|{'---|' * len(head)}")
+    for kind, some in own[own["true"] != ""].groupby("kind", sort=False):
+        near = some[~some["beyond"]]
+        shares = [some["right"], some["accepted"], ~some["right"][some["accepted"]], some["held"]]
+        shares += [some["beyond"], ~near["right"][near["accepted"]], near["held"]]
+        print(f"| {kind} | {' | '.join(f'{100 * share.mean():.1f}' for share in shares)} |")
+
+
 def show_index(records: int, length: int) -> None:
     """Print what the index of seeds takes for so many random records."""
     random = np.random.default_rng(records)
@@ -260,7 +282,7 @@ def main() -> int:
     head = ["", *kinds, "seconds", "processor", "MB"]
     print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     ours = f"{sys.executable} -m kreinflow.commands.main classify results/it/model.safetensors"
-    cost = cost_of(folder, f"{ours} queries.fasta --threads 2 -o ours.tsv")
+    cost = cost_of(folder, f"{ours} queries.fasta --threads 2 --confidence 0.9 -o ours.tsv")
     table = pd.read_csv(folder / "ours.tsv", sep="\t", keep_default_na=False)
     own = said.assign(label=table["label"], accepted=table["reject"] != "yes")
     show("kreinflow", own, kinds, cost)
@@ -275,6 +297,7 @@ def main() -> int:
     some = said.groupby("kind", sort=False).head(asked.exhaustive)
     best = exhaustive(sequences, some["letters"].tolist())
     show("exhaustive", some.assign(label=[labels[n] for n in best], accepted=True), kinds, None)
+    show_promises(said, table)
     print(f"\nmean alignments: {pd.to_numeric(table['alignments']).groupby(said['kind']).mean()}")
     return 0
 

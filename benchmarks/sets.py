@@ -2,6 +2,7 @@
 
     python benchmarks/sets.py                        20 seeds of each kind of generated data
     python benchmarks/sets.py --predictions FILE     the outer folds of a run, in place of these
+    python benchmarks/sets.py --drift                cascades and queries that drift away
 
 Each run of a kind draws training records and as many new objects (600 at least), fits a
 model, and measures on the new objects: the share of sets that hold the true label, of all records
@@ -9,6 +10,11 @@ and of each class, the mean size of a set, and the share of wrong predictions am
 accepted, all new objects of a run being one input. FILE is ``evaluation/predictions.tsv.gz`` of a
 data set, each of whose folds is a run. Printed are means over runs, behind ± their standard errors;
 of classes, those that most and least often are in their sets, over all runs together.
+
+With ``--drift`` new records of the same kind are asked, and training records evolved to an identity
+as by ``search.py``. For each are printed the share that is right, that is accepted, that is wrong
+among these, and of sets that hold the label; and that is beyond what promises were measured on. In
+a second row of each are those of them that are not beyond.
 """
 
 import argparse
@@ -22,12 +28,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+import whole
+from kinds import Labelled, close
 from kreinflow.answering.label_sets import CONFIDENCES, outcomes
 from kreinflow.base.numerics import FloatArray
 from kreinflow.estimators import KreinClassifier
 from kreinflow.evaluation.accepted import ERRORS, coverage, errors
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS
 from kreinflow.sequences.simulation import simulate_families
+from search import IDENTITIES, moved
 
 NEW, SHARES = 600, (*ERRORS, 0.5)
 Drawn = tuple[NDArray[Any], NDArray[Any]]
@@ -104,13 +113,70 @@ def run_of(kind: str, seed: int) -> pd.DataFrame:
     order = rng.permutation(every)
     known, new = order[:n], order[n:]
     model = KreinClassifier(random_state=seed, **parameters).fit(X[known], y[known])
-    p: FloatArray = model.predict_proba(X[new])
+    answers = model.answer(X[new])
+    p: FloatArray = answers.probabilities
     truth = np.searchsorted(model.classes_, y[new])
     calibration = model.landmark_classifier_.calibration
     assert calibration is not None
     values = (kind, 0, seed, new, y[new], model.classes_[p.argmax(axis=1)])
     table = pd.DataFrame(dict(zip(PREDICTION_COLUMNS, values, strict=True)))
-    return pd.concat([table, outcomes(calibration, p, truth)], axis=1)
+    return pd.concat([table, outcomes(calibration, p, truth, answers.closeness)], axis=1)
+
+
+def subfamilies(count: int, classes: int, length: int, random: np.random.Generator) -> Labelled:
+    """Return the close subfamilies of ``kinds.py``, whatever is asked for."""
+    return close(random)
+
+
+DRIFTS: dict[str, tuple[Callable[..., Labelled], int, int]] = {
+    "12 families": (whole.families, 600, 12),
+    "8 superfamilies": (whole.remote, 800, 8),
+    "20 superfamilies": (whole.remote, 900, 20),
+    "24 subfamilies": (subfamilies, 240, 24),
+}
+"""What draws, how many training records, and classes."""
+DRIFTING = ("right", "accepted", "wrong", "held_90", "held_95", "beyond")
+
+
+def drifted(kind: str, seed: int, queries: int = 300) -> pd.DataFrame:
+    """Return what a cascade says of new records and of drifting ones, a row each."""
+    draw, n, classes = DRIFTS[kind]
+    random = np.random.default_rng([seed, *kind.encode()])
+    every = draw(2 * n, classes, 150, random)
+    order = random.permutation(len(every)).tolist()
+    known, new = ([every[i] for i in some] for some in (order[:n], order[n:]))
+    X, y = zip(*known, strict=True)
+    learner = {"learner": "sf_lsm", "learner_params": {"ridge": "inner"}}
+    cascade = {"selector": "uniform", "n_landmarks": 2 * classes, "cascade": {"alignments": 60}}
+    model = KreinClassifier("alignment", **learner, **cascade, random_state=seed).fit(X, y)
+    asked = [("same kind", *record) for record in new]
+    for identity in IDENTITIES:
+        for place in random.integers(n, size=queries).tolist():
+            letters, label = known[place]
+            asked.append((f"{identity} %", moved(letters, identity / 100, random), label))
+    kinds, letters, labels = zip(*asked, strict=True)
+    answers, truth = model.answer(letters), np.searchsorted(model.classes_, labels)
+    calibration = model.landmark_classifier_.calibration
+    assert calibration is not None
+    table = outcomes(calibration, answers.probabilities, truth, answers.closeness)
+    right, accepted = answers.probabilities.argmax(axis=1) == truth, ~answers.rejected
+    told = {"kind": kinds, "seed": seed, "right": right, "accepted": accepted}
+    wrong = np.where(accepted, ~right, np.nan)
+    return pd.concat([pd.DataFrame({**told, "wrong": wrong}), table], axis=1)
+
+
+def print_drift(kind: str, seeds: int) -> None:
+    """Print the shares of each kind of query, of all and of those that are not beyond."""
+    said = pd.concat([drifted(kind, seed) for seed in range(seeds)])
+    print(f"\n{kind}, {seeds} seeds\n\n| queries | {' | '.join(DRIFTING)} |")
+    print(f"|{'---|' * (len(DRIFTING) + 1)}")
+    for name, own in said.groupby("kind", sort=False):
+        for which, some in ((name, own), ("not beyond", own[own["beyond"] == 0])):
+            means = some.groupby("seed")[[*DRIFTING]].mean().astype(float)
+            if len(means) < 2:
+                continue
+            print(f"| {which} | {' | '.join(mean(means[column]) for column in DRIFTING)} |")
+    sys.stdout.flush()
 
 
 def mean(values: "pd.Series[float]") -> str:
@@ -149,12 +215,15 @@ def main() -> None:
     parser.add_argument("--predictions", type=Path)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--drift", action="store_true")
     given = parser.parse_args()
     warnings.simplefilter("ignore")  # of landmarks that are too few for some classes
     if given.predictions is not None:
         print_tables(pd.read_csv(given.predictions, sep="\t", dtype={"id": str}))
         return
-    for kind in given.kinds:
+    for kind in DRIFTS if given.drift else ():
+        print_drift(kind, given.seeds)
+    for kind in () if given.drift else given.kinds:
         print_tables(pd.concat([run_of(kind, seed) for seed in range(given.seeds)]))
 
 

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from kreinflow.answering.label_sets import Calibration, accepted, nonconformity
+from kreinflow.answering.label_sets import (
+    ByCloseness,
+    Calibration,
+    accepted,
+    nonconformity,
+    of_own_classes,
+    outcomes,
+)
 
 LEVELS = (0.9, 0.95, 0.99)
 
@@ -110,6 +117,101 @@ def test_classes_with_few_records_are_covered_together():
     assert pooled(100, 0, 8, 30).tolist() == [False, True, True, True], "8 are not enough"
     assert pooled(100, 1, 8, 30).tolist() == [False, True, True, False]
     assert not pooled(9, 20).any()
+
+
+def naive_bin_limit(near, c, confidence):
+    """Of the records in the bin of an object, from the definition; each has enough of them."""
+    n, needed = len(near.closeness), confidence / (1 - confidence)
+    bins = min(8, int(n // (2 * np.ceil(needed - 1e-9))))
+    edges = sorted({near.closeness[n * b // bins] for b in range(1, bins)})
+    kept, last = [], 0
+    for edge in edges:
+        below = int((near.closeness < edge).sum())
+        if below - last >= needed - 1e-9:
+            kept, last = [*kept, edge], below
+    if not kept:
+        return -np.inf
+    low = max([-np.inf, *(e for e in kept if e <= c)])
+    high = min([np.inf, *(e for e in kept if e > c)])
+    own = sorted(near.conformity[(near.closeness >= low) & (near.closeness < high)])
+    return own[int(np.ceil((len(own) + 1) * confidence - 1e-9)) - 1]
+
+
+@pytest.mark.parametrize("n", [30, 36, 300, 1000])
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("confidence", LEVELS)
+def test_limits_by_closeness_are_those_of_a_naive_loop(n, ties, confidence):
+    rng = np.random.default_rng(n)
+    closeness = rng.random(n)
+    if ties:
+        closeness = np.maximum(0, closeness.round(1) - 0.3)
+    (p, y), new = draw(rng, n), np.append(rng.random(60), [0.0, 0.1, np.nan])
+    near = Calibration.of(p, y).with_closeness(closeness, p, y).near
+    assert (np.diff(near.closeness) >= 0).all()
+    assert sorted(near.conformity) == sorted(of_own_classes(p, y))
+    found = near.limits(new, confidence)
+    assert found.shape == (63, 1)
+    expected = [naive_bin_limit(near, c, confidence) for c in new[:-1]]
+    assert found[:, 0].tolist() == [*expected, -np.inf]
+    limited = n >= 4 * np.ceil(confidence / (1 - confidence) - 1e-9)
+    assert np.isfinite(found[:-1]).all() == limited
+
+
+@pytest.mark.parametrize("n", [48, 49, 98, 150, 500])
+def test_of_objects_like_the_records_few_are_beyond(n):
+    """Exactly the share k / (n + 1) is in expectation, with the largest whole k that is allowed."""
+    shares = []
+    for seed in range(2000):
+        c = np.random.default_rng(seed).random(n + 20)
+        near = ByCloseness(np.sort(c[:n]), np.zeros(n))
+        shares.append(near.beyond(c[n:]).mean())
+    expected = int(0.02 * (n + 1) + 1e-9) / (n + 1)
+    assert expected <= 0.02
+    assert np.mean(shares) == pytest.approx(expected, abs=4 * np.std(shares) / 2000**0.5 + 1e-12)
+    assert (near.least is None) == (n < 49)
+
+
+def drifting(rng, n, lowest=0.0):
+    """The closer an object, the surer the probabilities are of its class."""
+    closeness = rng.uniform(lowest, 1.0, n) ** 2
+    y = rng.integers(4, size=n)
+    logits = rng.normal(size=(n, 4))
+    logits[np.arange(n), y] += 1 + 12 * closeness
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return closeness, p / p.sum(axis=1, keepdims=True), y
+
+
+def test_sets_of_far_objects_hold_the_label_too():
+    alone, both, of_same = [], [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        closeness, p, y = drifting(rng, 1200)
+        calibration = Calibration.of(p, y).with_closeness(closeness, p, y)
+        for found, near in ((of_same, 1.0), (both, 0.1)):
+            c, new, truth = drifting(rng, 4000)
+            c, new, truth = c[c < near], new[c < near], truth[c < near]
+            sets = calibration.sets(new, 0.9, c)
+            assert (sets >= calibration.sets(new, 0.9)).all()
+            found.append(sets[np.arange(len(c)), truth].mean())
+        alone.append(calibration.sets(new, 0.9)[np.arange(len(c)), truth].mean())
+    assert np.mean(alone) < 0.8
+    assert np.mean(both) == pytest.approx(0.9, abs=0.01)
+    assert 0.9 <= np.mean(of_same) < 0.97
+
+
+def test_what_is_beyond_is_told_where_it_is_known():
+    rng = np.random.default_rng(4)
+    closeness, p, y = drifting(rng, 200)
+    calibration = Calibration.of(p, y)
+    assert outcomes(calibration, p, y)["beyond"].isna().all()
+    assert calibration.beyond(closeness) is None
+    calibration = calibration.with_closeness(closeness, p, y)
+    found = outcomes(calibration, p, y, closeness)
+    assert found["beyond"].tolist() == (closeness < np.sort(closeness)[3]).tolist()
+    assert found["size_90"].sum() >= outcomes(calibration, p, y)["size_90"].sum()
+    assert calibration.beyond(np.full(3, np.nan)) is None
+    told = calibration.inspected({})["beyond"]
+    assert told == {"closeness_below": np.sort(closeness)[3], "records": 200}
 
 
 def test_p_values_are_those_of_a_naive_loop():

@@ -8,6 +8,7 @@ import pytest
 from answering.cascades import Problem
 from kreinflow.answering import nearest_records
 from kreinflow.answering.cascade import nearest_features, pair_features, seed_features
+from kreinflow.answering.nearest_records import BY_SEEDS, by_seeds, closeness, closeness_besides
 from kreinflow.answering.query_and_answers import NOBODY
 from kreinflow.views.objects import Viewed
 
@@ -47,6 +48,45 @@ def test_the_features_of_seeds(q):
 def test_the_features_of_pairs_have_no_infinite_logarithm():
     found = pair_features(np.array([[1.0, 0.0]]), np.array([[2.0, -2.0]]))
     assert found[0].tolist() == [[0.0, 2.0], [np.log(1e-12), -2.0]]
+
+
+def test_closeness_is_the_mean_of_the_five_closest():
+    problem = Problem(4)
+    records, query = problem.cascade.records, replace(problem.query, self_scores=np.arange(25.0))
+    found = by_seeds(records, query, BY_SEEDS)
+    codes = records.classes
+    own = np.arange(25) % 5
+    shares = np.zeros((25, 40))
+    for i, (near, scores) in enumerate(found):
+        for record, g in zip(near.tolist(), scores.tolist(), strict=True):
+            if record >= 0 and i > 0:
+                shares[i, record] = g / np.sqrt(i * records.self_scores[record])
+    assert (shares > 0).any(axis=1).sum() > 20
+    expected = -np.sort(-shares, axis=1)[:, :5].mean(axis=1)
+    np.testing.assert_allclose(closeness(records, query, found), expected, rtol=1e-12)
+    parts = [closeness(records, query.take(part), found[part]) for part in np.arange(25)[:, None]]
+    assert np.concatenate(parts).tolist() == closeness(records, query, found).tolist()
+    shares[own[:, None] == codes] = 0.0
+    expected = -np.sort(-shares, axis=1)[:, :5].mean(axis=1)
+    besides = closeness_besides(records, query, own, codes)
+    np.testing.assert_allclose(besides, expected, rtol=1e-12)
+
+
+def test_closeness_without_some_is_by_the_first_of_the_others(monkeypatch):
+    problem = Problem(4)
+    records, query, codes = problem.cascade.records, problem.query, np.arange(40) // 2
+    whole = closeness_besides(records, query, np.full(25, 99), codes)
+    assert whole.tolist() == closeness(records, query, by_seeds(records, query, 40)).tolist()
+    monkeypatch.setattr(nearest_records, "BY_SEEDS", 3)
+    monkeypatch.setattr(nearest_records, "_RANKED", 10)  # object by object
+    first = by_seeds(records, query, 1)[:, 0, 0]
+    found = closeness_besides(records, query, codes[first], codes)
+    every = by_seeds(records, query, 40)
+    for i in range(25):
+        near, scores = every[i]
+        others = [s / 200 for r, s in zip(near, scores, strict=True) if codes[r] != codes[first[i]]]
+        expected = sum(others[:3]) / 5
+        assert found[i] == pytest.approx(expected, rel=1e-12)
 
 
 def test_there_may_be_fewer_records_than_are_asked_for():

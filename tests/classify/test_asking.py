@@ -12,10 +12,13 @@ import pytest
 from answering.cascades import cascade_model, related_model
 from kreinflow.alignment.backends import SAMPLE, backend_named
 from kreinflow.alignment.statistics import local_statistics
+from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.query_and_answers import NOBODY
 from kreinflow.base.errors import KreinflowError
 from kreinflow.classify import new_objects
-from kreinflow.classify.classification import classify_file
+from kreinflow.classify.classification import classify_file, write_tables
+from kreinflow.classify.explanation import explain
+from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options, score_new
 from kreinflow.files.tables import table_text
 from kreinflow.sequences.dataset import write_dataset
@@ -71,6 +74,32 @@ def test_the_table_says_who_answered_and_what_it_cost(asked):
         )
         # Of several best alignments the two may take different ones.
         assert row.record_identity == pytest.approx(stats.matches / stats.length, abs=0.1)
+
+
+def test_what_is_farther_than_was_measured_is_beyond(asked, tmp_path):
+    model, *_, new = asked
+    assert set(classify_file(model, new)["beyond"]) == {""}
+    (batch,) = score_new(model, new)
+    own = model.classifier.answer(batch)
+    rng, truth = np.random.default_rng(3), own.probabilities.argmax(axis=1)
+    truth = np.where(rng.random(len(truth)) < 0.3, rng.integers(3, size=len(truth)), truth)
+    calibration = Calibration.of(own.probabilities, truth)
+    calibration = calibration.with_closeness(2 * own.closeness, own.probabilities, truth)
+    classifier = model.classifier.with_parts(calibration=calibration)
+    least = np.sort(2 * own.closeness)[0]
+    measured = replace(model, classifier=classifier)
+    measured.save(tmp_path / "model.safetensors")
+    for same in (measured, Model.load(tmp_path / "model.safetensors")):
+        table = classify_file(same, new, Options(confidence=0.9))
+        assert table["beyond"].tolist() == np.where(own.closeness < least, "yes", "no").tolist()
+        sets = calibration.sets(own.probabilities, 0.9, own.closeness)
+        assert table["set_size"].tolist() == sets.sum(axis=1).tolist()
+    beyond = int((table["beyond"] == "yes").sum())
+    assert 0 < beyond < len(NEW)
+    assert write_tables([table], [].append)["beyond"] == beyond
+    for id, said in zip(table["id"], table["beyond"], strict=True):
+        told = "\n".join(explain(measured, new, id).told["calibration"].lines)
+        assert ("farther from the training records than 98 %" in told) == (said == "yes")
 
 
 def test_evidence_that_is_no_evalue_has_none(tmp_path):

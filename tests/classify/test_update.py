@@ -268,6 +268,9 @@ def test_a_model_that_knows_strangers_learns_a_new_class(tmp_path, cascade):
         assert after.sure_threshold == (None if cascade is None else before.sure_threshold)
         for name, values in vars(before.strangeness).items():
             np.testing.assert_array_equal(getattr(after.strangeness, name), values)
+        near, same = (of.classifier.calibration.near for of in (it.model, model))
+        assert same.closeness.tolist() == near.closeness.tolist()
+        assert same.conformity.tolist() == near.conformity.tolist()
         told = it.model.classifier.about["unknown"] | {"before_update": 1}
         assert model.classifier.about["unknown"] == told
         table = classify_file(model, path)
@@ -510,6 +513,7 @@ def test_new_records_join_a_cascade_and_its_levels_stay(tmp_path, recipe):
     sets, ours = it.model.classifier.calibration, done.model.classifier.calibration
     np.testing.assert_array_equal(ours.conformity, sets.conformity)
     np.testing.assert_array_equal(ours.wrong, sets.wrong)
+    assert ours.near.closeness.tolist() == sets.near.closeness.tolist()
     assert ours.counts.tolist() == [*sets.counts[:2], 0, sets.counts[2]]
     limits, pooled = ours.limits(0.9), ours.pooled(0.9)
     assert pooled[2]

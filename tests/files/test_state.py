@@ -62,6 +62,13 @@ STATES = {
     "forks": (ForkTemperatures(FORKS, 1.5, np.array([1.0, 2.0, 0.5])), {"c": 6}, {}),
     "levels": (Levels.of(CLASSES, ".", 0.9), {}, {"classes": CLASSES}),
     "calibration": (Calibration.of(*draw(np.random.default_rng(8), 30)), {"c": 4}, {}),
+    "closeness": (
+        Calibration.of(*draw(np.random.default_rng(8), 30)).with_closeness(
+            np.random.default_rng(9).random(30), *draw(np.random.default_rng(8), 30)
+        ),
+        {"c": 4},
+        {},
+    ),
     "several": (Several(*np.full((3, 4), 0.5)), {"c": 4}, {}),
     "nodes": (Several(*np.full((3, 4), 0.5), np.array([-1, 0, 1, -1])), {"c": 4}, {}),
 }

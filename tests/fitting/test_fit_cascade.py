@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.cascade import SMALLEST, LevelAnswers, followed
 from kreinflow.answering.label_sets import outcomes
-from kreinflow.answering.nearest_records import BY_SEEDS, ScoreCache
+from kreinflow.answering.nearest_records import BY_SEEDS, ScoreCache, closeness_besides
 from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.errors import InputError
 from kreinflow.base.random_streams import hash_keys
@@ -184,6 +184,29 @@ def test_figures_are_those_of_the_combined_answers(families, trained):
     calibration, first = trained.classifier.calibration, alone.classifier.calibration
     assert len(calibration.conformity) == figures["inner_records"]
     assert len(calibration.wrong) / 180 < len(first.wrong) / 168
+
+
+def test_sets_know_how_close_each_record_is_to_the_others(families, trained):
+    """It is held out of all other records, not of those of two inner folds alone."""
+    near, records = trained.classifier.calibration.near, trained.classifier.records
+    measured = families.training().fits.measured
+    scores = families.S[np.ix_(measured, families.landmarks)]
+    sequences = Viewed(families.sequences).take(measured)
+    query = Query(scores, families.own[measured], families.lengths[measured], sequences)
+    besides = closeness_besides(records, query, measured, np.arange(families.n))
+    assert near.closeness.tolist() == np.sort(besides).tolist()
+    answers = trained.classifier.answer(families.tested(trained.classifier))
+    assert (answers.closeness > 0).all()
+    assert trained.classifier.calibration.beyond(answers.closeness).mean() < 0.1
+    assert families.trained(None).classifier.calibration.near is None, "it has no records"
+
+
+def test_closeness_leaves_out_what_is_of_a_records_group():
+    families = Families(seed=2)
+    groups = np.arange(families.n) // 12
+    near = families.trained({}, families.training(groups=groups)).classifier.calibration.near
+    alone = families.trained({}).classifier.calibration.near
+    assert near.closeness.mean() < alone.closeness.mean()
 
 
 def test_each_pair_of_training_records_is_asked_once():

@@ -14,7 +14,13 @@ from kreinflow.answering.cascade import Cascade
 from kreinflow.answering.fork_temperatures import ForkTemperatures
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
-from kreinflow.answering.nearest_records import BY_SEEDS, Records, ScoreCache, by_seeds
+from kreinflow.answering.nearest_records import (
+    BY_SEEDS,
+    Records,
+    ScoreCache,
+    by_seeds,
+    closeness,
+)
 from kreinflow.answering.parts import TRANSFORM, ModelPart
 from kreinflow.answering.query_and_answers import (
     MOST_PAIRS,
@@ -229,6 +235,7 @@ class LandmarkClassifier(State):
 
             seeds = by_seeds(self.records, query, BY_SEEDS)
             query = replace(query, ask=ScoreCache(counted, len(self.records)), seeds=seeds)
+            answers = replace(answers, closeness=closeness(self.records, query, seeds))
         if self.relatives in parts and self.relatives is not None:
             answers = self.relatives.before_cascade(query, answers)
         for part in parts:

@@ -3,28 +3,38 @@ r"""Sets of labels that hold the true one, and control of the errors among accep
 Both compare a new object with training records that were held out on inner folds, by fits that are
 as like the final one as can be had (see
 :func:`~kreinflow.fitting.inner_folds.decisions_with_all_landmarks`). If the new object is like
-these records, the promises hold whatever the probabilities are worth.
+these records, the promises hold whatever the probabilities are worth. What drifts away from them is
+less sure than they are, so sets look at records that are about as close to the others too, and what
+is farther than nearly all of them is told; see :class:`ByCloseness`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.answering.parts import ModelPart
+from kreinflow.answering.parts import ModelPart, Subject, Told
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray, tile_map
-from kreinflow.files.state import Array
+from kreinflow.files.state import Array, Part, State
 
 CONFIDENCES = (0.9, 0.95, 0.99)  #: of the sets that are made for the records of outer folds
 
 SET_COLUMNS = (
     *(f"{what}_{100 * confidence:g}" for confidence in CONFIDENCES for what in ("size", "held")),
-    "error_p",
+    *("error_p", "beyond"),
 )
 """Of predictions whose truth is known: see :func:`outcomes`."""
+
+FAR = 0.02
+"""Of new objects like the records that were held out, at most this share is told to be beyond."""
+
+BINS = 8
+"""Of closeness, at most."""
 
 _ROUNDING = 1e-9  # 0.95 times 20 is a little less than 19
 
@@ -56,6 +66,16 @@ def nonconformity(probabilities: FloatArray) -> FloatArray:
     return np.clip(scores, 0.0, 1.0)
 
 
+def of_own_classes(probabilities: FloatArray, y: IntArray) -> FloatArray:
+    """Return the :func:`nonconformity` of the class ``y`` of each object, of shape (n,)."""
+
+    def own(rows: slice) -> FloatArray:
+        found: FloatArray = nonconformity(probabilities[rows])[np.arange(len(y[rows])), y[rows]]
+        return found
+
+    return np.concatenate([np.empty(0), *tile_map(own, len(y))])
+
+
 def accepted(p: FloatArray, share: float) -> NDArray[np.bool_]:
     r"""Return which predictions Benjamini and Hochberg accept.
 
@@ -76,22 +96,72 @@ def accepted(p: FloatArray, share: float) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, eq=False)
+class ByCloseness(State):
+    r"""Records that were held out, by their closeness to all others.
+
+    An object is beyond them if it is less close than the record number
+    :math:`\lfloor 0.02 (n + 1) \rfloor` of n, the least close first. So of new objects like these
+    at most 2 % are, as each has n other records, and each record has n - 1. Fewer than 49 records
+    are too few to say it.
+    """
+
+    closeness: FloatArray  # (n,), growing; see kreinflow.answering.nearest_records.closeness
+    conformity: FloatArray  # (n,): nonconformity of their own classes
+
+    @property
+    def least(self) -> float | None:
+        """The closeness below which an object is beyond all promises."""
+        place = int(FAR * (len(self.closeness) + 1) + _ROUNDING)
+        return float(self.closeness[place - 1]) if place else None
+
+    def beyond(self, closeness: FloatArray) -> NDArray[np.bool_]:
+        """Return which objects are less close than nearly all records."""
+        least = -np.inf if self.least is None else self.least
+        return np.asarray(closeness < least)
+
+    def limits(self, closeness: FloatArray, confidence: float) -> FloatArray:
+        """Return the largest nonconformity that is let into sets, of shape (n, 1).
+
+        That of :meth:`Calibration.sets`, of the records whose closeness is in the bin of an
+        object's, whatever their classes. Of up to :data:`BINS` bins all have twice the records that
+        the confidence takes, less if many are as close. With one bin, or without a closeness, there
+        is no such limit: minus infinity.
+        """
+        n, needed = len(self.closeness), records_needed(confidence)
+        bins, starts = min(BINS, n // (2 * needed)), [0]
+        for at in (n * np.arange(1, bins) // max(1, bins)).tolist():
+            start = int(np.searchsorted(self.closeness, self.closeness[at]))  # of its equals
+            starts += [start] if start - starts[-1] >= needed else []
+        found = np.full(len(closeness), -np.inf)
+        if len(starts) > 1:
+            ends = pairwise([*starts, n])
+            of_bin = [limit_of(np.sort(self.conformity[a:b]), confidence) for a, b in ends]
+            own = np.searchsorted(self.closeness[starts[1:]], closeness, side="right")
+            known = ~np.isnan(closeness)
+            found[known] = np.array(of_bin)[own[known]]
+        return found[:, None]
+
+    state: ClassVar = {"closeness": Array("f8", "close"), "conformity": Array("f8", "close")}
+
+
+def limit_of(scores: FloatArray, confidence: float) -> float:
+    """Return the growing score number ceil((n + 1) confidence) of n, the first being number 1."""
+    return float(scores[int(np.ceil((len(scores) + 1) * confidence - _ROUNDING)) - 1])
+
+
+@dataclass(frozen=True, eq=False)
 class Calibration(ModelPart):
     """What sets and p-values look at: the records that were held out once."""
 
     counts: IntArray  # (n_classes,): records of each class
     conformity: FloatArray  # (n,): nonconformity of their own classes, which it grows in
     wrong: FloatArray  # (n_wrong,): the largest probability of each predicted wrong, growing
+    near: ByCloseness | None = None  # of a model that has its training records
 
     @classmethod
     def of(cls, probabilities: FloatArray, y: IntArray) -> "Calibration":
         """Return that of probabilities by models that were not trained on the record."""
-
-        def own(rows: slice) -> FloatArray:
-            found: FloatArray = nonconformity(probabilities[rows])[np.arange(len(y[rows])), y[rows]]
-            return found
-
-        scores = np.concatenate([np.empty(0), *tile_map(own, len(y))])
+        scores = of_own_classes(probabilities, y)
         wrong = probabilities.argmax(axis=1) != y
         return cls(
             counts=np.bincount(y, minlength=probabilities.shape[1]),
@@ -99,13 +169,23 @@ class Calibration(ModelPart):
             wrong=np.minimum(np.sort(probabilities[wrong].max(axis=1)), 1.0),
         )
 
+    def with_closeness(
+        self, closeness: FloatArray, probabilities: FloatArray, y: IntArray
+    ) -> "Calibration":
+        """Return the same with the closeness of some of the records, or of all."""
+        scores = of_own_classes(probabilities, y)
+        order = np.lexsort((scores, closeness))
+        return replace(self, near=ByCloseness(closeness[order], scores[order]))
+
     def of_more_classes(self, codes: IntArray, n_classes: int) -> "Calibration":
         """Return the same records among more classes, by the code that each class has now."""
         counts = np.zeros(n_classes, dtype=np.int64)
         counts[codes] = self.counts
         return replace(self, counts=counts)
 
-    def sets(self, probabilities: FloatArray, confidence: float) -> NDArray[np.bool_]:
+    def sets(
+        self, probabilities: FloatArray, confidence: float, closeness: FloatArray | None = None
+    ) -> NDArray[np.bool_]:
         r"""Return which classes are in the set of each object, of shape (n, n_classes).
 
         Class y is in it if its :func:`nonconformity` is at most that of the record number
@@ -116,8 +196,21 @@ class Calibration(ModelPart):
         :math:`\gamma / (1 - \gamma)` share those of all of them, and the next smallest join them
         until there are enough. The promise is for these classes together then. An InputError if all
         records together are too few.
+
+        With the ``closeness`` of the objects, of shape (n,), y is in the set too if it fits as well
+        as :meth:`ByCloseness.limits` asks. So the promise holds for the objects of each bin of
+        closeness as well.
         """
-        return nonconformity(probabilities) <= self.limits(confidence) * (1 + _ROUNDING)
+        limits = self.limits(confidence)[None, :]
+        if self.near is not None and closeness is not None:
+            limits = np.maximum(limits, self.near.limits(closeness, confidence))
+        return nonconformity(probabilities) <= limits * (1 + _ROUNDING)
+
+    def beyond(self, closeness: FloatArray) -> NDArray[np.bool_] | None:
+        """Return which objects are farther than the promises were measured; None if unknown."""
+        if self.near is None or self.near.least is None or np.isnan(closeness).any():
+            return None
+        return self.near.beyond(closeness)
 
     def limits(self, confidence: float) -> FloatArray:
         """Return the largest nonconformity of each class that is let into a set."""
@@ -132,8 +225,7 @@ class Calibration(ModelPart):
         pool = np.sort(np.concatenate([np.empty(0), *(own[c] for c in np.flatnonzero(pooled))]))
 
         def limit(code: int) -> float:
-            scores = pool if pooled[code] else own[code]
-            return float(scores[int(np.ceil((len(scores) + 1) * confidence - _ROUNDING)) - 1])
+            return limit_of(pool if pooled[code] else own[code], confidence)
 
         return np.array([limit(code) for code in range(len(own))])
 
@@ -173,28 +265,52 @@ class Calibration(ModelPart):
                 "errors."
             )
 
+    def explained(self, it: Subject) -> Told:
+        """Say of an object that is beyond all promises that it is."""
+        beyond = self.beyond(it.answers.closeness)
+        if beyond is None or not beyond[0]:
+            return Told()
+        far = f"it is farther from the training records than {100 * (1 - FAR):g} % of them are"
+        return Told([f"{far} from each other: sets and errors were not measured so far away"])
+
+    def inspected(self, about: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is called beyond, if anything is."""
+        if self.near is None or (least := self.near.least) is None:
+            return {}
+        return {"beyond": {"closeness_below": least, "records": len(self.near.closeness)}}
+
     state: ClassVar = {
         "counts": Array("i", "c"),
         "conformity": Array("f", "records"),
         "wrong": Array("f", "wrong"),
+        "near": Part(ByCloseness, "near_"),
     }
 
 
-def outcomes(calibration: Calibration, probabilities: FloatArray, y: IntArray) -> pd.DataFrame:
+def outcomes(
+    calibration: Calibration,
+    probabilities: FloatArray,
+    y: IntArray,
+    closeness: FloatArray | None = None,
+) -> pd.DataFrame:
     """Return what the sets and the p-values of objects came to, in columns :data:`SET_COLUMNS`.
 
     These are the classes in the set of each of the :data:`CONFIDENCES`, and 1 if the true one,
-    ``y``, is among them, else 0; empty where the records are too few. Then the p-value.
+    ``y``, is among them, else 0; empty where the records are too few. Then the p-value, and 1 if an
+    object is beyond the promises, else 0; empty if that is not known.
     """
     found: dict[str, Any] = {}
     for confidence in CONFIDENCES:
         size = held = np.full(len(y), np.nan)
         if records_needed(confidence) <= len(calibration.conformity):
-            sets = calibration.sets(probabilities, confidence)
+            sets = calibration.sets(probabilities, confidence, closeness)
             size, held = sets.sum(axis=1), sets[np.arange(len(y)), y]
         for name, values in (("size", size), ("held", held)):
             found[f"{name}_{100 * confidence:g}"] = pd.array(values.astype(float), dtype="Int64")
-    return pd.DataFrame({**found, "error_p": calibration.p_values(probabilities.max(axis=1))})
+    beyond = None if closeness is None else calibration.beyond(closeness)
+    told = np.full(len(y), np.nan) if beyond is None else beyond.astype(float)
+    found["error_p"] = calibration.p_values(probabilities.max(axis=1))
+    return pd.DataFrame({**found, "beyond": pd.array(told, dtype="Int64")})
 
 
 def records_needed(confidence: float) -> int:

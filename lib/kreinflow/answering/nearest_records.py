@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.query_and_answers import NOBODY, Ask, Decided, Query
+from kreinflow.answering.unknown_pvalue import LARGEST, mean_of_largest
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, Part, State, Value
 from kreinflow.views.lift import Lift
@@ -169,6 +170,35 @@ def by_seeds(records: Records, query: Query, most: int) -> IntArray:
     sequences = None if query.objects is None else query.objects.sequences
     assert sequences is not None, "seeds of no sequences"
     return np.stack(records.by_seeds.nearest(sequences, most), axis=1)
+
+
+def closeness(records: Records, query: Query, found: IntArray) -> FloatArray:
+    r"""Return how close objects are to the training records, of shape (n,): 0 for not at all.
+
+    It is the mean of the five largest :math:`g_{xr} / \sqrt{s_{xx} s_{rr}}`, with g of
+    :mod:`kreinflow.views.gapless` of the records ``found`` by :func:`by_seeds`, and 0 for what has
+    no hit. It costs no alignment, so it is the same whatever a cascade asks. Of five, as an object
+    with a single close record is less sure than one of a family.
+    """
+    product = query.self_scores[:, None] * records.self_scores[found[:, 0]]
+    shares = np.zeros(product.shape)
+    there = (found[:, 0] >= 0) & (product > 0)
+    np.divide(found[:, 1], np.sqrt(np.maximum(product, 0.0)), out=shares, where=there)
+    return mean_of_largest(shares, LARGEST, 0.0)
+
+
+def closeness_besides(records: Records, query: Query, own: IntArray, codes: IntArray) -> FloatArray:
+    """Return :func:`closeness` without the records of an object's own code; see Besides."""
+    largest = int(np.unique(codes, return_counts=True)[1].max())
+    wanted = min(len(codes), BY_SEEDS + largest)
+    step, parts = max(1, _RANKED // wanted), [np.empty(0)]
+    for part in (np.arange(i, min(i + step, len(own))) for i in range(0, len(own), step)):
+        some = query.take(part)
+        found = by_seeds(records, some, wanted)
+        other = codes[found[:, 0]] != own[part, None]
+        found[:, 1] *= other & (np.cumsum(other, axis=1) <= BY_SEEDS)
+        parts.append(closeness(records, some, found))
+    return np.concatenate(parts)
 
 
 def in_turn(first: IntArray, second: IntArray, most: int) -> IntArray:

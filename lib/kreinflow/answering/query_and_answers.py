@@ -107,6 +107,7 @@ class Answers:
     nearest_score: FloatArray
     deepest: IntArray
     first: FloatArray  # the largest probability of the first stage
+    closeness: FloatArray  # to the training records; NaN where it is not known
 
     @classmethod
     def joined(cls, parts: Sequence["Answers"]) -> "Answers":
@@ -132,6 +133,7 @@ class Answers:
             nearest_score=np.full(n, np.nan),
             deepest=np.full(n, EVERY_LEVEL),
             first=first,
+            closeness=np.full(n, np.nan),
         )
 
 

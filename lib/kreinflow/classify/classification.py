@@ -28,7 +28,7 @@ RECORD_COLUMNS = ("nearest_record", "record_label", "record_evalue", "record_ide
 
 COLUMNS = (
     *("id", "label", "probability", "runner_up", "runner_up_probability"),
-    *("reject", "reason", "promised_error", "p_value", "margin"),
+    *("reject", "reason", "promised_error", "p_value", "beyond", "margin"),
     *("nearest_landmark", "landmark_label", "landmark_score", "stage", "alignments"),
     *RECORD_COLUMNS,
     "problem",
@@ -41,6 +41,10 @@ others were tried."""
 LEVEL_COLUMNS = ("node", "level", "node_probability")  #: the root is empty
 PROMISES = ("set", "set_size", "error_p", "accepted")  #: of joined_labels and accepting
 LABELS_COLUMNS = ("labels", "label_probabilities")  #: from thresholds on, likeliest first
+
+
+_COUNTED = ("accepted", "accepted", "yes"), ("beyond", "beyond", "yes"), ("turned", "strand", "-")
+"""What is counted of a table: its name, the column, and the cell."""
 
 
 def classify_file(model: Model, path: Path, options: Options = DEFAULTS) -> pd.DataFrame:
@@ -177,9 +181,9 @@ def write_tables(
     """Write the pieces of :func:`classify_batches` as one ``text``, of a TSV if it is left out.
 
     ``text`` is called with each piece, and whether it is the first.
-    Counted are its ``records``, and those ``classified``, ``rejected``, ``accepted``, ``turned``
-    and at ``fault``. After each piece ``progress`` is called with the number of rows that are
-    written.
+    Counted are its ``records``, and those ``classified``, ``rejected``, ``accepted``, ``beyond``,
+    ``turned`` and at ``fault``. After each piece ``progress`` is called with the number of rows
+    that are written.
     """
     counts: Counter[str] = Counter()
     for number, table in enumerate(tables):
@@ -187,7 +191,7 @@ def write_tables(
         faulty = int((table["problem"] != "").sum())
         counts.update(records=len(table), classified=len(table) - faulty, fault=faulty)
         counts["rejected"] += int((table["reject"] == "yes").sum())
-        for name, column, value in (("accepted", "accepted", "yes"), ("turned", "strand", "-")):
+        for name, column, value in _COUNTED:
             if column in table:
                 counts[name] += int((table[column] == value).sum())
         if progress is not None:
@@ -285,13 +289,21 @@ def _promised(model: Model, answers: Answers) -> FloatArray:
     return np.where(answers.rejected | (error is None), np.nan, error or 0.0)
 
 
+def _beyond(model: Model, answers: Answers) -> NDArray[Any]:
+    """Return whether objects are farther than the promises were measured; empty if unknown."""
+    calibration = model.classifier.calibration
+    beyond = None if calibration is None else calibration.beyond(answers.closeness)
+    told = np.full(len(answers.closeness), "", dtype=object)
+    return told if beyond is None else np.where(beyond, "yes", "no").astype(object)
+
+
 def _told(model: Model, answers: Answers, options: Options) -> dict[str, NDArray[Any]]:
     """Return the columns of sets and p-values that are asked for, of several labels, of levels."""
     classifier, p = model.classifier, answers.probabilities
     calibration, several, classes = classifier.calibration, classifier.several, classifier.classes
     found: dict[str, NDArray[Any]] = {}
     if calibration is not None and options.confidence is not None:
-        sets = calibration.sets(p, options.confidence)
+        sets = calibration.sets(p, options.confidence, answers.closeness)
         found["set"] = joined_labels(classes, p, sets)
         found["set_size"] = sets.sum(axis=1).astype(object)
     if calibration is not None and options.errors is not None:
@@ -333,6 +345,7 @@ def _table(model: Model, batch: Batch, answers: Answers, options: Options) -> pd
         "reason": answers.reason.astype(object),
         "promised_error": _promised(model, answers),
         "p_value": answers.p_value,
+        "beyond": _beyond(model, answers),
         "margin": top - runner_up,
         "nearest_landmark": np.array(model.landmark_ids, dtype=object)[landmarks],
         "landmark_label": model.landmark_labels[landmarks],

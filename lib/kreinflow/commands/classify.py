@@ -194,11 +194,12 @@ def run(options: argparse.Namespace) -> None:
         rows, more = plural(told["rows"], "row"), plural(told["alignments"], "more alignment")
         print(f"kreinflow: evidence: {rows}, {more}", file=sys.stderr)
     accepted = "" if options.errors is None else f", {counts['accepted']} accepted"
+    beyond = f", {counts['beyond']} beyond what was measured" if counts["beyond"] else ""
     turned = f", {counts['turned']} turned" if counts["turned"] else ""
     promised = f"; {text}" if (text := promise_text(model)) else ""
     print(
         f"kreinflow: {plural(counts['records'], 'record')}: {counts['classified']} classified, "
-        f"{counts['rejected']} of them rejected{accepted}{turned}; {counts['fault']} not "
+        f"{counts['rejected']} of them rejected{accepted}{beyond}{turned}; {counts['fault']} not "
         f"classified; {seconds:.3g} s{promised}",
         file=sys.stderr,
     )

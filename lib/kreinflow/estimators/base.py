@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted
 
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
-from kreinflow.answering.query_and_answers import Query
+from kreinflow.answering.query_and_answers import Answers, Query
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
 from kreinflow.config.cross_references import correction_fault, lift_of
@@ -228,7 +228,13 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
                 "the model gives several labels, and a set is of objects with one. Use predict: "
                 "each label has a threshold of its own."
             )
-        return calibration.sets(self.predict_proba(X), confidence)
+        answers = self.answer(X)
+        return calibration.sets(answers.probabilities, confidence, answers.closeness)
+
+    def answer(self, X: Any) -> Answers:
+        """Return what is said of objects, by which stage, and what it cost; X is as for fit."""
+        check_is_fitted(self)
+        return self.landmark_classifier_.answer(self._query(X))
 
 
 def has_columns(y: Any) -> bool:

@@ -160,7 +160,7 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         check_is_fitted(self)
         query, kernel, cascade = self._query(X), self._aligned_by, self.cascade_
         if cascade is None or kernel is None or query.objects is None:
-            return self.landmark_classifier_.answer(query)
+            return super().answer(X)
         n, records = len(query), cascade.records.index.objects.sequences or ()
         scores = kernel.pair_scores([*(query.objects.sequences or ()), *records])
         ask = scores.of_rows(np.arange(n), n + np.arange(len(records)))

@@ -92,8 +92,8 @@ def coverage(predictions: pd.DataFrame) -> pd.DataFrame:
             own = pd.DataFrame(
                 {
                     "class": part["true"].astype(str).to_numpy(),
-                    "size": _numbers(part, f"size_{100 * confidence:g}"),
-                    "held": _numbers(part, f"held_{100 * confidence:g}"),
+                    "size": numbers_of(part, f"size_{100 * confidence:g}"),
+                    "held": numbers_of(part, f"held_{100 * confidence:g}"),
                 }
             ).dropna()
             for label, table in (("", own), *own.groupby("class")):
@@ -112,7 +112,7 @@ def errors(predictions: pd.DataFrame, asked_for: Sequence[float] = ERRORS) -> pd
         for asked in asked_for:
             shares = []
             for fold in folds:
-                kept = accepted(_numbers(fold, "error_p"), asked)
+                kept = accepted(numbers_of(fold, "error_p"), asked)
                 wrong = (fold["true"].astype(str) != fold["predicted"].astype(str))[kept]
                 shares.append((kept.mean(), wrong.mean() if kept.any() else 0.0))
             figures = spread(pd.DataFrame(shares, columns=["accepted", "wrong"]))
@@ -126,5 +126,8 @@ def _with_sets(predictions: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
             yield str(recipe), part
 
 
-def _numbers(table: pd.DataFrame, name: str) -> FloatArray:
+def numbers_of(table: pd.DataFrame, name: str) -> FloatArray:
+    """Return a column as numbers, NaN where it is empty, or not there."""
+    if name not in table:
+        return np.full(len(table), np.nan)
     return pd.to_numeric(table[name], errors="coerce").to_numpy(np.float64, na_value=np.nan)

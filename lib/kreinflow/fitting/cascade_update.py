@@ -23,8 +23,9 @@ def asking_as_before(
 ) -> LandmarkClassifier:
     """Return a model that was trained anew, with what asks records as it was before.
 
-    What rests on the answers of a cascade stays, as do thresholds and p-values of relatives. All
-    records join those that are asked.
+    What rests on the answers of a cascade stays, as do thresholds and p-values of relatives, and
+    the closeness of what was held out: with more records objects are closer. All records join those
+    that are asked.
     """
     part, landmarks = first.data.part, first.data.landmarks
     n = most = len(part.rows)
@@ -41,7 +42,10 @@ def asking_as_before(
         relatives = replace(before.relatives, records=records, sure_threshold=sure)
         classifier = classifier.with_parts(relatives=relatives)
     if before.cascade is None:
-        return classifier
+        if classifier.calibration is None or before.calibration is None:
+            return classifier
+        own = replace(classifier.calibration, near=before.calibration.near)
+        return classifier.with_parts(calibration=own)
     calibration, levels = before.calibration, before.levels
     about = {**classifier.about, "promise": before.about.get("promise")}
     classifier = replace(classifier, about=about)

@@ -9,9 +9,8 @@ import numpy as np
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.classifier import LandmarkClassifier
-from kreinflow.answering.label_sets import Calibration
 from kreinflow.answering.levels import Levels
-from kreinflow.answering.nearest_records import Records, ScoreCache
+from kreinflow.answering.nearest_records import Records, ScoreCache, closeness_besides
 from kreinflow.answering.query_and_answers import Decided
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.fitting.fit_lift import Lifted, Lifting, TriedWidths
@@ -22,7 +21,7 @@ from kreinflow.fitting.inner_folds import (
     InnerFits,
     decisions_with_all_landmarks,
 )
-from kreinflow.fitting.record_index import first_alignments, records_of, row_query
+from kreinflow.fitting.record_index import first_alignments, places_of, records_of, row_query
 from kreinflow.fitting.reject_threshold import RejectRule
 from kreinflow.fitting.strangers import Strangers
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
@@ -128,8 +127,11 @@ class FirstStage:
         return self.data.liftings({"views": {}, "lift": alone})
 
     @cached_property
-    def calibration(self) -> Calibration:
-        """What sets of labels and the control of errors rest on, without a cascade."""
+    def promised(self) -> tuple[IntArray, FloatArray]:
+        """What sets of labels and the control of errors rest on, without a cascade.
+
+        These are the places of records that were held out, and their probabilities.
+        """
         decisions, places = self.decisions, self.data.fits.measured
         # Else they would take as long again as the fits of the inner folds.
         several = len(self.machine.choices(self.problem.n_landmarks)) > 1
@@ -142,8 +144,17 @@ class FirstStage:
                 places, decisions = found
                 if self.classifier.forks is not None:
                     decisions = self.classifier.forks.log_probabilities(decisions)
-        probabilities = self.calibrator.probabilities(decisions)
-        return Calibration.of(probabilities, self.data.part.labels[places])
+        return places, self.calibrator.probabilities(decisions)
+
+    def closeness(self, records: Records, places: IntArray) -> FloatArray:
+        """Return how close held-out records are to others, those of their own groups left out."""
+        part = self.data.part
+        groups = np.unique(part.groups, return_inverse=True)[1]
+        query = self.query(self.data.landmarks, self.kernel, records, places)
+        codes = groups[places_of(records.rows, part.rows)]
+        found = closeness_besides(records, query, groups[places], codes)
+        records.forget()  # what is needed once
+        return found
 
     def drawn(self) -> IntArray:
         """Return some of the records that are held out once, by their places among these."""

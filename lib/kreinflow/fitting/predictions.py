@@ -102,7 +102,8 @@ class FoldRecords:
         columns = [f"p_{label}" for label in dataset.classes]
         parts.append(pd.DataFrame(probabilities, columns=columns))
         if classifier.calibration is not None:
-            parts.append(outcomes(classifier.calibration, probabilities, labels))
+            closeness = answers.closeness
+            parts.append(outcomes(classifier.calibration, probabilities, labels, closeness))
         return pd.concat(parts, axis=1)
 
 

@@ -18,7 +18,7 @@ from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import Calibration
 from kreinflow.base.errors import named
-from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.base.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.base.wording import abridged
 from kreinflow.fitting import fit_cascade, fit_unknown
 from kreinflow.fitting.calibration import PlattCalibrator, held_out_figures, several_of
@@ -38,16 +38,11 @@ from kreinflow.learners.registry import make_learner
 from kreinflow.learners.siblings import learner_of
 
 
-def fit_promises(
+def fit_levels(
     first: FirstStage, classifier: LandmarkClassifier, held: OutOfFold
 ) -> tuple[LandmarkClassifier, OutOfFold]:
-    """Return the model with sets of labels, unless it has several, and thresholds of levels."""
-    data, truth = first.data, first.data.part.labels[held.places]
-    if classifier.several is None:
-        calibration = first.calibration
-        if classifier.cascade is not None:
-            calibration = Calibration.of(held.probabilities, truth)
-        classifier = classifier.with_parts(calibration=calibration)
+    """Return the model with thresholds of levels, if it has any."""
+    data = first.data
     if data.levels is not None:
         confidence = data.reject.confidence
         true = data.true_nodes(held.places)
@@ -56,9 +51,30 @@ def fit_promises(
     return classifier, held
 
 
+def fit_sets(
+    first: FirstStage, classifier: LandmarkClassifier, held: OutOfFold
+) -> tuple[LandmarkClassifier, OutOfFold]:
+    """Return the model with sets of labels, by closeness if it has its records; not of several."""
+    if classifier.several is not None:
+        return classifier, held
+    places, p = held.places, held.probabilities
+    if classifier.cascade is None:
+        places, p = first.promised
+    calibration = Calibration.of(p, first.data.part.labels[places])
+    if (records := classifier.records) is not None:
+        some = np.isin(places, first.data.fits.measured[first.drawn()])
+        drawn, key = places[some], ("closeness", len(records), int(some.sum()))
+        if key not in first.shared:
+            with single_threaded():
+                first.shared[key] = first.closeness(records, drawn)
+        truth = first.data.part.labels[drawn]
+        calibration = calibration.with_closeness(first.shared[key], p[some], truth)
+    return classifier.with_parts(calibration=calibration), held
+
+
 PART_FITS: tuple[
     Callable[[FirstStage, LandmarkClassifier, OutOfFold], tuple[LandmarkClassifier, OutOfFold]], ...
-] = (fit_cascade.fit_part, fit_promises, fit_unknown.fit_part)
+] = (fit_cascade.fit_part, fit_levels, fit_unknown.fit_part, fit_sets)
 """What learns the parts of a model above its first stage, in this order: each takes the model and
 what it says of records that are held out, and returns both with its own part."""
 

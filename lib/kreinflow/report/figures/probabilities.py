@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from kreinflow.answering.query_and_answers import NOTHING_ACCEPTED
 from kreinflow.evaluation.accepted import AS
+from kreinflow.evaluation.identity import SHARES
 from kreinflow.evaluation.measured_rows import CALIBRATION_BINS
 from kreinflow.report import figures as look
 from kreinflow.report.reading import DatasetResults
@@ -20,6 +21,8 @@ _BY_IDENTITY = (
     ("accepted", "accepted", look.GREEN, "^", ":"),
     ("as_unknown", "unknown", look.PURPLE, "v", ":"),
     ("as_no_relative", "no relative", look.VERMILION, "D", ":"),
+    ("beyond", "beyond", look.ORANGE, "P", ":"),
+    ("held_95", "95 % sets hold", look.SKY, "*", "-."),
     ("hit_accuracy", "right: best hit", look.BLACK, "s", "--"),
     ("accuracy", "right: model", look.BLUE, "o", "-"),
 )
@@ -123,7 +126,8 @@ def _draw_reasons(axes: Axes, summary: pd.DataFrame, families: pd.DataFrame) -> 
 def identity_figure(data: DatasetResults) -> Figure:
     """Draw right and accepted predictions by identity to the best hit, above how many have it.
 
-    Reasons for which some are rejected as strange have a line each.
+    Reasons for which some are rejected as strange have a line each, as have sets and what is
+    beyond, where they are known.
     """
     own = data.own("identity")
     figure = look.canvas(4.2)
@@ -133,11 +137,11 @@ def identity_figure(data: DatasetResults) -> Figure:
     )
     for name, label, colour, marker, line in _BY_IDENTITY:
         shares = numbers(own[name])
-        if name not in AS.values() or shares.any():
+        if name in SHARES[:3] or np.nansum(shares):
             drawn = {"color": colour, "marker": marker, "markersize": 5, "linestyle": line}
             above.plot(identity, shares, **drawn, label=label, clip_on=False)
     above.set(ylim=(0, 1), ylabel="share of the records")
-    figure.legend(handles=above.lines[::-1], loc="outside upper left", ncols=5)
+    figure.legend(handles=above.lines[::-1], loc="outside upper left", ncols=4)
     below.bar(low, count, high - low, align="edge", color=look.SKY, edgecolor="white")
     for x, n in zip((low + high) / 2, count, strict=True):
         below.text(x, 1.1 * n, f"{n:,.0f}", ha="center", va="bottom", fontsize=7)
