@@ -174,8 +174,8 @@ def test_where_nothing_is_answered_or_no_set_was_made_nothing_is_drawn(tables, d
 
 def test_by_identity_there_is_a_line_for_each_share_and_a_bar_of_records(drawn):
     rows = [
-        (0.0, 0.3, 20, 0.25, 0.7, 0.5, 0.6, 0.3, 0.0, 0.1),
-        (0.9, 1.0, 4, 0.97, *[1.0] * 3, 0, 0, 0),
+        (0.0, 0.3, 20, 0.25, 0.7, 0.5, 0.6, 0.3, 0.0, 0.1, 0.8, 0.9, 0.2),
+        (0.9, 1.0, 4, 0.97, *[1.0] * 3, 0, 0, 0, 1, 1, 0),
     ]
     table = pd.DataFrame(rows, columns=list(IDENTITY_COLUMNS[1:])).assign(recipe="a")
     other = table.assign(recipe="b", accuracy=0.0)
@@ -187,10 +187,16 @@ def test_by_identity_there_is_a_line_for_each_share_and_a_bar_of_records(drawn):
         "right: best hit": [[0.25, 0.5], [0.97, 1]],
         "accepted": [[0.25, 0.6], [0.97, 1]],
         "no relative": [[0.25, 0.1], [0.97, 0]],
+        "95 % sets hold": [[0.25, 0.9], [0.97, 1]],
+        "beyond": [[0.25, 0.2], [0.97, 0]],
     }, "nothing was unknown"
     assert [bar.get_height() for bar in below.patches] == [20, 4]
     assert figure.get_label() == (
         "0 to 30 % identity: 20 records, 70 % right, 50 % of the best hits. "
         "90 to 100 % identity: 4 records, 100 % right, 100 % of the best hits."
     )
+    table = table.assign(held_90="", held_95="", beyond="")
+    (above, _) = drawn(p.identity_figure, "a", identity=table).axes
+    known = {"right: model", "right: best hit", "accepted", "no relative"}
+    assert {line.get_label() for line in above.lines} == known
     assert figure_svg(drawn(p.identity_figure, "a", identity=table[:0]))
