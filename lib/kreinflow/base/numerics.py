@@ -171,9 +171,12 @@ def tile_map(function: Callable[[slice], T], n: int) -> Iterator[T]:
 
 
 def tile_sum(function: Callable[[slice], FloatArray], n: int) -> FloatArray:
-    """Return the sum of ``function(rows)`` of all tiles of ``n`` > 0 rows, in their order."""
+    """Return the sum of ``function(rows)`` of all tiles of ``n`` > 0 rows, in their order.
+
+    The arrays that it returns must be new: others are added to the first.
+    """
     parts = iter(tile_map(function, n))
-    total = next(parts) + 0.0
+    total = next(parts)
     for part in parts:
         total += part
     return total

@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import FloatArray, IntArray, current_limits, tile_map, tile_sum
+from kreinflow.base.numerics import (
+    TILE,
+    FloatArray,
+    IntArray,
+    current_limits,
+    tile_map,
+    tile_sum,
+)
 
 _COPIED = 64 << 20
 """Bytes up to which a selection of rows is copied rather than looked up again each time."""
@@ -35,7 +42,7 @@ class TiledMatrix:
     """A matrix whose rows are made, or read from a file, when they are needed.
 
     It can be sliced by rows like an ndarray, and ``np.asarray`` makes all of it at once. ``read``
-    returns the rows at some places; each row must depend on its place alone.
+    returns the rows at some places, as a new array; each row must depend on its place alone.
 
     Examples
     --------
@@ -89,6 +96,9 @@ class TiledMatrix:
         return self._read(np.asarray(rows, dtype=np.intp))
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if 0 < len(self) <= TILE:  # rows are read as new ones: no copy is needed
+            (rows,) = tile_map(self.__getitem__, len(self))
+            return np.ascontiguousarray(rows, dtype=dtype or np.float64)
         whole = np.empty(self.shape, dtype=dtype or np.float64)
 
         def fill(rows: slice) -> None:

@@ -150,8 +150,8 @@ class Lifting:
 
         ``kernel``: of all records of the part, with the landmarks that the fit may know.
         """
-        known = np.isin(self.inducing, seen)
-        places, n = self.inducing[known], len(self.part.rows)
+        own, n = np.flatnonzero(np.isin(self.inducing, seen)), len(self.part.rows)
+        places = self.inducing[own]
         lift = self.lift_of(kernel, seen, widths, places)
         rates, between = lift.rates, self._between  # made here, with all threads
 
@@ -160,18 +160,18 @@ class Lifting:
                 def part_of(view: str) -> FloatArray:
                     if view == SCORES:
                         return lift.part(SCORES, np.asarray(kernel.C[asked[some]]), None)
-                    return np.asarray(between[view][asked[some]])[:, known]
+                    return np.asarray(between[view][asked[some]]).take(own, axis=1)
 
                 return combined(self.form, rates, part_of)
 
             return by_rows(len(asked), len(places), rows)
 
         C = TiledMatrix((n, len(places)), columns).stored(4)
-        own = np.ones(n) if self.form == "gaussian" else self._lengths(kernel, rates)
+        lengths = np.ones(n) if self.form == "gaussian" else self._lengths(kernel, rates)
         nothing, of_places = np.empty(0), (self.part.rows[places], self.part.labels[places])
         none = np.empty((0, len(places)))
         landmarks = Landmarks(none, nothing, nothing, *of_places, kind="similarity")
-        lifted = LandmarkKernel(make_transform("raw"), None, C, select(C, places), own, None)
+        lifted = LandmarkKernel(make_transform("raw"), None, C, select(C, places), lengths, None)
         return Lifted(lift, landmarks, lifted)
 
     def _lengths(self, kernel: LandmarkKernel, rates: Widths) -> FloatArray:

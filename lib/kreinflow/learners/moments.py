@@ -1,6 +1,7 @@
 """Counts, means and covariances of classes, by tiles of rows, and least squares from them."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,11 @@ class Moments:
         """The mean diagonal of the covariance, in which penalties are measured."""
         return float(np.trace(self.covariance)) / len(self.covariance)
 
+    @cached_property
+    def _room(self) -> FloatArray:
+        """Where systems are solved, one after the other."""
+        return np.empty_like(self.covariance)
+
     def least_squares(self, penalties: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return w = (T + t diag(penalties))^-1 q and b = ybar - w'zbar of the classes, t = scale.
 
@@ -124,7 +130,8 @@ class Moments:
         """
         with single_threaded():
             shift, failure = self.scale * penalties, _too_small(penalties)
-            coef = solve_positive(self.covariance.copy(), self.cross, shift, failure)
+            np.copyto(self._room, self.covariance)
+            coef = solve_positive(self._room, self.cross, shift, failure)
             return coef, self.target_means - self.mean @ coef
 
 
