@@ -1,5 +1,6 @@
 """Relatives: what is said of each object, against plain sums over dense scores."""
 
+from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -129,19 +130,30 @@ def test_what_is_said_is_what_plain_sums_say(seed, sure):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_an_object_is_answered_as_deep_as_it_is_like_a_record(seed):
-    """By plain sums: its likeness is enough for each level on the way."""
+    """By plain sums: the likeliest node on each level of its way has a record that is like it."""
     without, _ = answered(made_up(seed))
     unknown, alone = (without.reason == reason for reason in REASONS[2:])
     it = made_up(seed)
-    likeness = np.array([plain(it.problem, i, FEW)[1].max() for i in range(60)])
-    needed = np.quantile(likeness, [0.4, 0.2, 0.6])
-    found, table = answered(made_up(seed, needed=needed))
+    paths = [(code % 2, 2 + code, 20 + code if code else -1) for code in range(it.last.shape[1])]
+    codes, likeness = it.relatives.records.classes, np.full((60, 3), -np.inf)
+    for i, p in enumerate(it.last):
+        around, alike, _ = plain(it.problem, i, FEW)
+        for level in range(3):
+            sums = Counter()
+            for path, own in zip(paths, p, strict=True):
+                sums[path[level]] += own
+            del sums[-1]
+            node = max(sums, key=sums.get)
+            mine = [paths[code][level] == node for code in codes[around]]
+            likeness[i, level] = alike[mine].max(initial=-np.inf)
+    needed = np.nanquantile(np.where(likeness > -np.inf, likeness, np.nan), [0.4, 0.2, 0.6])
+    found, table = answered(made_up(seed, needed=needed, paths=np.array(paths)))
     for i in range(60):
         levels = 0
-        while levels < (2 if unknown[i] else 3) and likeness[i] > needed[levels]:
+        while levels < (2 if unknown[i] else 3) and likeness[i, levels] > needed[levels]:
             levels += 1
         assert found.deepest[i] == (0 if alone[i] else levels)
-    assert set(found.deepest) == {0, 2, 3}
+    assert set(found.deepest) == {0, 1, 2, 3}
     known = [j for j in it.problem.landmarks.tolist() if j >= 0]
     for i in range(60):
         nearest = set(plain(it.problem, i, FEW)[0]) - set(known)
@@ -151,7 +163,7 @@ def test_an_object_is_answered_as_deep_as_it_is_like_a_record(seed):
     np.testing.assert_array_equal(without.deepest, np.where(alone, 0, EVERY_LEVEL))
     for name in set(Answers.__dataclass_fields__) - {"deepest"}:
         np.testing.assert_array_equal(getattr(found, name), getattr(without, name))
-    none, _ = answered(made_up(seed, needed=np.full(1, np.inf)))
+    none, _ = answered(made_up(seed, needed=np.full(1, np.inf), paths=np.array(paths)))
     assert not none.deepest.any()
 
 

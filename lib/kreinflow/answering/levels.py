@@ -64,6 +64,11 @@ class Levels(ModelPart):
             return None
         return cls.of(classes, settings["separator"], settings["back_off"])
 
+    @property
+    def paths(self) -> IntArray:
+        """The node of each class at each level, of shape (n_classes, n_levels)."""
+        return lineages(self.tree)[self.tree.leaf, 1:]
+
     def node_probabilities(self, probabilities: FloatArray) -> FloatArray:
         """Return P, of shape (n, n_nodes), of the ``probabilities``, of shape (n, n_classes)."""
         sums = np.zeros((len(self.tree.nodes), len(probabilities)))

@@ -9,11 +9,14 @@ further one. This is found before a cascade answers, which asks no records for w
 
 Whether it is strange says a p-value; see :mod:`kreinflow.answering.unknown_pvalue`.
 
-Of classes that are paths what is unknown at one level may be known above. Let :math:`l(x)` be the
-largest :math:`s_{xy} / \sqrt{s_{xx} s_{yy}}` over the landmarks and the 3 nearest records. An
-object is answered at level d only if l(x) is above what records have whose own node of that level
-is left out, but for a share of ``overclassification`` of them; and above that of the levels before.
-What is rejected as strange is not answered at the last level, and what has no relative at none.
+Of classes that are paths what is unknown at one level may be known above. Let :math:`l_v(x)` be
+the largest :math:`s_{xy} / \sqrt{s_{xx} s_{yy}}` over those of the landmarks and the 3 nearest
+records whose class is below the node v or ends there. An object is answered with the likeliest node
+v of level d only if :math:`l_v(x)` is above the largest :math:`l_w` that records have with another
+node w of level d than their own, but for a share of ``overclassification`` of them; and so at the
+levels before. Then at most that share of all objects, whether their node is known or not, gets a
+wrong node of level d. Records whose class ends above level d say nothing of it. What is rejected as
+strange is not answered at the last level, and what has no relative at none.
 
 A prediction is not unsure, whatever its probability, if the best E of its class in A(x) is at most
 1e-10, and that of any other class a thousand times as large or more.
@@ -75,9 +78,10 @@ class Relatives(ModelPart):
     # The reject threshold of (h + p) / 2, with the largest probability p, and h = 1 of an
     # overwhelming hit, else 0; None if hits do not count.
     sure_threshold: float | None = None
-    # Of classes that are paths: l(x) that an object must have more of to be answered at level 1, 2,
-    # ...; infinite where nothing is.
+    # Of classes that are paths: l_v(x) that an object must have more of to be answered at level 1,
+    # 2, ...; infinite where nothing is. And the nodes of each class, see Levels.paths.
     needed: FloatArray | None = None
+    paths: IntArray | None = None
 
     def most_asked(self, n_classes: int) -> int:
         """See :meth:`~kreinflow.answering.parts.ModelPart.most_asked`."""
@@ -121,7 +125,8 @@ class Relatives(ModelPart):
         if self.null is not None:
             unlike = evidence_mean(gains) <= self.null.near
         scores.rank(everyone if needed is not None else everyone[unlike], FEW)
-        likeness, gains = scores.resemblance(everyone, scores.around(everyone, FEW))
+        few = scores.around(everyone, FEW)
+        alike, gains = scores.resemblance(everyone, few)
         if self.null is not None:
             asks |= evidence_mean(gains) <= self.null.near
         scores.rank(everyone[asks], NEAREST)
@@ -155,8 +160,11 @@ class Relatives(ModelPart):
         nearest[up], score[up] = scores.best(
             up, wanted[up], around, lambda *of: scores.resemblance(*of)[1]
         )
-        if needed is not None:
-            deepest = levels_reached(mean_of_largest(likeness, 1, -np.inf), needed).sum(axis=1)
+        if needed is not None and self.paths is not None:
+            paths, classes = self.paths[:, : len(needed)], self.records.classes[few]
+            nodes = likeliest_nodes(before.probabilities, paths)
+            likeness = level_likeness(alike, classes, paths, nodes)
+            deepest = levels_reached(likeness, needed).sum(axis=1)
             deepest = np.where(strangers, np.minimum(deepest, len(needed) - 1), deepest)
         deepest = np.where(reason == REASONS[3], 0, deepest)
         return replace(
@@ -205,6 +213,7 @@ class Relatives(ModelPart):
         "strangeness": Part(Strangeness),
         "sure_threshold": Number("f", optional=True),
         "needed": Array("f8", "needed", optional=True),
+        "paths": Array("i", "c levels", optional=True),
     }
 
     @classmethod
@@ -214,9 +223,41 @@ class Relatives(ModelPart):
         return cls(**{**values, "null": None if null is None else NoRelative(*null.tolist())})
 
 
+def likeliest_nodes(probabilities: FloatArray, paths: IntArray) -> IntArray:
+    """Return the likeliest node of level 1, 2, ... of objects, of shape (n, n_levels).
+
+    ``probabilities``, of shape (n, n_classes); ``paths``, of shape (n_classes, n_levels): the node
+    of each class at each level, -1 below its end.
+    """
+    found = np.empty((len(probabilities), paths.shape[1]), dtype=np.int64)
+    for level, own in enumerate(paths.T):
+        order = np.argsort(own, kind="stable")
+        order = order[own[order] >= 0]
+        nodes, starts = np.unique(own[order], return_index=True)
+        sums = np.add.reduceat(probabilities[:, order], starts, axis=1)
+        found[:, level] = nodes[sums.argmax(axis=1)]
+    return found
+
+
+def level_likeness(
+    normalised: FloatArray, classes: IntArray, paths: IntArray, nodes: IntArray | None = None
+) -> FloatArray:
+    """Return l_v(x) of a node of level 1, 2, ..., of shape (n, n_levels); -inf of no record.
+
+    ``normalised``, ``classes``, of shape (n, q): normalised scores with records, NaN of none, and
+    the codes of their classes. ``nodes``, of shape (n, n_levels): v; without it that of any node.
+    """
+    found = []
+    for level, own in enumerate(paths.T):
+        of = own[classes]
+        there = of >= 0 if nodes is None else of == nodes[:, level, None]
+        found.append(mean_of_largest(np.where(there, normalised, np.nan), 1, -np.inf))
+    return np.stack(found, axis=1)
+
+
 def levels_reached(likeness: FloatArray, needed: FloatArray) -> NDArray[np.bool_]:
-    """Return whether objects of l(x) may be answered at level 1, 2, ..., of shape (n, n_levels)."""
-    return np.asarray(np.logical_and.accumulate(likeness[:, None] > needed, axis=1))
+    """Return whether objects may be answered at level 1, 2, ..., by their l_v(x) of each."""
+    return np.asarray(np.logical_and.accumulate(likeness > needed, axis=1))
 
 
 def overwhelming(

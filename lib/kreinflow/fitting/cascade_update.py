@@ -39,7 +39,8 @@ def asking_as_before(
     if before.relatives is not None:
         # A cascade keeps its thresholds. That of a first stage is found anew.
         sure = before.relatives.sure_threshold if before.cascade else None
-        relatives = replace(before.relatives, records=records, sure_threshold=sure)
+        paths = None if classifier.levels is None else classifier.levels.paths
+        relatives = replace(before.relatives, records=records, sure_threshold=sure, paths=paths)
         classifier = classifier.with_parts(relatives=relatives)
     if before.cascade is None:
         if classifier.calibration is None or before.calibration is None:

@@ -24,6 +24,7 @@ from kreinflow.answering.relatives import (
     Relatives,
     evidence_mean,
     levels_reached,
+    likeliest_nodes,
     overwhelming,
 )
 from kreinflow.answering.unknown_pvalue import Strangeness, strange
@@ -203,8 +204,11 @@ def _with_p_values(
         return strange(normalised, gains, top), around, gains
 
     scores.rank(every, NEAREST, alone)
-    limited = levels is not None and data.limits_levels
-    likeness = likeness_of(scores, every, alone) if limited else np.zeros(0)
+    free = levels if data.limits_levels else None
+    likeness = np.zeros((n, 0))
+    if free is not None:
+        nodes = likeliest_nodes(probabilities, free.paths)
+        likeness = likeness_of(scores, every, alone, free.paths, nodes)
     of_landmarks, *_ = told(every, 0, alone, first.max(axis=1))
     of_nearest, around, gains = told(every, NEAREST, alone, probabilities.max(axis=1))
     strangeness = Strangeness(of_landmarks, of_nearest, false_alarms)
@@ -224,24 +228,25 @@ def _with_p_values(
         others /= np.maximum(others.sum(axis=1, keepdims=True), SMALLEST)
         strangers.append(told(tried, q, besides, others.max(axis=1))[0])
     found = strangeness.p_values(*strangers) <= false_alarms
-    needed, of_levels = None, {}
-    if levels is not None and limited:
+    needed, paths, of_levels = None, None, {}
+    if free is not None:
         assert data.overclassification is not None, "a limit without a share"
-        limits = Limits.of(levels, scores, tried, left, data.overclassification)
+        limits = Limits.of(free, scores, tried, left, data.overclassification)
         needed, reached = limits.likeness, levels_reached(likeness, limits.likeness)
         # Of what is not answered nothing has to be right.
         true = data.true_nodes(places)
         true[:, 1:][~reached] = NO_NODE
-        fitted = fitted_levels(levels, probabilities, true, data.reject.confidence, ABOVE_HALF)
-        rows = limits.told(levels, fitted, probabilities[tried], likeness[tried])
+        fitted = fitted_levels(free, probabilities, true, data.reject.confidence, ABOVE_HALF)
+        rows = limits.told(free, fitted, probabilities[tried], likeness[tried])
         of_levels = {"overclassification": data.overclassification, "levels": rows}
-        levels = fitted
+        levels, paths = fitted, free.paths
     relatives = Relatives(
         records,
         stage.evidence,
         strangeness=strangeness,
         sure_threshold=threshold,
         needed=needed,
+        paths=paths,
     )
     unknown = {
         "false_alarms": false_alarms,

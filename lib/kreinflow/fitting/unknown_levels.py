@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.answering.levels import Levels, lineages
+from kreinflow.answering.levels import Levels
 from kreinflow.answering.nearest_records import Besides, RecordScores
-from kreinflow.answering.relatives import FEW, levels_reached
-from kreinflow.answering.unknown_pvalue import mean_of_largest
+from kreinflow.answering.relatives import FEW, level_likeness, levels_reached
 from kreinflow.base.numerics import FloatArray, IntArray
 
 
@@ -28,15 +27,25 @@ def likeness_needed(likeness: FloatArray, error: float) -> float:
     return float(np.sort(likeness)[-most]) if most else np.inf
 
 
-def likeness_of(scores: RecordScores, objects: IntArray, besides: Besides) -> FloatArray:
-    """Return l(x) of objects, which are ranked, without the records that are left out."""
+def likeness_of(
+    scores: RecordScores,
+    objects: IntArray,
+    besides: Besides,
+    paths: IntArray,
+    nodes: IntArray | None = None,
+) -> FloatArray:
+    """Return l_v(x) of objects, which are ranked, without the records that are left out.
+
+    See :func:`~kreinflow.answering.relatives.level_likeness`.
+    """
     around = scores.around(objects, FEW, besides)
-    return mean_of_largest(scores.resemblance(objects, around)[0], 1, -np.inf)
+    normalised, _ = scores.resemblance(objects, around)
+    return level_likeness(normalised, scores.records.classes[around], paths, nodes)
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """What l(x) must be above at each level, found on records that were tried."""
+    """What l_v(x) must be above at each level, found on records that were tried."""
 
     likeness: FloatArray  # (n_levels,): infinite where too few records were tried
     there: NDArray[np.bool_]  # (n_tried, n_levels): which records have a node of the level
@@ -46,12 +55,12 @@ class Limits:
         cls, levels: Levels, scores: RecordScores, objects: IntArray, labels: IntArray, error: float
     ) -> "Limits":
         """Find them with some ``objects``, places in the query, of classes with these codes."""
-        of_classes = lineages(levels.tree)[levels.tree.leaf, 1:]
-        there, needed = of_classes[labels] >= 0, []
-        for of_class, own in zip(of_classes.T, there.T, strict=True):
+        there, needed = levels.paths[labels] >= 0, []
+        for of_class, own in zip(levels.paths.T, there.T, strict=True):
             besides = of_class[labels], of_class[scores.records.classes]
             scores.rank(objects, FEW, besides)
-            needed.append(likeness_needed(likeness_of(scores, objects, besides)[own], error))
+            likeness = likeness_of(scores, objects, besides, of_class[:, None])[:, 0]
+            needed.append(likeness_needed(likeness[own], error))
         return cls(np.array(needed), there)
 
     def told(
