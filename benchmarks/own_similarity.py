@@ -1,16 +1,24 @@
 """A similarity of one's own in a run of the workflow: what it costs.
 
     python benchmarks/own_similarity.py FOLDER --series 100000 --landmarks 200
+    python benchmarks/own_similarity.py --peer landmarks --series 2000 --tested 200
+    python benchmarks/own_similarity.py --peer tslearn --series 2000 --tested 200
 
 The workflow runs on generated series under dynamic time warping, by the function of
 ``examples/own_similarity/series.py``: calls, minutes, memory and accuracy, beside the nearest
 neighbour of all training series on a part of the tested ones. ``benchmarks/objects.py`` has other
 kinds of objects, in memory.
+
+With ``--peer`` one method alone learns from some series and predicts others, in this process:
+seconds, memory and accuracy of landmarks, or of the nearest neighbour of tslearn (Sakoe-Chiba band
+of the same width), which needs an environment with tslearn, numba and pandas. Where it is missing
+it is skipped with a word.
 """
 
 import argparse
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -116,15 +124,71 @@ def nearest(folder: Path, X: np.ndarray, y: np.ndarray, tested: int) -> dict[str
     }
 
 
+def peer(name: str, n: int, landmarks: int, tested: int) -> None:
+    """Learn from n series by one method, predict others, and print a row of figures."""
+    X, y = series(n + tested)
+    known, new = slice(n), slice(n, None)
+    try:
+        if name == "tslearn":
+            from tslearn.neighbors import (  # type: ignore[import-not-found]
+                KNeighborsTimeSeriesClassifier,
+            )
+
+            band = {"global_constraint": "sakoe_chiba", "sakoe_chiba_radius": LENGTH // 10}
+            model: Any = KNeighborsTimeSeriesClassifier(n_neighbors=1, metric_params=band, n_jobs=1)
+        else:
+            from kreinflow.estimators import KreinClassifier
+
+            sys.path.insert(0, str(EXAMPLES))
+            from series import distance
+
+            model = KreinClassifier(
+                metric=lambda a, b: distance(np.array(a), np.array(b)),
+                kind="dissimilarity",
+                learner="sf_lsm",
+                selector="uniform",
+                n_landmarks=landmarks,
+            )
+    except ImportError as error:
+        print(f"skipped: {error}")
+        return
+    few = slice(2 * landmarks)
+    model.fit(X[few], y[few]).predict(X[:5])  # compiles what has to be
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    seconds = [time.process_time()]
+    model.fit(X[known], y[known])
+    seconds.append(time.process_time())
+    right = float(np.mean(model.predict(X[new]) == y[new]))
+    seconds.append(time.process_time())
+    learning, predicting = np.diff(seconds)
+    row = {
+        "method": name,
+        "training": n,
+        "tested": tested,
+        "accuracy": right,
+        "processor seconds, learning": learning,
+        "processor seconds, predicting": predicting,
+        "MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "MB more than before": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024,
+    }
+    print(pd.Series(row).to_string())
+
+
 def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path, help="a new folder for data and results")
+    parser.add_argument("folder", type=Path, nargs="?", help="a new folder for data and results")
+    parser.add_argument("--peer", choices=["landmarks", "tslearn"], help="this alone, in memory")
     parser.add_argument("--series", type=int, default=100_000)
     parser.add_argument("--landmarks", type=int, default=200)
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--tested", type=int, default=100)
     given = parser.parse_args()
+    if given.peer:
+        peer(given.peer, given.series, given.landmarks, given.tested)
+        return
+    if given.folder is None:
+        parser.error("name a new folder, or a --peer")
     scale(given.folder, given.series, given.landmarks, given.cores, given.tested)
 
 

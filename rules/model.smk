@@ -35,6 +35,7 @@ rule train_models:
         },
         selector=lambda wildcards: CONFIG["selectors"][wildcards.selector],
         unknown=CONFIG["unknown"],
+        asked=lambda wildcards: plan(wildcards).source.asked,
         code=code("model.py"),
     script:
         "../scripts/model.py"

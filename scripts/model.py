@@ -78,7 +78,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
             curves.append(tested.curve().table(truth).assign(**place))
         predictions.append(tested.predictions(name))
     if (cache := training.cache) is not None:
-        console.say(f"{cache.aligned:,} pairs of records were aligned because they were asked for")
+        console.say(cache.said())
     save_fold_models(out.models, models)
     write_table(out.table, pd.DataFrame(figures, columns=list(FIGURES_COLUMNS)))
     write_table(out.predictions, pd.concat(predictions or [nothing], ignore_index=True))

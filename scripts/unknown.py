@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import limited
 from kreinflow.evaluation.inner_choice import with_inner_choice
@@ -19,6 +20,7 @@ from kreinflow.evaluation.unknown import (
 from kreinflow.files.arrays import open_array
 from kreinflow.files.console import logged
 from kreinflow.files.tables import read_table, write_listed
+from kreinflow.fitting.asked_pairs import asked_pairs
 from kreinflow.fitting.fold_models import load_fold_model
 from kreinflow.fitting.predictions import UnknownRecords
 from kreinflow.fitting.recipe_choice import read_figures
@@ -45,9 +47,16 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     scheme = read_scheme(dataset, snakemake.params.scoring, snakemake.params.data)
     cache = None
     tested = snakemake.params.tested is not None
-    if scheme is not None and (tested or any(recipe["cascade"] for recipe in order)):
+    params, asks = snakemake.params, tested or any(recipe["cascade"] for recipe in order)
+    if scheme is not None and asks:
         sequences = [*(whole.sequences[row] for row in held), *dataset.sequences]
-        cache = pair_scores(sequences, scheme, snakemake.params.backend, snakemake.threads)
+        asked = cache = pair_scores(sequences, scheme, params.backend, snakemake.threads)
+    elif params.asked is not None and asks and dataset.kind != "asymmetric":
+        folder = Path(files.summary).parents[1] / "scores"
+        asked = asked_pairs(whole, params.asked, params.data, folder)
+        number = {digest: row for row, digest in enumerate(whole.digests)}
+        rows = np.concatenate([held, [number[digest] for digest in dataset.digests]])
+        cache = ScoreCache(asked.of_rows(rows, rows), len(rows), symmetric=True)
     unknown_records = UnknownRecords(records, scores, union, objects, cache)
     predictions, told = [], []
     for path, landmarks in zip(files.fold_models, files.landmarks, strict=True):
@@ -61,7 +70,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
             expected = classifier.about.get("unknown", {}).get("would_be_found", np.nan)
             told.append((recipe, repeat, number, expected))
     if cache is not None:
-        console.say(f"{cache.aligned:,} pairs were aligned because they were asked for")
+        console.say(asked.said())
     columns = ["recipe", "repeat", "fold", "would_be_found"]
     unknown, expected = (
         with_inner_choice(table, models, names, prefer)

@@ -307,3 +307,20 @@ def test_progress_printer(monkeypatch):
         "alignment demo block 1/4: 50 %, 5.0 GCUPS, 6 s left",
         "alignment demo block 1/4: 100 %, 8.6 GCUPS, 0 s left",
     ]
+
+
+def test_single_pairs_are_those_of_the_rectangles_in_the_store(tmp_path):
+    rng = np.random.default_rng(6)
+    open_store(tmp_path).fill(
+        [(np.arange(30), np.array([3, 50, 40])), (np.arange(5), np.arange(9))]
+    )
+    left, right = rng.integers(0, 60, (2, 4000))
+    found = open_store(tmp_path).of_pairs(left, right)
+    S = rectangle(SEQUENCES, np.arange(60), np.arange(60), SCHEME)
+    known = np.zeros((60, 60), dtype=bool)
+    known[np.ix_(np.arange(30), [3, 50, 40])] = known[:5, :9] = True
+    known |= known.T
+    np.fill_diagonal(known, np.arange(60) < 30)  # the scores with themselves are of rows
+    absent = not_aligned(np.int32)
+    np.testing.assert_array_equal(found, np.where(known, S, absent)[left, right])
+    assert 0 < np.count_nonzero(found != absent) < len(left)

@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from kreinflow.alignment.transforms import NAMES, ScoreTransform, make_transform
+from kreinflow.alignment.transforms import NAMES, ScoreTransform, make_transform, own_evidence
 from kreinflow.base.errors import InputError
 from sequence_pairs import scheme_of
 
@@ -140,3 +140,35 @@ def test_evidence_of_pairs_is_the_similarity_and_of_evalue_its_logarithm():
     np.testing.assert_allclose(np.exp(logs), evalue.evalues(scores, lengths, lengths), rtol=1e-12)
     assert np.isfinite(evalue.log_evalues(np.array([1e6]), lengths[:1, 0], lengths[:1, 0])).all()
     assert np.isnan(make_transform("log").log_evalues(scores, lengths, lengths)).all()
+
+
+@pytest.mark.parametrize("kind", ["similarity", "squared_dissimilarity"])
+def test_the_evidence_of_a_score_of_ones_own_has_no_unit_and_keeps_the_order(kind):
+    rng = np.random.default_rng(4)
+    S = rng.normal(size=(9, 9)) ** (2 if kind == "squared_dissimilarity" else 1)
+    S = S + S.T
+    evidence, sign = own_evidence(S, kind), 1 if kind == "similarity" else -1
+    unit = np.median([abs(S[i, j]) for i in range(9) for j in range(9) if i != j])
+    pairs, none = np.sort(rng.normal(size=40)), np.zeros(40)
+    found = evidence.evidence(pairs, none, none, none, none)
+    np.testing.assert_allclose(found, [math.asinh(sign * s / unit) for s in pairs])
+    assert (np.diff(sign * found) > 0).all()
+    scaled = own_evidence(1000 * S, kind).evidence(1000 * pairs, none, none, none, none)
+    np.testing.assert_allclose(scaled, found, rtol=1e-12)
+    np.testing.assert_array_equal(-evidence.log_evalues(pairs, none, none), found)
+    np.testing.assert_array_equal(evidence.likeness(np.append(pairs, np.nan), 0.0)[:-1], found)
+    assert np.isnan(evidence.likeness(np.array([np.nan]), np.zeros(1)))
+    again = ScoreTransform.from_dict(json.loads(json.dumps(evidence.to_dict())))
+    assert again == evidence
+
+
+def test_the_unit_of_sparse_scores_is_their_mean():
+    S = np.zeros((5, 5))
+    S[0, 1] = S[1, 0] = 4.0
+    assert own_evidence(S, "similarity").constants["unit"] == 0.4
+    assert own_evidence(np.ones((1, 1)), "similarity").constants["unit"] == 1.0
+
+
+def test_the_evidence_of_ones_own_is_no_transform_of_a_recipe():
+    with pytest.raises(InputError, match="'own_score' is not one of raw"):
+        make_transform("own_score")

@@ -124,6 +124,26 @@ class ScoreStore:
             self._refuse(rows[lacking[0]], rows[lacking[0]])
         return scores
 
+    def of_pairs(self, left: IntArray, right: IntArray) -> NDArray[Any]:
+        """Return the scores of single pairs; of those that are not stored what says so."""
+        self.refresh()
+        out = np.where(left == right, self._self[left], not_aligned(self._self.dtype))
+        where = np.full((2, len(self._digests)), -1, dtype=np.int64)
+        for panel in self._panels:
+            sides = panel.rows, panel.columns
+            for turned in (False,) if self._scorer.ordered else (False, True):
+                where[...] = -1
+                for place, theirs in zip(where, sides, strict=True):
+                    place[theirs[theirs >= 0]] = np.flatnonzero(theirs >= 0)
+                pair = (right, left) if turned else (left, right)
+                row, column = (place[own] for place, own in zip(where, pair, strict=True))
+                there = np.flatnonzero((row >= 0) & (column >= 0) & missing(out))
+                if there.size:
+                    scores = self._scores_of(panel)[row[there], column[there]]
+                    out[there] = as_type(scores, out.dtype)
+        self._open = None
+        return out
+
     def _refuse(self, i: int, j: int) -> None:
         raise KreinflowError(
             f"{self.folder}: the score of the sequences with the digests {self._digests[i]} and "

@@ -106,10 +106,11 @@ class ScoreTransform:
         return self._evidence_of(self._gain(s, row_lengths, column_lengths), scale)
 
     def _evidence_of(self, gain: FloatArray, scale: FloatArray) -> FloatArray:
-        gain, scale = np.broadcast_arrays(gain, scale)
-        quotients = np.zeros(gain.shape)
-        np.divide(gain, np.sqrt(np.maximum(scale, 0.0)), out=quotients, where=scale > 0)
-        return self._of_quotients(quotients)
+        return self._of_quotients(_quotients(gain, scale))
+
+    def likeness(self, scores: FloatArray, scale: FloatArray) -> FloatArray:
+        r"""Return :math:`\tilde s_{ij}` of pairs, NaN where a score is; ``scale``: s_ii s_jj."""
+        return np.where(np.isnan(scores), np.nan, _quotients(scores, scale))
 
     def evalues(self, scores: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
         r"""Return :math:`K n m e^{-\lambda s}` of pairs; NaN of other transforms."""
@@ -155,7 +156,9 @@ class ScoreTransform:
     @staticmethod
     def from_dict(content: Mapping[str, Any]) -> "ScoreTransform":
         """Return the transform that :meth:`to_dict` wrote."""
-        return _transform_class(content["name"])(dict(content["constants"]))
+        own = content["name"] == _OwnScore.name
+        kind = _OwnScore if own else _transform_class(content["name"])
+        return kind(dict(content["constants"]))
 
 
 class _Raw(ScoreTransform):
@@ -233,6 +236,51 @@ class _Evalue(ScoreTransform):
     def self_similarity(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
         scale = self._scale(self_scores, lengths)
         return super()._divisors(self_scores, lengths) / scale
+
+
+class _OwnScore(ScoreTransform):
+    r"""What the user's own score says of a relation, by the ``unit`` u of its data.
+
+    .. math:: e_{ij} = \mathrm{arsinh}(\pm s_{ij} / u)
+
+    with a minus for squared dissimilarities (the ``source``). It is linear where s is small, a
+    logarithm where it is large, takes either sign, and has no unit. It is no transform of a kernel.
+    """
+
+    name = "own_score"
+    takes_negative = True
+    constant_names = ("unit", "source")
+
+    def _gain(self, s: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
+        sign = -1.0 if self.constants["source"] == "squared_dissimilarity" else 1.0
+        return np.asarray(np.arcsinh(sign * s / self.constants["unit"]))
+
+    def _evidence_of(self, gain: FloatArray, scale: FloatArray) -> FloatArray:
+        return gain
+
+    def likeness(self, scores: FloatArray, scale: FloatArray) -> FloatArray:
+        return self._gain(scores, scale, scale)
+
+    def log_evalues(self, scores: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
+        return -self._gain(scores, n, m)
+
+
+def own_evidence(scores: NDArray[Any], kind: str) -> ScoreTransform:
+    """Return the evidence of a score of the user's, from those of the landmarks with each other.
+
+    Its unit is the median size of a score of two landmarks, the mean if that is 0.
+    """
+    sizes = np.abs(scores[~np.eye(len(scores), dtype=bool)])
+    units = (float(middle(sizes)) for middle in (np.median, np.mean) if sizes.size)
+    return _OwnScore({"unit": next((u for u in units if u > 0), 1.0), "source": kind})
+
+
+def _quotients(values: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return values by the root of what they are scaled by, 0 where that is not above 0."""
+    values, scale = np.broadcast_arrays(values, scale)
+    found = np.zeros(values.shape)
+    np.divide(values, np.sqrt(np.maximum(scale, 0.0)), out=found, where=scale > 0)
+    return found
 
 
 _TRANSFORMS: dict[str, type[ScoreTransform]] = {

@@ -73,7 +73,8 @@ def terms(cascade: Cascade, it: Subject) -> Told:
         "terms": Section([why], pd.concat(of_levels, ignore_index=True), whole=True),
         "odds": Section(odds),
     }
-    cost = plural(it.alignments + int(it.answers.alignments[0]), "alignment")
+    unit = "score" if cascade.records.seeds is None else "alignment"
+    cost = plural(it.alignments + int(it.answers.alignments[0]), unit)
     return Told([f"answered by the stage {last}, with {cost} in all"], sections | found)
 
 
@@ -115,6 +116,7 @@ def description(cascade: Cascade) -> dict[str, Any]:
         for stage, asks in cascade.levels
     ]
     residues = cascade.records.index.objects.sequences
+    where = "apart" if cascade.records.seeds else "none"
     arrays = cascade.to_parts()[1] | cascade.records.to_parts()[1]
     return {
         "asked_for": dict(cascade.about) or None,
@@ -129,6 +131,6 @@ def description(cascade: Cascade) -> dict[str, Any]:
         "evidence": cascade.evidence.to_dict(),
         "machines": 0 if cascade.machines is None else len(cascade.machines.pairs),
         "records": len(cascade.records),
-        "residues": "apart" if residues is None else sum(map(len, residues)),
+        "residues": where if residues is None else sum(map(len, residues)),
         "bytes": sum(array.nbytes for array in arrays.values()),
     }

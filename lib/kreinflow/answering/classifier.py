@@ -171,23 +171,29 @@ class LandmarkClassifier(State):
         return query.decided(self.landmark_rows(query), self.decision_function(query))
 
     def decision_rows(self, query: Query) -> FloatArray:
-        """Return k(x), of shape (n, n_landmarks), or of a lift the (n, p) kernel that f sees."""
-        rows = self.landmark_rows(query)
-        return rows if self.lift is None else self.lift.columns(rows, query.objects)
+        """Return what f sees: k(x) or dissimilarities with a minus, (n, n_landmarks).
+
+        Of a lift it is the kernel of shape (n, p).
+        """
+        if self.lift is not None:
+            return self.lift.columns(self.landmark_rows(query), query.objects)
+        if self.centring is None or self.decision.space == "kernel":
+            return self.landmark_rows(query)
+        return -self._transformed(query)
 
     def landmark_rows(self, query: Query) -> FloatArray:
-        """Return k(x), or the dissimilarities that the decision looks at, of each landmark."""
-        kernel = self.transform.apply(
+        """Return k(x), of shape (n, n_landmarks); of dissimilarities it is doubly centred."""
+        transformed = self._transformed(query)
+        return transformed if self.centring is None else self.centring.columns(transformed)
+
+    def _transformed(self, query: Query) -> FloatArray:
+        return self.transform.apply(
             np.asarray(query.scores),
             query.self_scores,
             self.landmark_self_scores,
             query.lengths,
             self.landmark_lengths,
         )
-        if self.centring is None:
-            return kernel
-        in_kernel = self.lift is not None or self.decision.space == "kernel"
-        return self.centring.columns(kernel) if in_kernel else -kernel
 
     def predict_proba(self, query: Query) -> FloatArray:
         """Return p of the first stage; rows sum to one, unless objects may have several labels."""

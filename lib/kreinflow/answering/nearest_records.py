@@ -50,11 +50,19 @@ class ScoreCache:
 
     def know(self, queries: IntArray, records: IntArray, scores: NDArray[np.number]) -> None:
         """Take scores that were aligned elsewhere: of all queries with all records."""
-        keys = self._key(queries[:, None], records[None, :]).ravel()
-        keys, first = np.unique(keys, return_index=True)
+        rows, others = np.broadcast_arrays(queries[:, None], records)
+        self.know_pairs(rows.ravel(), others.ravel(), np.asarray(scores).ravel())
+
+    def know_pairs(self, queries: IntArray, records: IntArray, scores: NDArray[np.number]) -> None:
+        """Take scores of single pairs, all of shape (n,), that were asked for elsewhere."""
+        keys, first = np.unique(self._key(queries, records), return_index=True)
         new = np.isnan(self._get(keys))
         if new.any():
-            self._add(keys[new], np.asarray(scores, np.float64).ravel()[first][new])
+            self._add(keys[new], scores[first][new].astype(np.float64))
+
+    def said(self) -> str:
+        """Return how many pairs were asked for, in words."""
+        return f"{self.aligned:,} pairs of records were aligned because they were asked for"
 
     def of_rows(self, rows: IntArray, records: IntArray) -> Ask:
         """Return an ask of objects and records by their places among these."""
@@ -135,12 +143,13 @@ class Records(State):
     self_scores: FloatArray  # (n_records,)
     lengths: FloatArray  # (n_records,)
     landmarks: IntArray  # (n_landmarks,): places among the records, -1 for one that is not there
-    seeds: Seeds  # what finds those with a diagonal in common
+    seeds: Seeds | None  # what finds those with a diagonal in common; None of no sequences
 
     @cached_property
     def by_seeds(self) -> SeedIndex:
         """The index of their seeds, made when it is needed first."""
         assert self.index.objects.sequences is not None, "records whose residues are not there"
+        assert self.seeds is not None, "sequences without seeds"
         return SeedIndex(self.seeds, self.index.objects.sequences)
 
     def forget(self) -> None:
@@ -158,15 +167,19 @@ class Records(State):
         "self_scores": Array("f", "number"),
         "lengths": Array("f", "number"),
         "landmarks": Array("i", "m"),
-        "seeds": Value(Seeds.from_dict, Seeds.to_dict),
+        "seeds": Value(
+            lambda seeds: seeds and Seeds.from_dict(seeds), lambda seeds: seeds and seeds.to_dict()
+        ),
     }
 
 
 def by_seeds(records: Records, query: Query, most: int) -> IntArray:
     """Return the first records by seeds of all objects and their scores, of shape (n, 2, most).
 
-    Of what has no hit the record is -1, and the score 0.
+    Of what has no hit the record is -1, and the score 0; so nothing but sequences has any.
     """
+    if records.seeds is None:
+        return np.tile(np.array([[NOBODY], [0]]), (len(query), 1, most))
     sequences = None if query.objects is None else query.objects.sequences
     assert sequences is not None, "seeds of no sequences"
     return np.stack(records.by_seeds.nearest(sequences, most), axis=1)
@@ -325,9 +338,7 @@ class RecordScores:
     ) -> tuple[FloatArray, FloatArray]:
         of, query = self.records, self.query
         product = query.self_scores[places, None] * of.self_scores[records]
-        normalised = np.zeros(scores.shape)
-        np.divide(scores, np.sqrt(np.maximum(product, 0.0)), out=normalised, where=product > 0)
-        normalised[np.isnan(scores)] = np.nan
+        normalised = self._evidence.likeness(scores, product)
         lengths = query.lengths[places, None], of.lengths[records]
         return normalised, -self._evidence.log_evalues(scores, *lengths)
 

@@ -184,8 +184,8 @@ class Relatives(ModelPart):
         if answers.rejected[0] and (nearest := int(answers.nearest[0])) >= 0:
             lengths = it.query.lengths[0], self.records.lengths[nearest]
             evalue = self.evidence.evalues(answers.nearest_score[0], *lengths)
-            best = f"its best alignment is with {it.record_ids[nearest]}"
-            told.append(f"{best}, E-value {float(evalue):.2g}")
+            best = f"its best alignment is with {it.record_ids[nearest]}, E-value {evalue:.2g}"
+            told.append(best if evalue == evalue else f"it is most like {it.record_ids[nearest]}")
         return Told(["; ".join(told)] if told else [])
 
     def inspected(self, about: Mapping[str, Any]) -> dict[str, Any]:

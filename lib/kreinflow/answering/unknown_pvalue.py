@@ -6,6 +6,9 @@ Of the records that an object x was aligned with, with E = K n m exp(-lambda s):
 * :math:`e(x)`: minus the mean of the five largest -ln E, which may be below 0;
 * :math:`p(x)`: minus the largest probability.
 
+Of a score of the user's own n and e both are of its evidence,
+:class:`~kreinflow.alignment.transforms.ScoreTransform` ``own_score``.
+
 The three are combined by their ranks among the N records that calibrate and x, as in Fisher's
 method: with :math:`r_k(x)` the number of these N + 1 that are at least as strange by k,
 

@@ -250,10 +250,12 @@ def nearest_records(
     classifier, sequences = model.classifier, batch.sequences
     asking, records = classifier.relatives or classifier.cascade, classifier.records
     residues, scheme = model.record_residues, model.scheme
-    if asking and records and residues is not None and scheme is not None and sequences:
+    if records and not model.lacks_records:
         own = nearest[rows]
         ids[rows] = np.array(model.record_ids, dtype=object)[own]
         labels[rows] = np.array(classifier.classes, dtype=object)[records.classes[own]]
+    if asking and records and residues is not None and scheme is not None and sequences:
+        own = nearest[rows]
         lengths = batch.lengths[rows], records.lengths[own]
         evalue[rows] = asking.evidence.evalues(answers.nearest_score[rows], *lengths)
 

@@ -67,8 +67,8 @@ class Witnesses:
         self.classes, self.lengths = classifier.landmark_classes, classifier.landmark_lengths
         self.residues = model.landmarks if isinstance(model.landmarks, tuple) else None
         self.landmarks = np.arange(len(self.ids))  # the number of a member as a landmark; or -1
-        self.records = None if residues is None else classifier.records
-        if self.records is not None and residues is not None and self.residues is not None:
+        self.records = None if model.lacks_records else classifier.records
+        if self.records is not None:
             of = self.records.landmarks
             rest, known = np.flatnonzero(of < 0), np.flatnonzero(of >= 0)
             landmarks = np.full(len(self.records), NOBODY)
@@ -76,7 +76,8 @@ class Witnesses:
             self.ids = np.append(np.array(model.record_ids, dtype=object), self.ids[rest])
             self.classes = np.append(self.records.classes, self.classes[rest])
             self.lengths = np.append(self.records.lengths, self.lengths[rest])
-            self.residues = (*residues, *(self.residues[i] for i in rest.tolist()))
+            if residues is not None and self.residues is not None:
+                self.residues = (*residues, *(self.residues[i] for i in rest.tolist()))
             self.landmarks = np.append(landmarks, rest)
         asking = classifier.relatives or classifier.cascade
         weighing = classifier.transform if asking is None else asking.evidence

@@ -134,7 +134,8 @@ def _first_stage(
     columns["score"] = batch.scores[0]
     if model.scheme is not None:
         columns["normalised"] = normalised_scores(model, batch.scores, batch.self_scores)[0]
-    table, what, seen = pd.DataFrame({**columns, "transformed": rows[0]}), "landmark", "transformed"
+    what, seen = "landmark", "transformed"
+    table = pd.DataFrame({**columns, seen: (values if lift is None else rows)[0]})
     sections = {}
     if lift is not None:
         by_score = table.sort_values(seen, ascending=False, kind="stable")

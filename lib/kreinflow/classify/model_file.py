@@ -57,6 +57,7 @@ class Model(State):
     record_digests: tuple[str, ...] = ()  # of each record, if their residues are not in the file
     probe_pairs: IntArray | None = None  # landmarks whose score of the user's is known
     probe_scores: FloatArray | None = None
+    record_objects: Objects | None = None  # the training records that the user's score may ask
     asked: AskedKernel | None = None  # the same score, ready to be asked; in no file
 
     @property
@@ -68,7 +69,8 @@ class Model(State):
     @property
     def lacks_records(self) -> bool:
         """Whether it needs training records that are apart."""
-        return self.classifier.records is not None and self.record_residues is None
+        there = self.record_residues is not None or self.record_objects is not None
+        return self.classifier.records is not None and not there
 
     @property
     def measured_kind(self) -> str | None:
@@ -102,6 +104,9 @@ class Model(State):
         "landmark_ends": Array("i8", "m", optional=True),
         "landmark_vectors": Array("f8", "m v", optional=True),
         "record_digests": Array("u1", f"n {_DIGEST}", optional=True),
+        "record_texts": Array("u1", "t", optional=True),
+        "record_ends": Array("i8", "n", optional=True),
+        "record_vectors": Array("f8", "n v", optional=True),
         "probe_pairs": Array("i8", "p 2", optional=True),
         "probe_scores": Array("f8", "p", optional=True),
     }
@@ -113,7 +118,11 @@ class Model(State):
             classifier = _with_residues(classifier, None)
             digests = np.frombuffer(bytes.fromhex("".join(self.record_digests)), dtype=np.uint8)
             digests = digests.reshape(-1, _DIGEST)
+        texts, ends, vectors = stored_objects(self.record_objects).values()
         own = {
+            "record_texts": texts,
+            "record_ends": ends,
+            "record_vectors": vectors,
             "classifier": classifier,
             "inducing_ids": None if classifier.lift is None else self.inducing_ids,
             "record_ids": None if classifier.records is None else self.record_ids,
@@ -134,6 +143,8 @@ class Model(State):
         """See :meth:`~kreinflow.files.state.State.restored`."""
         objects = [values.pop(f"landmark_{name}") for name in ("residues", "ends", "vectors")]
         values["landmarks"] = restored_objects(values["scheme"], *objects)
+        objects = [values.pop(f"record_{name}") for name in ("texts", "ends", "vectors")]
+        values["record_objects"] = restored_objects(None, *objects)
         digests = values["record_digests"]
         told = () if digests is None else (row.tobytes().hex() for row in digests)
         values["record_digests"] = tuple(told)
@@ -245,7 +256,8 @@ class Model(State):
 def _refuse_without_seeds(header: Mapping[str, Any]) -> None:
     """Raise an InputError of a model of 0.12.0 or before that asks training records."""
     records = header["classifier"].get("records")
-    if records is not None and "segments_above" not in records.get("seeds", ()):
+    seeds = () if records is None else records.get("seeds", ())
+    if seeds is not None and "segments_above" not in seeds and records is not None:
         raise InputError(
             f"kreinflow {header['about']['versions']['kreinflow']} wrote this model, which asks "
             "training records without seeds. Train it again, or use that version."
@@ -307,6 +319,7 @@ def final_model(
     apart = (recipe.get("cascade") or {}).get("records") == "apart"
     taken = dataset.payload.take(landmark_rows)
     landmarks: tuple[bytes, ...] | Objects | None = None
+    compared = dataset.payload.objects if isinstance(dataset.payload, Compared) else None
     if isinstance(taken, Sequences | Compared):
         landmarks = taken.residues if isinstance(taken, Sequences) else taken.objects
     return Model(
@@ -334,4 +347,5 @@ def final_model(
         inducing_ids=() if inducing is None else tuple(first[row] for row in inducing.tolist()),
         record_ids=tuple(first[row] for row in asked),
         record_digests=tuple(dataset.digests[row] for row in asked) if apart else (),
+        record_objects=compared[asked] if asked and compared is not None else None,
     )

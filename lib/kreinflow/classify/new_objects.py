@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.backends import Backend, align_with_others, backend_named, checked
 from kreinflow.alignment.engine import pack, self_scores
-from kreinflow.answering.query_and_answers import Query
+from kreinflow.answering.query_and_answers import Ask, Query
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import TILE, FloatArray, IntArray, tiles
 from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.model_file import Model
-from kreinflow.kernels.kernel import Kernel
+from kreinflow.kernels.asked import AskedKernel
+from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.sequences.fasta import LONGEST, Columns, FastaRecord, read_any
 from kreinflow.sequences.matrix_files import (
     DISSIMILARITIES,
@@ -347,15 +348,30 @@ def _measured_batches(model: Model, path: Path, options: Options) -> Iterator[Ba
                     f"{path}, row {row + 1} ({ids[row]}): {kernel.describe()} is not finite for "
                     "it. Its numbers are too large."
                 )
+        ask, known = None, model.record_objects
+        if known is not None and isinstance(kernel, AskedKernel):
+            ask = asking_lists(kernel, given[rows], known, names, model.record_ids)
         yield Batch(
             scores,
             np.zeros(n),
             np.zeros(n),
+            ask=ask,
             ids=names,
             place=lambda number, names=names: f"{path}, {names[number]}",  # type: ignore[misc]
             faults={},
             scored=np.arange(n),
         )
+
+
+def asking_lists(
+    kernel: AskedKernel, X: Objects, Y: Objects, ids: Sequence[str], others: Sequence[str]
+) -> Ask:
+    """Return what asks for the scores of new objects X, by their numbers, with records Y."""
+
+    def ask(rows: IntArray, lists: IntArray) -> FloatArray:
+        return kernel.compare_lists(X[rows], Y, [ids[row] for row in rows.tolist()], others, lists)
+
+    return ask
 
 
 def _rows_of_matrix(model: Model, path: Path) -> tuple[list[str], FloatArray]:

@@ -183,7 +183,8 @@ def checked(
     scheme = read_scheme(dataset, part["scoring"], data)
     transforms = transforms_of(plan.transforms, config["transforms"], scheme)
     check_dataset(dataset, partition, plan.selectors, scheme, transforms, data, whole)
-    told = evidence_of(config["transforms"], scheme) is not None
+    asked = source.asked is not None and source.kind != "asymmetric"
+    told = asked or evidence_of(config["transforms"], scheme) is not None
     return Checked(plan, whole, dataset, partition, data, told)
 
 

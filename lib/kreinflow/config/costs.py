@@ -142,14 +142,15 @@ class RunCosts:
 
     @cached_property
     def pairs(self) -> float:
-        """All pairs that are aligned, or asked for; jobs align anew what they ask for."""
+        """All pairs that are aligned, or asked for, each once; jobs align anew what they need."""
         if not (self.length or self.asked):
             return 0.0
         every = self.ways * _pairs_with(self.distinct, self.distinct)
         known = min(self.choosing_pairs + self.column_pairs, every)
         asked = sum(self._asked_pairs(name, self._free) for name in self.plan.trained_selectors)
         raced = 1 + RACED * self.folds if "auto" in self.plan.config else 1 + self.folds
-        return known + raced * asked + self.held * self.union
+        pairs = known + raced * asked
+        return (min(pairs, every) if self.asked else pairs) + self.held * self.union
 
     @property
     def _free(self) -> float:
@@ -162,11 +163,13 @@ class RunCosts:
         ``share``: of the pairs of two records, those that count.
         """
         pairs = share * min(self._queries * self._nearest(selector), self.n * (self.n + 1) / 2)
-        if self.plan.config["unknown"] is None or not self.has_evalues:
+        tells = self.has_evalues or (self.asked and self.ways == 1)
+        if self.plan.config["unknown"] is None or not tells:
             return pairs
         m = self.landmarks(selector)
         others = 1 - m / self.n  # those with records that are landmarks are known
-        return pairs + share * others * NEAREST * self._queries + _rule_pairs(m)
+        rule = _rule_pairs(m) if self.has_evalues else 0.0
+        return pairs + share * others * NEAREST * self._queries + rule
 
     def _nearest(self, selector: str | None = None) -> float:
         cascades = [Wanted.of(recipe["cascade"]) for recipe in self.plan.cascades(selector)]

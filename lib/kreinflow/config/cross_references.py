@@ -219,8 +219,12 @@ def _of_recipe(plan: DatasetPlan, recipe: Mapping[str, Any]) -> Iterator[str]:
     instead = f"For {source.noun} leave it out."
     if views["words"] and not source.aligned:
         yield f" has a view of words, but only sequences have words. {instead}"
-    if cascade is not None and not source.aligned:
-        yield f" has a cascade, but only sequences are aligned. {instead}"
+    if cascade is not None and not source.stored:
+        yield f" has a cascade, but only sequences and your own score are asked for. {instead}"
+    if cascade is not None and not source.aligned and source.kind == "asymmetric":
+        yield f" has a cascade, which needs scores without a direction. {instead}"
+    if cascade is not None and not source.aligned and cascade.get("records") == "apart":
+        yield " has a cascade with records apart, but only sequences may be. Leave that out."
     if views["vectors"] and not plan.vectors:
         yield (
             " has a view of vectors, but the data set has none. Name a table of them as 'vectors' "

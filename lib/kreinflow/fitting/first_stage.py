@@ -62,7 +62,8 @@ class TrainingData:
     @property
     def has_p_values(self) -> bool:
         """Whether models tell how strange an object is, for which they ask its nearest records."""
-        return self.false_alarms is not None and self.strangers is not None
+        asks = self.cache is not None and self.evidence is not None
+        return self.false_alarms is not None and asks
 
     def true_nodes(self, places: IntArray) -> IntArray:
         """Return the nodes of the whole labels of records, see ``Levels.true_nodes``."""

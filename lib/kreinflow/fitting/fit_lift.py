@@ -75,10 +75,10 @@ class Lifting:
         return (SCORES, *(view for view in VIEWS if self.views.get(view)))
 
     @cached_property
-    def seeds(self) -> Seeds:
+    def seeds(self) -> Seeds | None:
         """What sequences are found by, beside the views."""
-        assert self.objects.sequences is not None, "seeds of no sequences"
-        return Seeds.of(self.objects.sequences, self.letters)
+        sequences = self.objects.sequences
+        return None if sequences is None else Seeds.of(sequences, self.letters)
 
     @property
     def form(self) -> Form:

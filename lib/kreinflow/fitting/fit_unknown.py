@@ -70,7 +70,7 @@ class NoRelativeFit:
     part: TrainingPart
     objects: Viewed  # all distinct rows
     evidence: ScoreTransform  # of E-values
-    strangers: Strangers
+    strangers: Strangers | None  # None of no sequences: then there is no rule of relatives
     cache: ScoreCache  # of the distinct rows, and behind them the strangers, with each other
     letters: str = ""  # of the sequences, for seeds
 
@@ -88,23 +88,24 @@ class NoRelativeFit:
             index = Lift("gaussian", {SCORES: 1.0}, None, scores, own)
         else:
             index = replace(lift, scores=scores, objects=own)
-        assert self.objects.sequences is not None, "relatives of no sequences"
-        seeds = Seeds.of(self.objects.sequences, self.letters)
+        sequences = self.objects.sequences
+        seeds = None if sequences is None else Seeds.of(sequences, self.letters)
         return records_of(index, seeds, self.part, self.landmarks, kept)
 
     def fit(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
         """Return a classifier that rejects what has no relative; its p-values stay."""
         with single_threaded():
-            return self._fit(classifier)
+            strangers = self.strangers
+            return classifier if strangers is None else self._fit(classifier, strangers)
 
-    def _fit(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
-        relatives, strangers = classifier.relatives, self.strangers
+    def _fit(self, classifier: LandmarkClassifier, strangers: Strangers) -> LandmarkClassifier:
+        relatives = classifier.relatives
         if relatives is None:
             records = self.asked(classifier, LARGEST_INDEX // classifier.n_landmarks)
             relatives = Relatives(records, self.evidence)
         records = relatives.records
         reverse, shuffled = np.split(np.arange(len(strangers.sequences)), 2)
-        query = self._query(classifier, records, reverse)
+        query = self._query(strangers, records, reverse)
         away = RecordScores(records, classifier.decided(query), relatives.evidence)
         T = map(evidence_mean, _gains(away))
         rule = NoRelative(*(float(np.sort(of)[-SPARED - 1]) for of in T))
@@ -122,14 +123,14 @@ class NoRelativeFit:
         if not off:
             told |= {"near": rule.near, "far": rule.far}
             classifier = classifier.with_parts(relatives=replace(relatives, null=rule))
-        answers = classifier.answer(self._query(classifier, records, shuffled))
+        answers = classifier.answer(self._query(strangers, records, shuffled))
         told["shuffled"] = len(answers.reason)
         told["shuffled_accepted"] = float(np.mean(~answers.rejected))
         unknown = {**classifier.about.get("unknown", {}), "no_relative": told}
         return replace(classifier, about={**classifier.about, "unknown": unknown})
 
-    def _query(self, classifier: LandmarkClassifier, records: Records, numbers: IntArray) -> Query:
-        of, vectors = self.strangers, self.objects.vectors
+    def _query(self, of: Strangers, records: Records, numbers: IntArray) -> Query:
+        vectors = self.objects.vectors
         rows = len(self.landmarks.self_scores) + numbers
         sequences = [of.sequences[number] for number in numbers.tolist()]
         own = None if vectors is None else vectors[of.sources[numbers]]
@@ -157,7 +158,7 @@ def fit_part(
 ) -> tuple[LandmarkClassifier, OutOfFold]:
     """Return the model with p-values and the rule of relatives, if unknown objects are tested."""
     data = first.data
-    if data.false_alarms is None or data.strangers is None or classifier.several is not None:
+    if data.false_alarms is None or not data.has_p_values or classifier.several is not None:
         return classifier, held
     places, probabilities = held.places, held.probabilities
     if classifier.cascade is None:

@@ -5,10 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kreinflow.alignment.scoring import ScoringScheme
+from kreinflow.alignment.transforms import own_evidence
 from kreinflow.answering.levels import Levels
+from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.base.hierarchy import above
 from kreinflow.base.random_streams import hash_keys
+from kreinflow.fitting.asked_pairs import asked_pairs
 from kreinflow.fitting.fit_lift import Lifting
 from kreinflow.fitting.inner_folds import ChooseAgain, InnerFits, inner_partition
 from kreinflow.fitting.reject_threshold import RejectRule
@@ -90,12 +95,19 @@ def fold_training(
         fold,
         training_parts(run.partition),
     )
-    cache, strangers, evidence = None, None, evidence_of(params.transforms, scheme)
+    cache: ScoreCache | None = None
+    strangers, evidence = None, evidence_of(params.transforms, scheme)
+    asks = any(recipe["cascade"] for recipe in recipes)
     if scheme is not None and recipes:
         if unknown is not None and evidence is not None:
             strangers = run.strangers(part, scheme, params.seed)
-        if strangers is not None or any(recipe["cascade"] for recipe in recipes):
+        if strangers is not None or asks:
             cache = run.pair_scores(scheme, params.backend, threads, strangers)
+    directed = run.dataset.kind == "asymmetric"
+    if params.asked is not None and not directed and (asks or (recipes and unknown is not None)):
+        cache = asked_pairs(run.dataset, params.asked, params.data, folder / "scores")
+        between = np.asarray(landmarks.scores[landmarks.rows], dtype=np.float64)
+        evidence = own_evidence(between, run.dataset.kind)
     reject = RejectRule.of_config(params.reject)
     settings = Settings(fold, params.seed, params.inner_folds, reject)
     return training(

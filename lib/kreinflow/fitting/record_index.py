@@ -13,7 +13,7 @@ from kreinflow.views.seeds import Seeds
 
 
 def records_of(
-    index: Lift, seeds: Seeds, part: TrainingPart, landmarks: Landmarks, places: IntArray
+    index: Lift, seeds: Seeds | None, part: TrainingPart, landmarks: Landmarks, places: IntArray
 ) -> Records:
     """Return records of a training part, by their places in it, with the indexes of them."""
     rows = part.rows[places]

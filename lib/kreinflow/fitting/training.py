@@ -54,14 +54,14 @@ def fit_levels(
 def fit_sets(
     first: FirstStage, classifier: LandmarkClassifier, held: OutOfFold
 ) -> tuple[LandmarkClassifier, OutOfFold]:
-    """Return the model with sets of labels, by closeness if it has its records; not of several."""
+    """Return the model with sets of labels, by closeness if it has seeds; not of several."""
     if classifier.several is not None:
         return classifier, held
     places, p = held.places, held.probabilities
     if classifier.cascade is None:
         places, p = first.promised
     calibration = Calibration.of(p, first.data.part.labels[places])
-    if (records := classifier.records) is not None:
+    if (records := classifier.records) is not None and records.seeds is not None:
         some = np.isin(places, first.data.fits.measured[first.drawn()])
         drawn, key = places[some], ("closeness", len(records), int(some.sum()))
         if key not in first.shared:

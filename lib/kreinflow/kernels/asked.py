@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import LARGEST_ENTRY, FloatArray
+from kreinflow.base.numerics import LARGEST_ENTRY, FloatArray, IntArray
 from kreinflow.base.settings import SettingsSchema, number, one_of, whole_number
 from kreinflow.base.wording import abridged
 from kreinflow.kernels.kernel import Kernel, Objects
@@ -152,6 +152,21 @@ class AskedKernel(Kernel):
         for rows, columns in rectangles(wanted, self.settings["batch"]):
             names = [ids[i] for i in rows], [others[j] for j in columns]
             out[np.ix_(rows, columns)] = self._asked(X[rows], Y[columns], *names)
+        return out
+
+    def compare_lists(
+        self, X: Objects, Y: Objects, ids: Sequence[str], others: Sequence[str], lists: IntArray
+    ) -> FloatArray:
+        """Return scores of each object with others of its own, by their places in Y, -1 for none.
+
+        ``lists`` and the scores have the shape (n, q); of none it is NaN.
+        """
+        out = np.full(lists.shape, np.nan)
+        for row, own in enumerate(lists >= 0):
+            if own.any():
+                names = [others[place] for place in lists[row, own].tolist()]
+                one = slice(row, row + 1)
+                out[row, own] = self.compare(X[one], Y[lists[row, own]], ids[one], names)[0]
         return out
 
     def _asked(

@@ -21,6 +21,7 @@ from kreinflow.report.texts import TEXTS
 from kreinflow.sequences.sources.measured import ComparedSource
 
 RELATIVES = "A sequence that may be unknown is aligned with its nearest training records too."
+_COMPARED = {"aligned": "compared", "aligns": "compares", "A sequence": "An object"}
 
 _NUMBER = {key: number for number, key in enumerate(REFERENCES, 1)}
 
@@ -120,7 +121,15 @@ def in_words(data: DatasetResults) -> list[str]:
         found.append(
             "If it is unsure, it aligns the query with its nearest training records too (cascade)."
         )
-    return [*found, RELATIVES] if data.asks_relatives else found
+    found += [RELATIVES] * data.asks_relatives
+    return [worded(data, text) for text in found]
+
+
+def worded(data: DatasetResults, text: str) -> str:
+    """Return a text on alignments as it is said of objects that are compared otherwise."""
+    for aligned, compared in () if data.aligned else _COMPARED.items():
+        text = text.replace(aligned, compared)
+    return text
 
 
 def joined(parts: Sequence[str]) -> str:

@@ -125,3 +125,26 @@ def test_a_command_has_its_keys_and_reads_no_arrays(tmp_path):
     ):
         with pytest.raises(InputError, match=message):
             completed(source | {"score": score} | change)
+
+
+@pytest.mark.parametrize(
+    ("cascade", "score", "message"),
+    [
+        ({}, {"kind": "asymmetric"}, "has a cascade, which needs scores without a direction"),
+        ({"records": "apart"}, {}, "has a cascade with records apart, but only sequences may be"),
+        ({"alignments": 30}, {}, None),
+        ({}, {"kind": "dissimilarity"}, None),
+    ],
+)
+def test_cascades_over_a_score_of_the_users(cascade, score, message, tmp_path):
+    source = write_texts(tmp_path, [("a", "x", "aab"), ("b", "y", "abb")])
+    source["score"] |= score
+    recipe = {"cascade": cascade, "correction": "none", "learner": "lsm"}
+    config = configuration(source, transform="raw", recipe=recipe)
+    config["learners"]["lsm"] = {"method": "sf_lsm"}
+    config["selectors"]["meb"] = {"method": "uniform", "budget": 2}
+    if message is None:
+        assert complete_configuration(config)["recipes"][0]["cascade"]["records"] == "model"
+        return
+    with pytest.raises(InputError, match=message):
+        complete_configuration(config)
