@@ -34,8 +34,10 @@ def far(a, b):
 def config_of(data):
     """Texts by a similarity, by a dissimilarity with a class held out, and arrays."""
     source = write_texts(data, RECORDS)
-    # A module of its own name: other tests import another one called own.
-    (data / "ours.py").write_text((data / "own.py").read_text() + APART)
+    # A module of its own name, and no other here: another test imports one called own.
+    (data / "own.py").rename(data / "ours.py")
+    with (data / "ours.py").open("a") as file:
+        file.write(APART)
     source["score"] = {"function": "ours:shared"}
     config = configuration(source, transform="raw", unknown={"false_alarms": 0.1})
     config["data"] = str(data)
