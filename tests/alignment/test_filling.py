@@ -9,7 +9,7 @@ import pytest
 
 from kreinflow.alignment import filling
 from kreinflow.alignment.engine import NOT_ALIGNED, align_rectangle, pack
-from kreinflow.alignment.filling import Filling, _cut
+from kreinflow.alignment.filling import Filling, Holders, _cut
 from kreinflow.alignment.scorer import Aligner
 from sequence_pairs import AMINO_ACIDS, drawn, rectangle, scheme_of
 
@@ -134,3 +134,14 @@ def test_calls_grow_to_half_a_second_and_progress_is_told_each_second(monkeypatc
     assert waits.min() >= 1.0
     assert waits.max() < 1.0 + max(calls) / 20e6
     assert len(waits) > 50
+
+
+def test_holders_are_the_sets_that_have_an_object():
+    rng = np.random.default_rng(0)
+    sets = [(rng.integers(-1, 40, 3), rng.integers(-1, 40, 2)) for _ in range(30)]
+    holders = Holders(sets, 40)
+    for size in (0, 1, 7):
+        objects = rng.permutation(40)[:size]
+        plain = [k for k, sides in enumerate(sets) if {*objects} & {*np.concatenate(sides)}]
+        assert holders.of(objects) == plain
+    assert Holders([], 40).of(np.arange(40)) == []

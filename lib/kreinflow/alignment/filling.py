@@ -1,5 +1,6 @@
 """Filling of the score store: which pairs a block scores, and the scoring."""
 
+import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,18 +33,40 @@ class FillReport:
     seconds: float
 
 
+class Holders:
+    """Sets of objects, and which of them hold some: a glance at each would be slow for many."""
+
+    def __init__(self, sets: Sequence[tuple[IntArray, IntArray]], n: int) -> None:
+        """Take two sides of each set: numbers below n, and -1 for what is no object."""
+        self._objects = np.concatenate([np.empty(0, np.int64), *itertools.chain(*sets)])
+        self._sets = np.repeat(np.arange(len(sets)), [a.size + b.size for a, b in sets])
+        self._n = n
+
+    def of(self, objects: IntArray) -> list[int]:
+        """Return the numbers of the sets that hold any of the objects, in order."""
+        wanted = np.zeros(self._n + 1, dtype=bool)  # the last stands for -1
+        wanted[objects] = True
+        found: list[int] = np.unique(self._sets[wanted[self._objects]]).tolist()
+        return found
+
+
 def own_pairs(
     digests: DigestTable,
     wanted: Sequence[Rectangle],
     number: int,
     rows: IntArray,
+    others: Sequence[int],
     ordered: bool = False,
 ) -> Mask:
-    """Return which pairs of a rectangle, with ``rows`` of the block, are scored for no other."""
+    """Return which pairs of a rectangle, with ``rows`` of the block, are scored for no other.
+
+    ``others``: the numbers of the rectangles that have an object of it.
+    """
     columns = wanted[number][1]
     mask: Mask = rows[:, None] != columns[None, :]
     in_rows, in_columns = np.zeros((2, len(digests.table)), dtype=bool)
-    for other, (other_rows, other_columns) in enumerate(wanted):
+    for other in others:
+        other_rows, other_columns = wanted[other]
         in_rows[other_rows], in_columns[other_columns] = True, True
         if other < number:  # the same pair, the same way round: the first rectangle has it
             r, c = np.flatnonzero(in_rows[rows]), np.flatnonzero(in_columns[columns])

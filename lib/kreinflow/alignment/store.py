@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.engine import missing, not_aligned
-from kreinflow.alignment.filling import Filling, FillReport, Rectangle, cells_of, own_pairs
+from kreinflow.alignment.filling import (
+    Filling,
+    FillReport,
+    Holders,
+    Rectangle,
+    cells_of,
+    own_pairs,
+)
 from kreinflow.alignment.progress import Progress
 from kreinflow.alignment.scorer import Scorer
 from kreinflow.alignment.segments import (
@@ -53,6 +60,7 @@ class ScoreStore:
         self._digests = digests
         self._known_digests = DigestTable(digests)
         self._panels: list[_Panel] = []
+        self._holders = Holders([], len(digests))
         self._self = np.full(len(digests), not_aligned(scorer.dtype), dtype=scorer.dtype)
         self._seen: set[Path] = set()
         self._open: tuple[Path, NDArray[Any]] | None = None
@@ -60,9 +68,12 @@ class ScoreStore:
 
     def refresh(self) -> None:
         """Read the segments that other processes have written since."""
-        for path in sorted(self.folder.glob("block_*/segment_*.safetensors")):
-            if path not in self._seen:
-                self._take_in(path)
+        new = {*self.folder.glob("block_*/segment_*.safetensors")} - self._seen
+        for path in sorted(new):
+            self._take_in(path)
+        if new:
+            sides = [(panel.rows, panel.columns) for panel in self._panels]
+            self._holders = Holders(sides, len(self._digests))
 
     def _take_in(self, path: Path) -> None:
         arrays = read_segment(path, self._scorer.digest)
@@ -93,7 +104,7 @@ class ScoreStore:
         wanted_row, wanted_column = np.zeros((2, n), dtype=bool)
         wanted_row[rows], wanted_column[columns] = True, True
         where = np.full(n, -1, dtype=np.int64)
-        for panel in self._panels:
+        for panel in map(self._panels.__getitem__, self._holders.of(rows)):
             for transposed in (False,) if self._scorer.ordered else (False, True):
                 along, across = panel.rows, panel.columns
                 if transposed:
@@ -272,10 +283,13 @@ class ScoreStore:
         self, wanted: Sequence[Rectangle], own: NDArray[np.bool_]
     ) -> tuple[list[_Masked], int]:
         """Return what is not stored of rectangles, with masks, and how many pairs are stored."""
-        todo, reused = [], 0
+        todo, reused, holders = [], 0, Holders(wanted, len(self._digests))
         for number, (rows, columns) in enumerate(wanted):
             rows = rows[own[rows]]
-            mask = own_pairs(self._known_digests, wanted, number, rows, self._scorer.ordered)
+            others = holders.of(rows)
+            mask = own_pairs(
+                self._known_digests, wanted, number, rows, others, self._scorer.ordered
+            )
             pairs = np.count_nonzero(mask)
             for to_row, to_column, scores in self._known(rows, columns):
                 mask[np.ix_(to_row, to_column)] &= missing(scores)
