@@ -10,7 +10,9 @@ from kreinflow.answering.label_sets import (
     nonconformity,
     of_own_classes,
     outcomes,
+    weights_in_groups,
 )
+from kreinflow.base.errors import InputError
 
 LEVELS = (0.9, 0.95, 0.99)
 
@@ -121,14 +123,16 @@ def test_classes_with_few_records_are_covered_together():
 
 def naive_bin_limit(near, c, confidence):
     """Of the records in the bin of an object, from the definition; each has enough of them."""
-    n, needed = len(near.closeness), confidence / (1 - confidence)
-    bins = min(8, int(n // (2 * np.ceil(needed - 1e-9))))
-    edges = sorted({near.closeness[n * b // bins] for b in range(1, bins)})
-    kept, last = [], 0
-    for edge in edges:
-        below = int((near.closeness < edge).sum())
-        if below - last >= needed - 1e-9:
-            kept, last = [*kept, edge], below
+    n, needed = len(near.closeness), np.ceil(confidence / (1 - confidence) - 1e-9)
+    bins = min(8, n // (2 * needed))
+    places = [n * b / bins for b in np.arange(bins - 1, 0, -1)]
+    while places and places[-1] >= 4 * needed:
+        places.append(places[-1] / 2)
+    kept, last = [], n
+    for place in places:
+        below = int((near.closeness < near.closeness[int(place)]).sum())
+        if last - below >= needed and below >= needed:
+            kept, last = [*kept, near.closeness[int(place)]], below
     if not kept:
         return -np.inf
     low = max([-np.inf, *(e for e in kept if e <= c)])
@@ -155,6 +159,8 @@ def test_limits_by_closeness_are_those_of_a_naive_loop(n, ties, confidence):
     assert found[:, 0].tolist() == [*expected, -np.inf]
     limited = n >= 4 * np.ceil(confidence / (1 - confidence) - 1e-9)
     assert np.isfinite(found[:-1]).all() == limited
+    if n == 1000 and confidence == 0.9 and not ties:
+        assert len({*expected}) == 10, "seven of 125 records, of 63, 31 and 31"
 
 
 @pytest.mark.parametrize("n", [48, 49, 98, 150, 500])
@@ -261,3 +267,74 @@ def test_accepted_is_benjamini_and_hochberg():
     assert not accepted(np.array([0.5, 0.6]), 0.1).any()
     assert accepted(np.full(3, 0.1), 0.1).all(), "at the limit, whatever the rounding"
     assert accepted(np.empty(0), 0.1).tolist() == []
+
+
+def grouped(rng, groups, classes=3, most=12):
+    """Probabilities, classes and groups: those of a group are nearly alike, and as wrong."""
+    sizes = rng.integers(1, most + 1, groups)
+    group = np.repeat(np.arange(groups), sizes)
+    y = rng.integers(classes, size=groups)
+    logits = rng.normal(size=(groups, classes))
+    logits[np.arange(groups), y] += 1 + rng.exponential(1.5, groups)
+    logits = logits[group] + 0.05 * rng.normal(size=(len(group), classes))
+    p = np.exp(logits)
+    return p / p.sum(axis=1, keepdims=True), y[group], group
+
+
+def test_weights_are_those_of_a_loop_and_of_single_records_none_are_needed():
+    rng = np.random.default_rng(0)
+    groups, y = rng.integers(20, size=100), rng.integers(3, size=100)
+    found = weights_in_groups(np.array([f"g{number}" for number in groups]), y)
+    for weight, group, label in zip(found, groups, y, strict=True):
+        assert weight == 1 / ((groups == group) & (y == label)).sum()
+    (p, y), (new, _) = draw(rng, 300), draw(rng, 50)
+    closeness, same = rng.random(300), np.ones(300)
+    alone = Calibration.of(p, y).with_closeness(closeness, p, y)
+    ones = Calibration.of(p, y, same).with_closeness(closeness, p, y, same)
+    for confidence in (0.9, 0.95):
+        assert alone.limits(confidence).tolist() == ones.limits(confidence).tolist()
+        limits = [of.near.limits(closeness, confidence).tolist() for of in (alone, ones)]
+        assert limits[0] == limits[1]
+    assert alone.near.least == ones.near.least
+    assert alone.p_values(new.max(axis=1)).tolist() == ones.p_values(new.max(axis=1)).tolist()
+
+
+def test_whole_groups_count_as_their_records_would_once():
+    """If all records of a group are the same, weights are as good as one record of each."""
+    rng = np.random.default_rng(1)
+    (p, y), sizes = draw(rng, 200), rng.integers(1, 6, 200)
+    closeness, new = rng.random(200), draw(rng, 40)[0]
+    once = Calibration.of(p, y).with_closeness(closeness, p, y)
+    of = np.repeat(np.arange(200), sizes)
+    weights = weights_in_groups(of, y[of])
+    many = Calibration.of(p[of], y[of], weights)
+    many = many.with_closeness(closeness[of], p[of], y[of], weights)
+    assert many.units.tolist() == once.units.tolist()
+    for confidence in (0.9, 0.95):
+        assert many.limits(confidence).tolist() == once.limits(confidence).tolist()
+        limits = [one.near.limits(closeness, confidence) for one in (once, many)]
+        np.testing.assert_array_equal(*limits)
+    assert many.near.least == once.near.least
+    found = [one.p_values(new.max(axis=1)) for one in (once, many)]
+    np.testing.assert_allclose(*found, rtol=1e-12)
+    with pytest.raises(InputError, match="the model has 200 groups of them"):
+        many.limits(0.999)
+    with pytest.raises(InputError, match="the model has 200 groups of them"):
+        many.check_errors(0.001)
+
+
+def test_sets_of_new_groups_hold_the_label_as_often_as_asked():
+    """Few groups, of which some are large: by single records single trainings are far off."""
+    held = {True: [], False: []}
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        p, y, group = grouped(rng, 60)
+        new, truth, of_new = grouped(rng, 400)
+        first = np.unique(of_new, return_index=True)[1]
+        for weighted, found in held.items():
+            weights = weights_in_groups(group, y) if weighted else None
+            sets = Calibration.of(p, y, weights).sets(new[first], 0.9)
+            found.append(sets[np.arange(len(first)), truth[first]].mean())
+    error = np.std(held[True]) / 300**0.5
+    assert np.mean(held[True]) >= 0.9 - 2 * error
+    assert np.mean(held[False]) < 0.9 - 3 * error

@@ -69,6 +69,11 @@ STATES = {
         {"c": 4},
         {},
     ),
+    "groups": (
+        Calibration.of(*draw(np.random.default_rng(8), 30), np.full(30, 0.5)),
+        {"c": 4},
+        {},
+    ),
     "several": (Several(*np.full((3, 4), 0.5)), {"c": 4}, {}),
     "nodes": (Several(*np.full((3, 4), 0.5), np.array([-1, 0, 1, -1])), {"c": 4}, {}),
 }

@@ -1,6 +1,7 @@
 """A cascade that is learned: against other formulas, invariants, noise, and what it promises."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -207,6 +208,46 @@ def test_closeness_leaves_out_what_is_of_a_records_group():
     near = families.trained({}, families.training(groups=groups)).classifier.calibration.near
     alone = families.trained({}).classifier.calibration.near
     assert near.closeness.mean() < alone.closeness.mean()
+
+
+@pytest.mark.parametrize("wanted", [None, {}])
+def test_promises_rest_on_groups_where_these_hold_different_records(wanted):
+    families = Families(seed=2)
+    groups = np.arange(families.n) // 12
+    training = families.training(groups=groups)
+    measured = training.fits.measured
+    some = measured[training.independent(measured)]
+    assert sorted(groups[some]) == sorted({*groups[measured]}), "one of each"
+    assert (some % 12).std() > 2, "by chance"
+    again = measured[::-1][training.independent(measured[::-1])]
+    assert sorted(again) == sorted(some), "in whatever order"
+    calibration = families.trained(wanted, training).classifier.calibration
+    assert len(calibration.weights) == len(calibration.conformity)
+    units = {*zip(groups.tolist(), families.y[: families.n].tolist(), strict=True)}
+    if wanted is None:  # without the group of the landmarks
+        units = {(group, label) for group, label in units if group}
+    assert calibration.units.sum() == pytest.approx(len(units), abs=1e-6)
+    if wanted is not None:
+        assert calibration.near.weights.sum() == pytest.approx(len(units))
+    alone = families.training()
+    assert alone.independent(measured).tolist() == list(range(len(measured)))
+    calibration = families.trained(wanted, alone).classifier.calibration
+    assert calibration.weights is None
+    assert len(calibration.to_parts()[1]) == (3 if wanted is None else 5)
+
+
+def test_a_threshold_of_groups_is_that_of_one_record_of_each():
+    families, groups = Families(seed=2, spread=1.2), np.arange(180) // 3
+    training = families.training(groups=groups)
+    seen = []
+
+    class Rule(RejectRule):
+        def promise(self, probabilities, y):
+            seen.append(len(y))
+            return super().promise(probabilities, y)
+
+    families.trained({}, replace(training, reject=Rule(0.2)))
+    assert seen == [60, 60], "of the first stage, and of the cascade"
 
 
 def test_each_pair_of_training_records_is_asked_once():

@@ -6,6 +6,12 @@ as like the final one as can be had (see
 these records, the promises hold whatever the probabilities are worth. What drifts away from them is
 less sure than they are, so sets look at records that are about as close to the others too, and what
 is farther than nearly all of them is told; see :class:`ByCloseness`.
+
+Where records come in groups of relatives, those of a group are no independent witnesses. Then each
+of k records of one group and one class has the weight 1 / k, and what counts are the K groups. The
+promises are for a record of a new group, which is exchangeable with these: they are as exact
+(Y. Lee, R. F. Barber, R. Willett, Distribution-free inference with hierarchical data,
+arXiv:2306.06342, 2023).
 """
 
 from collections.abc import Mapping
@@ -34,7 +40,7 @@ FAR = 0.02
 """Of new objects like the records that were held out, at most this share is told to be beyond."""
 
 BINS = 8
-"""Of closeness, at most."""
+"""Of closeness with equal numbers of records, at most."""
 
 _ROUNDING = 1e-9  # 0.95 times 20 is a little less than 19
 
@@ -107,11 +113,19 @@ class ByCloseness(State):
 
     closeness: FloatArray  # (n,), growing; see kreinflow.answering.nearest_records.closeness
     conformity: FloatArray  # (n,): nonconformity of their own classes
+    weights: FloatArray | None = None  # (n,), of groups; None: all are 1
+
+    @property
+    def _up_to(self) -> FloatArray:
+        """The weight of the first 0, 1, ... records."""
+        return np.append(0.0, np.cumsum(weights_of(self.weights, self.closeness)))
 
     @property
     def least(self) -> float | None:
         """The closeness below which an object is beyond all promises."""
-        place = int(FAR * (len(self.closeness) + 1) + _ROUNDING)
+        up_to = self._up_to
+        most = FAR * (up_to[-1] + 1) + _ROUNDING
+        place = int(np.searchsorted(up_to, most, side="right")) - 1
         return float(self.closeness[place - 1]) if place else None
 
     def beyond(self, closeness: FloatArray) -> NDArray[np.bool_]:
@@ -123,30 +137,53 @@ class ByCloseness(State):
         """Return the largest nonconformity that is let into sets, of shape (n, 1).
 
         That of :meth:`Calibration.sets`, of the records whose closeness is in the bin of an
-        object's, whatever their classes. Of up to :data:`BINS` bins all have twice the records that
-        the confidence takes, less if many are as close. With one bin, or without a closeness, there
-        is no such limit: minus infinity.
+        object's, whatever their classes. Up to :data:`BINS` bins have equal numbers of records, at
+        least twice what the confidence takes; the farthest one is halved, and its farther half
+        again, as long as that holds. Those that are as close stay together. Without a second bin,
+        or a closeness, there is no such limit: minus infinity.
         """
-        n, needed = len(self.closeness), records_needed(confidence)
-        bins, starts = min(BINS, n // (2 * needed)), [0]
-        for at in (n * np.arange(1, bins) // max(1, bins)).tolist():
+        needed, up_to = records_needed(confidence), self._up_to
+        bins = min(BINS, int((up_to[-1] + _ROUNDING) / (2 * needed)))
+        ends, starts = [up_to[-1] * b / bins for b in range(bins - 1, 0, -1)], [len(up_to) - 1]
+        while ends and ends[-1] >= 4 * needed - _ROUNDING:
+            ends.append(ends[-1] / 2)
+        for end in ends:
+            at = int(np.searchsorted(up_to, end + _ROUNDING, side="right")) - 1
             start = int(np.searchsorted(self.closeness, self.closeness[at]))  # of its equals
-            starts += [start] if start - starts[-1] >= needed else []
+            enough = up_to[starts[0]] - up_to[start] >= needed - _ROUNDING
+            starts = [start, *starts] if enough and up_to[start] >= needed - _ROUNDING else starts
         found = np.full(len(closeness), -np.inf)
         if len(starts) > 1:
-            ends = pairwise([*starts, n])
-            of_bin = [limit_of(np.sort(self.conformity[a:b]), confidence) for a, b in ends]
-            own = np.searchsorted(self.closeness[starts[1:]], closeness, side="right")
+            starts, weights = [0, *starts], weights_of(self.weights, self.closeness)
+            slices = [slice(*ends) for ends in pairwise(starts)]
+            of_bin = [limit_of(self.conformity[s], weights[s], confidence) for s in slices]
+            own = np.searchsorted(self.closeness[starts[1:-1]], closeness, side="right")
             known = ~np.isnan(closeness)
             found[known] = np.array(of_bin)[own[known]]
         return found[:, None]
 
-    state: ClassVar = {"closeness": Array("f8", "close"), "conformity": Array("f8", "close")}
+    state: ClassVar = {
+        "closeness": Array("f8", "close"),
+        "conformity": Array("f8", "close"),
+        "weights": Array("f8", "close", optional=True),
+    }
 
 
-def limit_of(scores: FloatArray, confidence: float) -> float:
-    """Return the growing score number ceil((n + 1) confidence) of n, the first being number 1."""
-    return float(scores[int(np.ceil((len(scores) + 1) * confidence - _ROUNDING)) - 1])
+def weights_of(weights: FloatArray | None, records: FloatArray) -> FloatArray:
+    """Return the weights of records, 1 each if they have none."""
+    return np.ones(len(records)) if weights is None else weights
+
+
+def limit_of(scores: FloatArray, weights: FloatArray, confidence: float) -> float:
+    r"""Return the least score up to which the weights come to :math:`\gamma (K + 1)`.
+
+    Of the confidence and the sum K of the weights. If all are 1 it is the score number
+    ceil((n + 1) confidence) of n, the smallest being number 1.
+    """
+    order = np.argsort(scores, kind="stable")
+    up_to = np.cumsum(weights[order])
+    place = int(np.searchsorted(up_to, (up_to[-1] + 1) * confidence - _ROUNDING))
+    return float(scores[order[min(place, len(order) - 1)]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,25 +194,53 @@ class Calibration(ModelPart):
     conformity: FloatArray  # (n,): nonconformity of their own classes, which it grows in
     wrong: FloatArray  # (n_wrong,): the largest probability of each predicted wrong, growing
     near: ByCloseness | None = None  # of a model that has its training records
+    weights: FloatArray | None = None  # (n,), of groups; None: all are 1
+    wrong_weights: FloatArray | None = None  # (n_wrong,)
 
     @classmethod
-    def of(cls, probabilities: FloatArray, y: IntArray) -> "Calibration":
-        """Return that of probabilities by models that were not trained on the record."""
-        scores = of_own_classes(probabilities, y)
-        wrong = probabilities.argmax(axis=1) != y
+    def of(
+        cls, probabilities: FloatArray, y: IntArray, weights: FloatArray | None = None
+    ) -> "Calibration":
+        """Return that of probabilities by models that were not trained on the record.
+
+        ``weights``, of shape (n,): see :func:`weights_in_groups`.
+        """
+        scores, top = of_own_classes(probabilities, y), probabilities.max(axis=1)
+        order = np.lexsort((scores, y))
+        wrong = np.flatnonzero(probabilities.argmax(axis=1) != y)
+        wrong = wrong[np.argsort(top[wrong], kind="stable")]
         return cls(
             counts=np.bincount(y, minlength=probabilities.shape[1]),
-            conformity=scores[np.lexsort((scores, y))],
-            wrong=np.minimum(np.sort(probabilities[wrong].max(axis=1)), 1.0),
+            conformity=scores[order],
+            wrong=np.minimum(top[wrong], 1.0),
+            weights=None if weights is None else weights[order],
+            wrong_weights=None if weights is None else weights[wrong],
         )
 
     def with_closeness(
-        self, closeness: FloatArray, probabilities: FloatArray, y: IntArray
+        self,
+        closeness: FloatArray,
+        probabilities: FloatArray,
+        y: IntArray,
+        weights: FloatArray | None = None,
     ) -> "Calibration":
         """Return the same with the closeness of some of the records, or of all."""
         scores = of_own_classes(probabilities, y)
         order = np.lexsort((scores, closeness))
-        return replace(self, near=ByCloseness(closeness[order], scores[order]))
+        own = None if weights is None else weights[order]
+        return replace(self, near=ByCloseness(closeness[order], scores[order], own))
+
+    @property
+    def units(self) -> FloatArray:
+        """Of each class the number of its records, or of the groups that they are in."""
+        own = np.split(weights_of(self.weights, self.conformity), np.cumsum(self.counts)[:-1])
+        return np.round([weights.sum() for weights in own], 6)
+
+    @property
+    def _number(self) -> str:
+        """How many records or groups there are, as messages say it."""
+        groups = "" if self.weights is None else " groups of them"
+        return f"{round(self.units.sum()):,}{groups}"
 
     def of_more_classes(self, codes: IntArray, n_classes: int) -> "Calibration":
         """Return the same records among more classes, by the code that each class has now."""
@@ -214,26 +279,29 @@ class Calibration(ModelPart):
 
     def limits(self, confidence: float) -> FloatArray:
         """Return the largest nonconformity of each class that is let into a set."""
-        if (needed := records_needed(confidence)) > len(self.conformity):
+        if (needed := records_needed(confidence)) > self.units.sum():
             raise InputError(
                 f"sets of confidence {confidence:g} take at least {needed:,} training records "
-                f"that were held out, and the model has {len(self.conformity):,}. Train on more "
+                f"that were held out, and the model has {self._number}. Train on more "
                 "records, or ask for a lower confidence."
             )
         pooled, ends = self.pooled(confidence), np.cumsum(self.counts)
-        own = np.split(self.conformity, ends[:-1])
-        pool = np.sort(np.concatenate([np.empty(0), *(own[c] for c in np.flatnonzero(pooled))]))
+        weights = weights_of(self.weights, self.conformity)
+        own = np.split(np.arange(len(weights)), ends[:-1])
+        pool = np.flatnonzero(np.repeat(pooled, self.counts))
 
         def limit(code: int) -> float:
-            return limit_of(pool if pooled[code] else own[code], confidence)
+            some = pool if pooled[code] else own[code]
+            return limit_of(self.conformity[some], weights[some], confidence)
 
         return np.array([limit(code) for code in range(len(own))])
 
     def pooled(self, confidence: float) -> NDArray[np.bool_]:
         """Return which classes have too few records and share them."""
         needed = records_needed(confidence)
-        order = np.argsort(self.counts, kind="stable")
-        sizes = self.counts[order]
+        units = self.units
+        order = np.argsort(units, kind="stable")
+        sizes = units[order]
         before = np.cumsum(sizes) - sizes
         few = (sizes < needed) | ((sizes[0] < needed) & (before < needed))
         pooled = np.empty(len(order), dtype=bool)
@@ -251,18 +319,18 @@ class Calibration(ModelPart):
         by prediction with conformal p-values, Journal of Machine Learning Research 24 (244), 2023:
         the clipped score, section 2.3).
         """
-        surer = len(self.wrong) - np.searchsorted(self.wrong, top, side="left")
-        return np.asarray((1 + surer) / (len(self.conformity) + 1))
+        up_to = np.append(0.0, np.cumsum(weights_of(self.wrong_weights, self.wrong)))
+        surer = up_to[-1] - up_to[np.searchsorted(self.wrong, top, side="left")]
+        return np.asarray((1 + surer) / (self.units.sum() + 1))
 
     def check_errors(self, share: float) -> None:
         """Refuse a share of errors that no prediction can meet, however sure it is."""
-        n = len(self.conformity)
-        if 1 / (n + 1) > share * (1 + _ROUNDING):
+        if 1 / (self.units.sum() + 1) > share * (1 + _ROUNDING):
             needed = int(np.ceil(1 / share - _ROUNDING)) - 1
             raise InputError(
                 f"a share of errors of {share:g} takes at least {needed:,} training records that "
-                f"were held out, and the model has {n:,}. Train on more records, or allow more "
-                "errors."
+                f"were held out, and the model has {self._number}. Train on more records, or allow "
+                "more errors."
             )
 
     def explained(self, it: Subject) -> Told:
@@ -284,7 +352,16 @@ class Calibration(ModelPart):
         "conformity": Array("f", "records"),
         "wrong": Array("f", "wrong"),
         "near": Part(ByCloseness, "near_"),
+        "weights": Array("f8", "records", optional=True),
+        "wrong_weights": Array("f8", "wrong", optional=True),
     }
+
+
+def weights_in_groups(groups: NDArray[Any], y: IntArray) -> FloatArray:
+    """Return 1 / k of each of the k records of one group and one class."""
+    codes = np.unique(groups, return_inverse=True)[1] * (int(y.max(initial=0)) + 1) + y
+    _, unit, sizes = np.unique(codes, return_inverse=True, return_counts=True)
+    return np.asarray(1.0 / sizes[unit])
 
 
 def outcomes(
@@ -302,7 +379,7 @@ def outcomes(
     found: dict[str, Any] = {}
     for confidence in CONFIDENCES:
         size = held = np.full(len(y), np.nan)
-        if records_needed(confidence) <= len(calibration.conformity):
+        if records_needed(confidence) <= calibration.units.sum():
             sets = calibration.sets(probabilities, confidence, closeness)
             size, held = sets.sum(axis=1), sets[np.arange(len(y)), y]
         for name, values in (("size", size), ("held", held)):

@@ -9,10 +9,12 @@ import numpy as np
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.classifier import LandmarkClassifier
+from kreinflow.answering.label_sets import weights_in_groups
 from kreinflow.answering.levels import Levels
 from kreinflow.answering.nearest_records import Records, ScoreCache, closeness_besides
 from kreinflow.answering.query_and_answers import Decided
 from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.base.random_streams import stream
 from kreinflow.fitting.fit_lift import Lifted, Lifting, TriedWidths
 from kreinflow.fitting.inner_folds import (
     FEW_RECORDS,
@@ -64,6 +66,24 @@ class TrainingData:
         """Whether models tell how strange an object is, for which they ask its nearest records."""
         asks = self.cache is not None and self.evidence is not None
         return self.false_alarms is not None and asks
+
+    def independent(self, places: IntArray) -> IntArray:
+        """Return which of some records thresholds rest on: all, or of each group one by chance.
+
+        Exact bounds take errors to be independent, and those of one group are not. With one of each
+        they hold for a record of a new group.
+        """
+        if not self.part.grouped:
+            return np.arange(len(places))
+        drawn = stream(self.seed, "one of a group").random(len(self.part.rows))
+        order = np.argsort(drawn[places])
+        first = np.unique(self.part.groups[places][order], return_index=True)[1]
+        return np.sort(order[first])
+
+    def weights(self, places: IntArray) -> FloatArray | None:
+        """Return the weights of some records in sets; None if no groups hold different objects."""
+        part = self.part
+        return weights_in_groups(part.groups[places], part.labels[places]) if part.grouped else None
 
     def true_nodes(self, places: IntArray) -> IntArray:
         """Return the nodes of the whole labels of records, see ``Levels.true_nodes``."""

@@ -144,7 +144,8 @@ def fit_part(
         records, machines = first.every_record, None
         if plan.pairs:
             machines = sample.machines(records, np.arange(len(records)), first.kernel)
-    promise = first.data.reject.promise(probabilities, sample.truth)
+    some = first.data.independent(sample.places)
+    promise = first.data.reject.promise(probabilities[some], sample.truth[some])
     cascade = Cascade(
         records=records,
         transform=first.kernel.transform,

@@ -216,7 +216,8 @@ def _with_p_values(
     hit = overwhelming(records.classes, labels, around, gains)
     sure = probabilities / 2
     sure[hit, labels[hit]] += 0.5
-    of_sureness = data.reject.promise(sure, truth)
+    some = data.independent(places)
+    of_sureness = data.reject.promise(sure[some], truth[some])
     threshold, promised = _better(classifier, probabilities, of_sureness, sure)
     keys = stage.index.keys[part.rows[places]]
     tried = np.argsort(keys, kind="stable")[:LEFT_OUT]
@@ -237,7 +238,8 @@ def _with_p_values(
         # Of what is not answered nothing has to be right.
         true = data.true_nodes(places)
         true[:, 1:][~reached] = NO_NODE
-        fitted = fitted_levels(free, probabilities, true, data.reject.confidence, ABOVE_HALF)
+        own = probabilities[some], true[some]
+        fitted = fitted_levels(free, *own, data.reject.confidence, ABOVE_HALF)
         rows = limits.told(free, fitted, probabilities[tried], likeness[tried])
         of_levels = {"overclassification": data.overclassification, "levels": rows}
         levels, paths = fitted, free.paths

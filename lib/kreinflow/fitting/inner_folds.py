@@ -62,7 +62,7 @@ def inner_partition(part: TrainingPart, k: int, seed: int, fold: str) -> IntArra
         if np.unique(inner[own]).size == 1:  # all in one fold: its fit would not know the class
             inner = np.where(np.isin(part.groups, part.groups[own]), -1, inner)
     if np.unique(inner[inner >= 0]).size < 2:
-        if len(np.unique(part.groups)) < len(np.unique(part.rows)):
+        if part.grouped:
             warnings.warn(
                 f"fold {fold}: too few groups of records to hold whole ones out in inner folds. "
                 "Single records are held out in their place, so the choice, the probabilities "

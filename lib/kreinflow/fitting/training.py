@@ -45,8 +45,9 @@ def fit_levels(
     data = first.data
     if data.levels is not None:
         confidence = data.reject.confidence
-        true = data.true_nodes(held.places)
-        levels = fitted_levels(data.levels, held.probabilities, true, confidence)
+        some = data.independent(held.places)
+        true = data.true_nodes(held.places[some])
+        levels = fitted_levels(data.levels, held.probabilities[some], true, confidence)
         classifier = classifier.with_parts(levels=levels)
     return classifier, held
 
@@ -60,15 +61,16 @@ def fit_sets(
     places, p = held.places, held.probabilities
     if classifier.cascade is None:
         places, p = first.promised
-    calibration = Calibration.of(p, first.data.part.labels[places])
+    truth, weights = first.data.part.labels[places], first.data.weights
+    calibration = Calibration.of(p, truth, weights(places))
     if (records := classifier.records) is not None and records.seeds is not None:
         some = np.isin(places, first.data.fits.measured[first.drawn()])
         drawn, key = places[some], ("closeness", len(records), int(some.sum()))
         if key not in first.shared:
             with single_threaded():
                 first.shared[key] = first.closeness(records, drawn)
-        truth = first.data.part.labels[drawn]
-        calibration = calibration.with_closeness(first.shared[key], p[some], truth)
+        told = first.shared[key], p[some], truth[some], weights(drawn)
+        calibration = calibration.with_closeness(*told)
     return classifier.with_parts(calibration=calibration), held
 
 
@@ -147,7 +149,8 @@ class Training(TrainingData):
             temperature, promise = 1.0, Promise(float(several.thresholds.min()))
         else:
             temperature = float(calibrator.temperature_)
-            promise = self.reject.promise(calibrator.probabilities(decisions), truth)
+            own = self.independent(self.fits.measured)
+            promise = self.reject.promise(calibrator.probabilities(decisions[own]), truth[own])
         lifted = lift.lifted if lift else None
         classifier = LandmarkClassifier(
             classes=part.classes,

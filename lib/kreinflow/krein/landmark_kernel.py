@@ -68,6 +68,11 @@ class TrainingPart:
     paths: tuple[str, ...] | None = None
 
     @property
+    def grouped(self) -> bool:
+        """Whether any group holds different objects."""
+        return len(np.unique(self.groups)) < len(np.unique(self.rows))
+
+    @property
     def truth(self) -> NDArray[Any]:
         """What is to be predicted: ``labels``, or of several labels ``memberships``."""
         return self.labels if self.memberships is None else self.memberships
