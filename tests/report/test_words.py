@@ -112,11 +112,31 @@ def test_what_is_promised_is_told_and_more_than_was_asked_for_with_the_reason(ta
         assert ("accepts the surest half" in line) == (promised == 0.2345)
 
 
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ((60, 40, 20, 200), "60 predictions whose best hit has at most 30 % identity, 70.00 %"),
+        ((30, 20, 20, 200), "70 predictions whose best hit has at most 50 % identity, 78.57 %"),
+        ((30, 10, 9, 200), None),
+        ((300, 40, 20, 200), None),
+    ],
+)
+def test_what_has_no_near_relative_is_told_on_the_first_screen(tables, counts, said):
+    """If there are some, and the figure to quote is not of these."""
+    edges = zip((0.0, 0.3, 0.4, 0.5), (0.3, 0.4, 0.5, 0.6), (0.7, 0.8, 0.9, 1.0), strict=True)
+    rows = [(*bin, n) for bin, n in zip(edges, counts, strict=True)]
+    identity = pd.DataFrame(rows, columns=["low", "high", "accuracy", "records"])
+    line = answers(named(tables, identity=identity.assign(recipe="svc-meb")))[0][1]
+    assert ("best hit has" in line) == (said is not None)
+    assert said is None or f"Of the {said} are right: that is nearer" in line
+
+
 def test_of_two_classes_the_ranking_is_told_on_the_first_screen(tables):
     row = {"recipe": "svc-meb", "class": "toxic", "share": 0.25, "auc_mean": 0.91234}
     row |= {"average_precision_mean": 0.5678, "enrichment_mean": 3.21}
     assert "AUC" not in answers(named(tables))[0][1]
-    assert answers(named(tables, ranking=pd.DataFrame([row])))[0][1].endswith(
+    alone = {"ranking": pd.DataFrame([row]), "identity": tables["identity"][:0]}
+    assert answers(named(tables, **alone))[0][1].endswith(
         "This is the figure to quote. AUC 0.912. Of toxic, ranked by its probability: average "
         "precision 0.568 (chance 0.250), and 3.2 times as many as by chance among the first tenth."
     )

@@ -42,6 +42,7 @@ from kreinflow.sequences.strands import strand_advice
 LARGEST_MISFIT = 0.5
 SMALL_CLASS = 10
 MUCH_REJECTED = 0.2  # if more of the test records are rejected, the page says what to do
+FAR, FEW_FAR = (0.3, 0.5), 50  # identities of far records, the first with so many; else none
 CHEAPER = 0.8  # a recipe is cheaper if a query costs it this share or less
 
 _TEXTS: dict[str, str] = TEXTS["screen"]
@@ -87,7 +88,19 @@ def _accuracy(data: DatasetResults) -> tuple[str, str]:
         return figure, _TEXTS["several_right"].format(f1=f1, where=where)
     of_two = data.own("ranking").rename(columns={"class": "label"}).to_dict("records")
     ranked = "".join(f" {_TEXTS['ranked'].format_map(row)}" for row in of_two)
-    return figure, f"accuracy {where}. This is the figure to quote.{ranked}"
+    return figure, f"accuracy {where}. This is the figure to quote.{ranked}{_of_far(data)}"
+
+
+def _of_far(data: DatasetResults) -> str:
+    """Return how many are right of those without a near relative; nothing if few or most are so."""
+    own = data.own("identity")
+    high, count, right = (numbers(own[name]) for name in ("high", "records", "accuracy"))
+    for limit in FAR:
+        far = high <= limit
+        if FEW_FAR <= (n := count[far].sum()) <= count.sum() / 2:
+            told = {"limit": 100 * limit, "n": n, "right": percent(right[far] @ count[far] / n)}
+            return " " + _TEXTS["far"].format(**told)
+    return ""
 
 
 def _best_hit(data: DatasetResults) -> tuple[str, str]:

@@ -21,8 +21,9 @@ ALL = "all"
 
 NEVER_TESTED = -1
 
-LEFT, LEFT_SHARE = 20, 0.25
-"""A class has lost its records in a fold that leaves fewer to learn from than both of these say."""
+LEFT, LEFT_SHARE, LEAST_SHARE = 20, 0.25, 0.2
+"""A class has lost its records in a fold that leaves fewer to learn from than the first two say, or
+than the last one."""
 
 
 def fold_name(repeat: int, fold: int) -> str:
@@ -109,7 +110,7 @@ def _is_constant(values: NDArray[np.int64], units: NDArray[np.int64]) -> bool:
 def lost_classes(dataset: Dataset, partition: Partition) -> str:
     """Return a few sentences on folds that leave a class few records; empty if there are none.
 
-    These are fewer than :data:`LEFT`, and than :data:`LEFT_SHARE` of the class.
+    These are fewer than :data:`LEFT` and :data:`LEFT_SHARE` of the class, or :data:`LEAST_SHARE`.
     """
     has = dataset.memberships
     if has is None:
@@ -117,14 +118,16 @@ def lost_classes(dataset: Dataset, partition: Partition) -> str:
     found, sizes = [], has.sum(axis=0)
     for name in partition.names:
         left = has[partition.training(name)].sum(axis=0)
-        lost = np.flatnonzero((left < LEFT) & (left < LEFT_SHARE * sizes))
+        few = (left < LEFT) & (left < LEFT_SHARE * sizes)
+        lost = np.flatnonzero(few | (left < LEAST_SHARE * sizes))
         found += [(left[c], f"{left[c]} of {sizes[c]} {dataset.classes[c]} ({name})") for c in lost]
     if not found:
         return ""
     return (
         "Some folds leave a class few of its records to learn from: "
         f"{abridged([text for _, text in sorted(found)])}. What is measured there says little of a "
-        "model of all records. Make smaller groups, or collect more records of these classes."
+        "model of all records. Make smaller groups (a higher identity), or collect more records of "
+        "these classes."
     )
 
 
