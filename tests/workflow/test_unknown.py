@@ -110,7 +110,9 @@ def test_they_are_aligned_with_the_landmarks_and_with_records_that_are_asked(run
     log = (folder / "logs" / "unknown_scores.log").read_text()
     assert f"aligned={16 * len(landmarks)}, self_scores=16, reused=0" in log
     log = (folder / "logs" / "unknown.log").read_text()
-    (pairs,) = re.findall("([0-9,]+) pairs were aligned because they were asked for", log)
+    (pairs,) = re.findall(
+        "([0-9,]+) pairs of records were aligned because they were asked for", log
+    )
     assert 0 < int(pairs.replace(",", "")) < 16 * 24, "24 records are not unknown"
 
 

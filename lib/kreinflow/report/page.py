@@ -22,15 +22,7 @@ from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import best_recipe, cells, flags, numbers
 from kreinflow.report.texts import CAPTIONS, SEVERAL_CAPTIONS
 
-WORDS = (
-    accepting,
-    methods,
-    recipes,
-    sections,
-    tables,
-    times,
-    words,
-)  # what the templates call by their names
+WORDS = accepting, methods, recipes, sections, tables, times, words  # templates call them by name
 
 
 def write_report(folder: Path, config: Mapping[str, Any], again: bool = False) -> None:
