@@ -167,6 +167,14 @@ def test_an_object_is_answered_as_deep_as_it_is_like_a_record(seed):
     assert not none.deepest.any()
 
 
+def test_limits_of_levels_need_the_nodes_of_classes():
+    """Else a file that lost an array would set no limit, in silence."""
+    given = vars(made_up(0).relatives) | {"null": None, "needed": np.ones(2)}
+    assert Relatives.restored(**{**given, "paths": np.zeros((3, 2), dtype=int)}).needed.all()
+    with pytest.raises(ValueError, match="lack the nodes"):
+        Relatives.restored(**given)
+
+
 def test_what_has_an_evalue_of_1e_10_has_a_relative():
     """Whatever the others say, and among the far ones too."""
     it = made_up(2, null=NoRelative(np.inf, np.inf), strangeness=None)

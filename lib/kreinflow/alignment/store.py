@@ -96,6 +96,10 @@ class ScoreStore:
         flat = self._open[1][panel.start : panel.start + size]
         return flat.reshape(panel.rows.size, panel.columns.size)
 
+    def _holding(self, objects: IntArray) -> Iterator[_Panel]:
+        """Return the panels that have any of the objects on either side, in their order."""
+        return map(self._panels.__getitem__, self._holders.of(objects))
+
     def _known(
         self, rows: IntArray, columns: IntArray
     ) -> Iterator[tuple[IntArray, IntArray, NDArray[Any]]]:
@@ -104,7 +108,7 @@ class ScoreStore:
         wanted_row, wanted_column = np.zeros((2, n), dtype=bool)
         wanted_row[rows], wanted_column[columns] = True, True
         where = np.full(n, -1, dtype=np.int64)
-        for panel in map(self._panels.__getitem__, self._holders.of(rows)):
+        for panel in self._holding(rows):
             for transposed in (False,) if self._scorer.ordered else (False, True):
                 along, across = panel.rows, panel.columns
                 if transposed:
@@ -140,7 +144,7 @@ class ScoreStore:
         self.refresh()
         out = np.where(left == right, self._self[left], not_aligned(self._self.dtype))
         where = np.full((2, len(self._digests)), -1, dtype=np.int64)
-        for panel in self._panels:
+        for panel in self._holding(left):
             sides = panel.rows, panel.columns
             for turned in (False,) if self._scorer.ordered else (False, True):
                 where[...] = -1

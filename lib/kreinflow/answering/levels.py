@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -64,7 +65,7 @@ class Levels(ModelPart):
             return None
         return cls.of(classes, settings["separator"], settings["back_off"])
 
-    @property
+    @cached_property
     def paths(self) -> IntArray:
         """The node of each class at each level, of shape (n_classes, n_levels)."""
         return lineages(self.tree)[self.tree.leaf, 1:]

@@ -160,7 +160,8 @@ class Relatives(ModelPart):
         nearest[up], score[up] = scores.best(
             up, wanted[up], around, lambda *of: scores.resemblance(*of)[1]
         )
-        if needed is not None and self.paths is not None:
+        if needed is not None:
+            assert self.paths is not None, "limits of levels without the nodes of classes"
             paths, classes = self.paths[:, : len(needed)], self.records.classes[few]
             nodes = likeliest_nodes(before.probabilities, paths)
             likeness = level_likeness(alike, classes, paths, nodes)
@@ -220,6 +221,8 @@ class Relatives(ModelPart):
     def restored(cls, **values: Any) -> "Relatives":
         """See :meth:`~kreinflow.files.state.State.restored`."""
         null = values["null"]
+        if values["needed"] is not None and values["paths"] is None:
+            raise ValueError("its limits of levels lack the nodes of classes")
         return cls(**{**values, "null": None if null is None else NoRelative(*null.tolist())})
 
 
