@@ -77,3 +77,13 @@ def write_texts(folder, records):
         "score": {"function": "own:shared"},
         "labels": {"table": "texts.csv"},
     }
+
+
+def result(run, *path):
+    """Return a path in the results of a workflow."""
+    return run.folder.joinpath("results", *path)
+
+
+def asked_of(run):
+    """Return a line for each pair that a function of a workflow was asked for."""
+    return (run.folder / "data" / "asked.txt").read_text().splitlines()

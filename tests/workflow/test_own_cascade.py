@@ -14,7 +14,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.classify.model_file import PROBED, Model
 from kreinflow.commands.main import main
 from kreinflow.fitting.fold_models import load_fold_model
-from own_scores import shared, write_texts
+from own_scores import asked_of, result, shared, write_texts
 from small_inputs import configuration, families
 from workflow.conftest import Workflow, read
 
@@ -72,14 +72,6 @@ def run(tmp_path_factory):
     run = Workflow(folder, config_of(folder / "data"))
     run.run()
     return run
-
-
-def result(run, *path):
-    return run.folder.joinpath("results", *path)
-
-
-def asked_of(run):
-    return (run.folder / "data" / "asked.txt").read_text().splitlines()
 
 
 def test_the_function_is_asked_as_often_as_the_logs_say(run):

@@ -15,7 +15,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.classify.model_file import PROBED, Model
 from kreinflow.commands.main import main
 from kreinflow.sequences.asking import CHECKED
-from own_scores import pairs_of, shared, write_texts
+from own_scores import asked_of, pairs_of, result, shared, write_texts
 from small_inputs import configuration, families
 from workflow.conftest import Workflow, read
 
@@ -75,14 +75,6 @@ def run(tmp_path_factory):
     run = Workflow(folder, config)
     run.run()
     return run
-
-
-def result(run, *path):
-    return run.folder.joinpath("results", *path)
-
-
-def asked_of(run):
-    return (run.folder / "data" / "asked.txt").read_text().splitlines()
 
 
 def account(run, dataset="mine"):
