@@ -20,7 +20,8 @@ from kreinflow.learners.decisions import KINDS
 from views.test_lift import lift_and_objects
 
 PROBLEM = Problem()
-RELATIVES = made_up(needed=np.array([1.0, np.inf])).relatives
+PATHS = np.array([[1, 2], [1, 3], [4, -1], [4, 5], [6, 7]])
+RELATIVES = made_up(needed=np.array([1.0, np.inf]), paths=PATHS).relatives
 RECORDS = {"records": PROBLEM.cascade.records}
 SIZES = {"m": 6, "c": 5}
 DECISIONS = {
