@@ -4,7 +4,7 @@ The rooms stand in the order of the data. Each imports from those before it.
 ``docs/architecture.md`` shows the way of a landmark column through them:
 
 * ``base``: errors, numerics, tiled matrices, random streams, the tree of labels.
-* ``files``: tables, arrays, checksums, the console of a job.
+* ``files``: tables, arrays, texts, checksums, the console of a job.
 * ``kernels``: kernels of vectors and strings, and generated data.
 * ``alignment``: Smith-Waterman scores, their transforms and their store.
 * ``sequences``: data sets and their sources, folds, identity clusters, where scores come from.

@@ -6,7 +6,7 @@ import pytest
 from kreinflow.base.errors import InputError
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.new_objects import Options
-from kreinflow.sequences.text_files import STANDARD_INPUT
+from kreinflow.files.text_files import STANDARD_INPUT
 from small_inputs import (
     KINDS,
     lifted_model,

@@ -63,7 +63,7 @@ def classify_batches(
     The table, one row an object with the columns :data:`COLUMNS`, comes in pieces as the input is
     read. Of a model whose records are apart and were not given the first stage answers.
 
-    ``path`` is a FASTA file or :data:`~kreinflow.sequences.text_files.STANDARD_INPUT`; for a model
+    ``path`` is a FASTA file or :data:`~kreinflow.files.text_files.STANDARD_INPUT`; for a model
     that was trained on a matrix, a matrix of the new objects (rows) and the landmarks: columns
     named by a header, in any order, those that are no landmark left out; without a header, in the
     order of ``model.landmark_ids``; for a model of vectors or strings, a file of them as for

@@ -16,8 +16,8 @@ from kreinflow.classify.classification import first_alignments, likeliest_two
 from kreinflow.classify.evidence import Witnesses
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import DEFAULTS, Batch, Options, normalised_scores, score_new
+from kreinflow.files.text_files import shown_name
 from kreinflow.learners.decisions import LinearDecision
-from kreinflow.sequences.text_files import shown_name
 from kreinflow.views.lift import combined
 
 INTERCEPT = "(intercept)"  #: instead of a landmark or record, in the last row of a table

@@ -16,8 +16,8 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.wording import plural
 from kreinflow.classify.model_file import Model
 from kreinflow.files.tables import table_text
+from kreinflow.files.text_files import name_endings
 from kreinflow.fitting.recipe_choice import PREFERENCES
-from kreinflow.sequences.text_files import name_endings
 from kreinflow.views.lift import Lift
 
 

@@ -18,6 +18,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import TILE, FloatArray, IntArray, tiles
 from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.model_file import Model
+from kreinflow.files.text_files import STANDARD_INPUT
 from kreinflow.kernels.asked import AskedKernel
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.sequences.fasta import LONGEST, Columns, FastaRecord, read_any
@@ -29,7 +30,6 @@ from kreinflow.sequences.matrix_files import (
     read_record_vectors,
 )
 from kreinflow.sequences.strands import FRAMES, reverse_complements, six_frames, strand_fault
-from kreinflow.sequences.text_files import STANDARD_INPUT
 from kreinflow.views.objects import Viewed
 
 _RECORDS = 4 * TILE  # of a batch, at most

@@ -14,6 +14,7 @@ from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import clean_sequences, vectors_to_look_at
+from kreinflow.files.text_files import refuse_control
 from kreinflow.sequences.collapse import SourceRecords, collapse
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import Columns
@@ -21,7 +22,6 @@ from kreinflow.sequences.headers import known_by
 from kreinflow.sequences.labels import check_matched, read_pairs
 from kreinflow.sequences.matrix_files import read_objects
 from kreinflow.sequences.payload import Compared, Payload, Sequences
-from kreinflow.sequences.text_files import refuse_control
 
 
 @dataclass(frozen=True, eq=False)

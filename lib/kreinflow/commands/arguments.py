@@ -10,8 +10,8 @@ from kreinflow.base.errors import InputError
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Options
 from kreinflow.commands.proposing.tables import find_sequences
+from kreinflow.files.text_files import check_file, name_endings
 from kreinflow.sequences.fasta import Columns
-from kreinflow.sequences.text_files import check_file, name_endings
 
 
 def add_vectors_and_threads(parser: argparse.ArgumentParser) -> None:

@@ -34,7 +34,7 @@ from kreinflow.commands.shards import Shard, parts, shard
 from kreinflow.commands.unfinished import Unfinished, unfinished
 from kreinflow.files.provenance import file_sha256
 from kreinflow.files.tables import table_text
-from kreinflow.sequences.text_files import check_file, plain_files, shown_name
+from kreinflow.files.text_files import check_file, plain_files, shown_name
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from kreinflow.base.errors import InputError
+from kreinflow.files.text_files import check_file, check_results, has_control, plain_files
 from kreinflow.sequences.folds import check_groups
 from kreinflow.sequences.matrix_files import TABLE_ENDINGS, check_numbers_file
 from kreinflow.sequences.sources.registry import SOURCES, make_source
-from kreinflow.sequences.text_files import check_file, check_results, has_control, plain_files
 
 TAKEN = (
     *("compare.html", "config.yaml", "logs", "report.html", "report.txt"),

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kreinflow.base.errors import InputError
+from kreinflow.files.text_files import UNSEEN, has_control, open_text, shown_name
 from kreinflow.sequences.formats import Found, Lines, fastq_records, genbank_records
-from kreinflow.sequences.text_files import UNSEEN, has_control, open_text, shown_name
 from kreinflow.sequences.user_tables import Column, read_columns
 
 FASTA_ENDINGS = (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged
-from kreinflow.sequences.text_files import open_text
+from kreinflow.files.text_files import open_text
 from kreinflow.sequences.user_tables import Column, read_columns
 
 SEPARATOR = ";"

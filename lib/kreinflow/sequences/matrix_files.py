@@ -17,11 +17,11 @@ from kreinflow.base.late import pandas as pd
 from kreinflow.base.numerics import LARGEST_ENTRY, FloatArray, IntArray, tiles
 from kreinflow.base.wording import abridged, plural, shortened
 from kreinflow.files.arrays import map_array
+from kreinflow.files.text_files import check_file, name_endings, refuse_control
 from kreinflow.kernels.asked import AskedKernel
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.sequences.labels import read_lines
 from kreinflow.sequences.object_files import check_texts, read_texts
-from kreinflow.sequences.text_files import check_file, name_endings, refuse_control
 from kreinflow.sequences.user_tables import open_rows
 
 MATRIX_ENDINGS = (".npy", ".csv", ".tsv", ".mat")

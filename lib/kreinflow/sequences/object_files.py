@@ -4,9 +4,9 @@ from pathlib import Path
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged
+from kreinflow.files.text_files import check_file, name_endings, plain_files
 from kreinflow.kernels.asked import AskedKernel
 from kreinflow.sequences.labels import read_lines, read_pairs
-from kreinflow.sequences.text_files import check_file, name_endings, plain_files
 from kreinflow.sequences.user_tables import check_columns
 
 

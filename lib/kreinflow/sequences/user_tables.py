@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged, plural
-from kreinflow.sequences.text_files import name_endings, open_text, refuse_control
+from kreinflow.files.text_files import name_endings, open_text, refuse_control
 
 _ENDINGS = dict.fromkeys((".tsv", ".tab", ".txt", ".tax", ".taxonomy"), "\t") | {".csv": ","}
 _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon"}

@@ -20,9 +20,9 @@ from kreinflow.commands.proposing.source import (
 )
 from kreinflow.commands.proposing.tables import SequenceTable
 from kreinflow.commands.proposing.writing import Noted
+from kreinflow.files.text_files import name_endings, open_text
 from kreinflow.sequences.fasta import FastaRecord
 from kreinflow.sequences.sources.fasta import FastaSource
-from kreinflow.sequences.text_files import name_endings, open_text
 
 _BASES = b"ACGTUN"
 _OF_BASES = 0.9

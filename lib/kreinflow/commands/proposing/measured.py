@@ -18,6 +18,7 @@ from kreinflow.commands.proposing.source import (
     tell_of_labels,
 )
 from kreinflow.commands.proposing.writing import Noted
+from kreinflow.files.text_files import name_endings
 from kreinflow.sequences.labels import read_lines
 from kreinflow.sequences.matrix_files import (
     MATRIX_ENDINGS,
@@ -25,7 +26,6 @@ from kreinflow.sequences.matrix_files import (
     check_matrix,
     read_matrix,
 )
-from kreinflow.sequences.text_files import name_endings
 from kreinflow.sequences.user_tables import read_user_table
 
 _TOLERANCE = 1e-6

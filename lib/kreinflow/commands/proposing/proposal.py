@@ -19,8 +19,8 @@ from kreinflow.commands.proposing.writing import Noted, yaml_text
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.config.paths import TAKEN
 from kreinflow.config.plan import DatasetPlan
+from kreinflow.files.text_files import name_endings
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.text_files import name_endings
 
 SEED = 1
 """The default of the config."""

@@ -8,10 +8,10 @@ from typing import Any
 from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema, one_of, whole_number
+from kreinflow.files.text_files import refuse_control
 from kreinflow.sequences.collapse import Drops, SourceRecords
 from kreinflow.sequences.fasta import LONGEST
 from kreinflow.sequences.payload import Sequences
-from kreinflow.sequences.text_files import refuse_control
 
 ILLEGAL_RESIDUES: SettingsSchema = {
     "illegal_residues": one_of(

@@ -10,6 +10,7 @@ import numpy as np
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema, one_of
 from kreinflow.base.wording import abridged
+from kreinflow.files.text_files import name_endings, plain_files
 from kreinflow.sequences.collapse import SourceRecords, examples
 from kreinflow.sequences.fasta import (
     FASTA_ENDINGS,
@@ -32,7 +33,6 @@ from kreinflow.sequences.sources.source import (
     optional_text,
 )
 from kreinflow.sequences.strands import on_other_strand, reverse_complements, strand_fault
-from kreinflow.sequences.text_files import name_endings, plain_files
 from kreinflow.sequences.user_tables import check_columns
 
 

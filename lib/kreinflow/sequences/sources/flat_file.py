@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema, one_of, whole_number
 from kreinflow.base.wording import plural, shortened
+from kreinflow.files.text_files import open_text
 from kreinflow.sequences.collapse import SourceRecords
 from kreinflow.sequences.download import check_checksum
 from kreinflow.sequences.labels import join_labels
@@ -21,7 +22,6 @@ from kreinflow.sequences.sources.source import (
     optional_text,
     text,
 )
-from kreinflow.sequences.text_files import open_text
 
 _NEEDED = frozenset(("ID", "AC", "DE", "OS", "OX", "DR", "KW", "SQ", "  ", "//"))
 """The lines that are read. References, comments and features are most of a file, and where its

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema, number, one_of
 from kreinflow.base.wording import plural
+from kreinflow.files.text_files import refuse_control
 from kreinflow.kernels.asked import READ_BY_SOURCE
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import ASKED, asked_kernel, make_kernel
@@ -29,7 +30,6 @@ from kreinflow.sequences.sources.source import (
     optional_text,
     text,
 )
-from kreinflow.sequences.text_files import refuse_control
 
 
 def _row_labels_schema(of: str) -> SettingsSchema:

@@ -12,11 +12,11 @@ from kreinflow.base.errors import InputError, named
 from kreinflow.base.hierarchy import nodes_of, paths_of
 from kreinflow.base.settings import Configured, SettingsSchema, number, one_of
 from kreinflow.base.wording import abridged
+from kreinflow.files.text_files import check_file, plain_files, refuse_control
 from kreinflow.sequences.collapse import SourceRecords, collapse, collapse_several, examples
 from kreinflow.sequences.dataset import ORGANISM, Dataset
 from kreinflow.sequences.labels import SEPARATOR, join_labels, label_columns, read_pairs
 from kreinflow.sequences.roll_up import level_counts
-from kreinflow.sequences.text_files import check_file, plain_files, refuse_control
 from kreinflow.sequences.user_tables import Column, check_columns
 
 
