@@ -3,6 +3,7 @@
     python benchmarks/sets.py                        20 seeds of each kind of generated data
     python benchmarks/sets.py --predictions FILE     the outer folds of a run, in place of these
     python benchmarks/sets.py --drift                cascades and queries that drift away
+    python benchmarks/sets.py --drift --data FOLDER  the same of pfam30_11k.fasta.gz in it
     python benchmarks/sets.py --clusters --seeds 100        records that come in groups
 
 Each run of a kind draws training records and as many new objects (600 at least), fits a
@@ -15,7 +16,9 @@ of classes, those that most and least often are in their sets, over all runs tog
 With ``--drift`` new records of the same kind are asked, and training records evolved to an identity
 as by ``search.py``. For each are printed the share that is right, that is accepted, that is wrong
 among these, and of sets that hold the label; and that is beyond what promises were measured on. In
-a second row of each are those of them that are not beyond.
+a second row of each are those of them that are not beyond. Of pfam30 (30 families) 1,000 records
+are learned and 1,000 are new, drawn at random; or, in a second table, whole groups of single
+linkage at 50 % identity are.
 
 With ``--clusters`` points come in groups of 1 to 20 that are nearly alike, as near-duplicates are,
 and folds keep groups whole; new ones are of new groups. Printed are the share of sets that hold the
@@ -42,9 +45,11 @@ from kreinflow.base.numerics import FloatArray
 from kreinflow.estimators import KreinClassifier
 from kreinflow.evaluation.accepted import ERRORS, coverage, errors
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS
+from kreinflow.sequences.identity import identity_clusters
 from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.simulation import simulate_families
 from search import IDENTITIES, moved
+from unknown import of_files
 
 NEW, SHARES = 600, (*ERRORS, 0.5)
 Drawn = tuple[NDArray[Any], NDArray[Any]]
@@ -136,6 +141,16 @@ def subfamilies(count: int, classes: int, length: int, random: np.random.Generat
     return close(random)
 
 
+def of_pfam30(folder: Path) -> Callable[..., Labelled]:
+    """Return what draws records of the file in a folder."""
+    every = of_files(folder / "pfam30_11k.fasta.gz", folder / "pfam30_11k.tsv", "label")
+
+    def draw(count: int, classes: int, length: int, random: np.random.Generator) -> Labelled:
+        return [every[place] for place in random.permutation(len(every))[:count].tolist()]
+
+    return draw
+
+
 DRIFTS: dict[str, tuple[Callable[..., Labelled], int, int]] = {
     "12 families": (whole.families, 600, 12),
     "8 superfamilies": (whole.remote, 800, 8),
@@ -143,34 +158,9 @@ DRIFTS: dict[str, tuple[Callable[..., Labelled], int, int]] = {
     "24 subfamilies": (subfamilies, 240, 24),
 }
 """What draws, how many training records, and classes."""
+IN_GROUPS = ", new groups"
+"""Of a kind: no group of relatives is both among the training records and the new ones."""
 DRIFTING = ("right", "accepted", "wrong", "held_90", "held_95", "beyond")
-
-
-def drifted(kind: str, seed: int, queries: int = 300) -> pd.DataFrame:
-    """Return what a cascade says of new records and of drifting ones, a row each."""
-    draw, n, classes = DRIFTS[kind]
-    random = np.random.default_rng([seed, *kind.encode()])
-    every = draw(2 * n, classes, 150, random)
-    order = random.permutation(len(every)).tolist()
-    known, new = ([every[i] for i in some] for some in (order[:n], order[n:]))
-    X, y = zip(*known, strict=True)
-    learner = {"learner": "sf_lsm", "learner_params": {"ridge": "inner"}}
-    cascade = {"selector": "uniform", "n_landmarks": 2 * classes, "cascade": {"alignments": 60}}
-    model = KreinClassifier("alignment", **learner, **cascade, random_state=seed).fit(X, y)
-    asked = [("same kind", *record) for record in new]
-    for identity in IDENTITIES:
-        for place in random.integers(n, size=queries).tolist():
-            letters, label = known[place]
-            asked.append((f"{identity} %", moved(letters, identity / 100, random), label))
-    kinds, letters, labels = zip(*asked, strict=True)
-    answers, truth = model.answer(letters), np.searchsorted(model.classes_, labels)
-    calibration = model.landmark_classifier_.calibration
-    assert calibration is not None
-    table = outcomes(calibration, answers.probabilities, truth, answers.closeness)
-    right, kept = answers.probabilities.argmax(axis=1) == truth, ~answers.rejected
-    told = {"kind": kinds, "seed": seed, "right": right, "accepted": kept}
-    wrong = np.where(kept, ~right, np.nan)
-    return pd.concat([pd.DataFrame({**told, "wrong": wrong}), table], axis=1)
 
 
 class Grouped(KreinClassifier):
@@ -182,6 +172,42 @@ class Grouped(KreinClassifier):
         run, landmarks, again = super()._choose(*given)
         partition = Partition(self.groups, run.partition.folds)
         return replace(run, partition=partition), landmarks, again
+
+
+def drifted(kind: str, seed: int, queries: int = 300) -> pd.DataFrame:
+    """Return what a cascade says of new records and of drifting ones, a row each."""
+    draw, n, classes = DRIFTS[kind]
+    random = np.random.default_rng([seed, *kind.encode()])
+    every = draw(2 * n, classes, 150, random)
+    groups = np.arange(len(every))
+    if kind.endswith(IN_GROUPS):
+        groups = identity_clusters([letters.encode() for letters, _ in every], 0.5)
+    drawn = random.permutation(np.unique(groups))
+    rank = np.argsort(drawn)[np.searchsorted(np.sort(drawn), groups)]
+    order = np.argsort(rank, kind="stable")
+    first_n = rank <= rank[order[n - 1]]
+    known, new = ([every[i] for i in order if first_n[i] == side] for side in (True, False))
+    X, y = zip(*known, strict=True)
+    learner = {"learner": "sf_lsm", "learner_params": {"ridge": "inner"}}
+    first = {"selector": "uniform", "n_landmarks": min(2 * classes, 48)}
+    cascade = {"cascade": {"alignments": 60}}
+    model = Grouped("alignment", **learner, **first, **cascade, random_state=seed)
+    model.groups = rank[order[first_n[order]]]
+    model.fit(X, y)
+    asked = [("same kind", *record) for record in new]
+    for identity in IDENTITIES:
+        for place in random.integers(len(known), size=queries).tolist():
+            letters, label = known[place]
+            asked.append((f"{identity} %", moved(letters, identity / 100, random), label))
+    kinds, letters, labels = zip(*asked, strict=True)
+    answers, truth = model.answer(letters), np.searchsorted(model.classes_, labels)
+    calibration = model.landmark_classifier_.calibration
+    assert calibration is not None
+    table = outcomes(calibration, answers.probabilities, truth, answers.closeness)
+    right, kept = answers.probabilities.argmax(axis=1) == truth, ~answers.rejected
+    told = {"kind": kinds, "seed": seed, "right": right, "accepted": kept}
+    wrong = np.where(kept, ~right, np.nan)
+    return pd.concat([pd.DataFrame({**told, "wrong": wrong}), table], axis=1)
 
 
 def clustered(seed: int, groups: int, distance: float) -> dict[str, float]:
@@ -272,12 +298,17 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--drift", action="store_true")
+    parser.add_argument("--data", type=Path, help="folder of pfam30_11k.fasta.gz and .tsv")
     parser.add_argument("--clusters", action="store_true")
     given = parser.parse_args()
     warnings.simplefilter("ignore")  # of landmarks that are too few for some classes
     if given.predictions is not None:
         print_tables(pd.read_csv(given.predictions, sep="\t", dtype={"id": str}))
         return
+    if given.data is not None:
+        of = (of_pfam30(given.data), 1000, 30)
+        DRIFTS.clear()
+        DRIFTS.update({"pfam30": of, f"pfam30{IN_GROUPS}": of})
     for kind in DRIFTS if given.drift else ():
         print_drift(kind, given.seeds)
     if given.clusters:

@@ -50,24 +50,37 @@ def test_the_features_of_pairs_have_no_infinite_logarithm():
     assert found[0].tolist() == [[0.0, 2.0], [np.log(1e-12), -2.0]]
 
 
+def naive_closeness(records, query, g):
+    """Of pairs of objects with all records, -1 for what is not looked at."""
+    residues, found = sum(records.lengths.tolist()), []
+    for i, row in enumerate(g.tolist()):
+        of_protein = set("".join(records.seeds.groups)) - set("ACGTU")
+        rate, K = (0.3176, 0.1337) if of_protein else (np.log(3) / 3, 1 / 3)
+        chance = np.log(K * query.lengths[i] * residues) / rate - 18
+        own, shares = query.self_scores[i], []
+        for score, theirs in zip(row, records.self_scores.tolist(), strict=True):
+            scale = np.sqrt(own * theirs) if score >= 0 else own
+            shares.append((max(score, 0) - chance) / max(scale, 1))
+        found.append(np.mean(sorted(shares)[-5:]))
+    return found
+
+
 def test_closeness_is_the_mean_of_the_five_closest():
     problem = Problem(4)
     records, query = problem.cascade.records, replace(problem.query, self_scores=np.arange(25.0))
     found = by_seeds(records, query, BY_SEEDS)
     codes = records.classes
     own = np.arange(25) % 5
-    shares = np.zeros((25, 40))
+    g = np.full((25, 40), -1.0)
     for i, (near, scores) in enumerate(found):
-        for record, g in zip(near.tolist(), scores.tolist(), strict=True):
-            if record >= 0 and i > 0:
-                shares[i, record] = g / np.sqrt(i * records.self_scores[record])
-    assert (shares > 0).any(axis=1).sum() > 20
-    expected = -np.sort(-shares, axis=1)[:, :5].mean(axis=1)
+        g[i, near[near >= 0]] = scores[near >= 0]
+    assert (g > 0).any(axis=1).sum() > 20
+    expected = naive_closeness(records, query, g)
     np.testing.assert_allclose(closeness(records, query, found), expected, rtol=1e-12)
     parts = [closeness(records, query.take(part), found[part]) for part in np.arange(25)[:, None]]
     assert np.concatenate(parts).tolist() == closeness(records, query, found).tolist()
-    shares[own[:, None] == codes] = 0.0
-    expected = -np.sort(-shares, axis=1)[:, :5].mean(axis=1)
+    g[own[:, None] == codes] = -1.0
+    expected = naive_closeness(records, query, g)
     besides = closeness_besides(records, query, own, codes)
     np.testing.assert_allclose(besides, expected, rtol=1e-12)
 
@@ -81,12 +94,23 @@ def test_closeness_without_some_is_by_the_first_of_the_others(monkeypatch):
     monkeypatch.setattr(nearest_records, "_RANKED", 10)  # object by object
     first = by_seeds(records, query, 1)[:, 0, 0]
     found = closeness_besides(records, query, codes[first], codes)
-    every = by_seeds(records, query, 40)
-    for i in range(25):
-        near, scores = every[i]
-        others = [s / 200 for r, s in zip(near, scores, strict=True) if codes[r] != codes[first[i]]]
-        expected = sum(others[:3]) / 5
-        assert found[i] == pytest.approx(expected, rel=1e-12)
+    g = np.full((25, 40), -1.0)
+    for i, (near, scores) in enumerate(by_seeds(records, query, 40)):
+        others = [place for place in range(40) if codes[near[place]] != codes[first[i]]][:3]
+        g[i, near[others]] = scores[others]
+    np.testing.assert_allclose(found, naive_closeness(records, query, g), rtol=1e-12)
+
+
+def test_what_is_no_more_alike_than_chance_is_below_0_and_less_so_the_longer_it_is():
+    problem = Problem(4)
+    records, none = problem.cascade.records, np.full((3, 2, 9), NOBODY)
+    none[:, 1] = 0
+    query = problem.query.take(np.arange(3))
+    query = replace(query, lengths=np.array([30, 100, 300]), self_scores=np.array([150, 500, 1500]))
+    found = closeness(records, query, none)
+    assert (found < 0).all()
+    assert (np.diff(found) > 0).all()
+    assert closeness(replace(records, seeds=None), query, none).tolist() == [0, 0, 0]
 
 
 def test_there_may_be_fewer_records_than_are_asked_for():

@@ -162,15 +162,13 @@ def test_sets_and_errors_have_what_was_measured(tables):
     own = {"settings": settings() | {"final": best}, "final_recipe": best}
     found = sections.sets(dataset_report(tables, **own))
     table = found["recipes"]
-    shown = [
-        f"{what} at {level} %" for level in (90, 95, 99) for what in ("held", "labels", "none")
-    ]
+    shown = [f"{what} at {level} %" for level in (90, 95, 99) for what in ("held", "labels")]
     assert list(table.head) == ["recipe", *shown]
     whole = coverage[coverage["class"] == ""].set_index(["recipe", "confidence"])
     assert [row[0] for row in table.rows] == list(dict.fromkeys(coverage["recipe"]))
     for row in table.rows:
         assert row[1] == f"{100 * whole.loc[(row[0], 0.9), 'coverage']:.2f} %"
-        assert float(row[8]) == pytest.approx(whole.loc[(row[0], 0.99), "size"], abs=0.01)
+        assert float(row[6]) == pytest.approx(whole.loc[(row[0], 0.99), "size"], abs=0.01)
     assert [table.rows[i][0] for i in table.marked] == [best]
     of_all = whole.loc[best, "coverage"]
     told = [(f"{100 * level:g} %", f"{100 * held:.2f}") for level, held in of_all.items()]

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from kreinflow.alignment.scoring import SubstitutionMatrix, load_substitution_matrix
+from kreinflow.alignment.statistics import ungapped_constants
 from kreinflow.views import gapless as module
-from kreinflow.views.gapless import Gapless, letter_scores
+from kreinflow.views.gapless import Gapless, by_chance, letter_scores
 from kreinflow.views.seeds import NUCLEOTIDE, PROTEIN, SeedIndex, Seeds
 from plain_seeds import plain_segments
 from sequence_pairs import AMINO_ACIDS, drawn, related_pair
@@ -48,6 +50,17 @@ def test_scores_are_those_of_plain_loops(case, compiled, monkeypatch):
         assert found.tolist() == expected
         nonzero += np.count_nonzero(expected)
     assert nonzero > 3
+
+
+@pytest.mark.parametrize("groups", [PROTEIN, NUCLEOTIDE])
+def test_what_chance_gives_has_an_e_value_of_1(groups):
+    matrix = load_substitution_matrix("blosum62")
+    if groups == NUCLEOTIDE:
+        scores = np.where(np.eye(4, dtype=bool), 3, -3).astype(np.int32)
+        matrix = SubstitutionMatrix("match", "ACGT", scores)
+    (rate, K), lengths = ungapped_constants(matrix), np.array([50, 300])
+    e_values = K * lengths * 1e5 * np.exp(-rate * (by_chance(groups, lengths, 1e5) + 18))
+    np.testing.assert_allclose(e_values, 1.0, rtol=0.01)
 
 
 @pytest.mark.parametrize("compiled", [False, True])

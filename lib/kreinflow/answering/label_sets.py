@@ -51,13 +51,15 @@ def nonconformity(probabilities: FloatArray) -> FloatArray:
     Of K classes, sorted by their probabilities :math:`p_1 \ge p_2 \ge \cdots \ge p_K`, the class of
     rank r has
 
-    .. math:: s_r = \sum_{q < r} p_q + u\, p_r, \qquad u = \frac{1 - p_1}{(K - 1)\, p_1} .
+    .. math:: s_1 = 0, \qquad s_r = \sum_{q < r} p_q + u\, p_r, \qquad
+       u = \frac{1 - p_1}{(K - 1)\, p_1} .
 
     Romano, Sesia and Candès (Classification with valid and adaptive coverage, NeurIPS 2020, eqs.
-    5-8) draw u from 0 to 1 for each object. Any function of the probabilities keeps the promise
-    too. This one is 0 where the model is sure and 1 where all classes are alike. It fits the better
-    the surer the model is, and better than each other class of any object. Of classes that are as
-    probable the first in order is the likelier.
+    5-8) draw u from 0 to 1 for each object, and use it for the first class too. Any function of the
+    probabilities keeps the promise. This u is 0 where the model is sure and 1 where all classes are
+    alike. As the likeliest class fits perfectly, it is in each set. So a set is never empty, and
+    holds the true label at least as often as the likeliest label is right, also of objects that are
+    not like the records. Of classes that are as probable the first in order is the likelier.
 
     ``probabilities``, of shape (n, K). The result has shape (n, K): from 0 to 1.
     """
@@ -68,6 +70,7 @@ def nonconformity(probabilities: FloatArray) -> FloatArray:
     # What is left of 1 may be rounded away where the sum of the others is not.
     u = p[:, 1:].sum(axis=1) / ((p.shape[1] - 1) * p[:, 0])
     scores = np.empty_like(p)
+    p[:, 0] = 0.0
     np.put_along_axis(scores, order, above + u[:, None] * p, axis=1)
     return np.clip(scores, 0.0, 1.0)
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.query_and_answers import NOBODY, Ask, Decided, Query
-from kreinflow.answering.unknown_pvalue import LARGEST, mean_of_largest
+from kreinflow.answering.unknown_pvalue import LARGEST
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, Part, State, Value
+from kreinflow.views.gapless import by_chance
 from kreinflow.views.lift import Lift
 from kreinflow.views.seeds import SeedIndex, Seeds
 
@@ -186,18 +187,24 @@ def by_seeds(records: Records, query: Query, most: int) -> IntArray:
 
 
 def closeness(records: Records, query: Query, found: IntArray) -> FloatArray:
-    r"""Return how close objects are to the training records, of shape (n,): 0 for not at all.
+    r"""Return how close objects are to the training records, of shape (n,).
 
-    It is the mean of the five largest :math:`g_{xr} / \sqrt{s_{xx} s_{rr}}`, with g of
-    :mod:`kreinflow.views.gapless` of the records ``found`` by :func:`by_seeds`, and 0 for what has
-    no hit. It costs no alignment, so it is the same whatever a cascade asks. Of five, as an object
-    with a single close record is less sure than one of a family.
+    .. math:: c(x) = \frac15 \sum_r \frac{g(x, r) - g_0(x)}{\sqrt{s_{xx} s_{rr}}}
+
+    over the five largest summands, with g and what chance is expected to give of it, :math:`g_0`,
+    of :mod:`kreinflow.views.gapless`, of the records ``found`` by :func:`by_seeds`. It is near 1
+    for a copy, and below 0 for what is no more alike than chance makes it, the less the shorter it
+    is. A record without hit counts with g of 0 and the self-score of the object. It costs no
+    alignment, so it is the same whatever a cascade asks. Of five, as an object with a single close
+    record is less sure than one of a family.
     """
-    product = query.self_scores[:, None] * records.self_scores[found[:, 0]]
-    shares = np.zeros(product.shape)
-    there = (found[:, 0] >= 0) & (product > 0)
-    np.divide(found[:, 1], np.sqrt(np.maximum(product, 0.0)), out=shares, where=there)
-    return mean_of_largest(shares, LARGEST, 0.0)
+    if records.seeds is None:
+        return np.zeros(len(found))
+    above = by_chance(records.seeds.groups, query.lengths, records.lengths.sum())[:, None]
+    own, there = query.self_scores[:, None], found[:, 0] >= 0
+    scale = np.sqrt(own * np.where(there, records.self_scores[found[:, 0]], own))
+    shares = (np.where(there, found[:, 1], 0) - above) / np.maximum(scale, 1.0)
+    return np.asarray(np.sort(shares, axis=1)[:, -LARGEST:].mean(axis=1))
 
 
 def closeness_besides(records: Records, query: Query, own: IntArray, codes: IntArray) -> FloatArray:
@@ -209,7 +216,7 @@ def closeness_besides(records: Records, query: Query, own: IntArray, codes: IntA
         some = query.take(part)
         found = by_seeds(records, some, wanted)
         other = codes[found[:, 0]] != own[part, None]
-        found[:, 1] *= other & (np.cumsum(other, axis=1) <= BY_SEEDS)
+        found[:, 0][~other | (np.cumsum(other, axis=1) > BY_SEEDS)] = NOBODY
         parts.append(closeness(records, some, found))
     return np.concatenate(parts)
 

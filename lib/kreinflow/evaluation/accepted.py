@@ -34,13 +34,10 @@ REJECTED_COLUMNS = ("recipe", "class", "records", "rejected")
 ERRORS = (0.01, 0.05, 0.1)
 """Shares of wrong predictions among the accepted that may be asked for."""
 
-COVERAGE_COLUMNS = (
-    *("recipe", "confidence", "class", "records", "coverage"),
-    *("size", "empty", "single"),
-)
+COVERAGE_COLUMNS = (*("recipe", "confidence", "class", "records", "coverage", "size", "single"),)
 """``coverage`` is the share of the ``records`` of a class whose set holds it, ``size`` the mean
-number of labels in a set, ``empty`` and ``single`` the shares of sets with none and with one. In
-the first row of a confidence the class is empty: all records."""
+number of labels in a set, ``single`` the share of sets with one. In the first row of a confidence
+the class is empty: all records."""
 
 ERRORS_COLUMNS = ("recipe", "errors", "folds", *spread_columns(("accepted", "wrong")))
 """``errors`` is the share asked for. Of each fold, ``accepted`` is the share of the records, and
@@ -99,7 +96,7 @@ def coverage(predictions: pd.DataFrame) -> pd.DataFrame:
             for label, table in (("", own), *own.groupby("class")):
                 if len(table):
                     size = table["size"].to_numpy()
-                    figures = (table["held"].mean(), *map(np.mean, (size, size == 0, size == 1)))
+                    figures = (table["held"].mean(), size.mean(), np.mean(size == 1))
                     rows.append((recipe, confidence, label, len(table), *map(float, figures)))
     return pd.DataFrame(rows, columns=list(COVERAGE_COLUMNS))
 

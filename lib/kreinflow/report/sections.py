@@ -249,7 +249,6 @@ def _by_confidence(coverage: pd.DataFrame, key: str) -> dict[str, list[str]]:
         columns |= {
             f"held at {asked}": cells(own, "coverage", "%%"),
             f"labels at {asked}": cells(own, "size", ".2f"),
-            f"none at {asked}": cells(own, "empty", "%%"),
         }
     return columns
 

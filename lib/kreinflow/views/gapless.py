@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.scoring import load_substitution_matrix
-from kreinflow.base.numerics import IntArray, worth_compiling
+from kreinflow.base.numerics import FloatArray, IntArray, worth_compiling
 
 LANES = 32  #: neighbouring diagonals
 APART = 512  #: diagonals so far apart are not told apart by seeds
 ABOVE = 18  #: of the score of a segment, what counts
 FEW, MANY = 100, 1000  #: records that are looked at: of any object, and at most
+_BY_CHANCE = {True: (0.3176, 0.1337), False: (np.log(3) / 3, 1 / 3)}
+"""lambda and K of segments of proteins and of others: those of ``ungapped_constants``."""
 _ROWS = 1 << 19  # residues of records, with 32 diagonals each, that are looked at for an object
 _MATCH, _UNKNOWN = 3, -1
 _OUTSIDE = -(1 << 14)  # ends a segment
@@ -38,6 +40,11 @@ def compiled_loops() -> Any:
     return loops
 
 
+def is_protein(groups: Sequence[str]) -> bool:
+    """Return whether groups of letters are those of proteins."""
+    return bool(set("".join(groups)) - set("ACGTU"))
+
+
 def letter_scores(groups: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int16]]:
     """Return the number of each of the 256 characters, and the scores of two numbers.
 
@@ -47,7 +54,7 @@ def letter_scores(groups: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.
     numbers = np.full(256, len(letters), dtype=np.uint8)
     numbers[np.frombuffer(letters.encode(), dtype=np.uint8)] = np.arange(len(letters))
     scores = np.full((len(letters) + 1,) * 2, _UNKNOWN, dtype=np.int16)
-    if set(letters) - set("ACGTU"):  # proteins
+    if is_protein(groups):
         matrix = load_substitution_matrix("blosum62")
         own = [matrix.alphabet.index(letter) for letter in letters]
         scores[:-1, :-1] = matrix.scores[np.ix_(own, own)]
@@ -55,6 +62,18 @@ def letter_scores(groups: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.
         group = np.repeat(np.arange(len(groups)), [len(own) for own in groups])
         scores[:-1, :-1] = np.where(group[:, None] == group, _MATCH, -_MATCH)
     return numbers, scores
+
+
+def by_chance(groups: Sequence[str], lengths: FloatArray, residues: float) -> FloatArray:
+    r"""Return g of the best segment that chance alone is expected to give, of shape (n,).
+
+    .. math:: g_0(x) = \frac{\ln(K\, m\, M)}{\lambda} - 18
+
+    for m residues of an object (``lengths``) and M of all records: the score of an E-value of 1 of
+    segments without gaps (Karlin & Altschul, PNAS 87:2264, 1990).
+    """
+    rate, K = _BY_CHANCE[is_protein(groups)]
+    return np.asarray(np.log(np.maximum(1.0, K * lengths * residues)) / rate - ABOVE)
 
 
 class Gapless:

@@ -234,12 +234,8 @@ def sets_figure(data: DatasetResults) -> Figure:
 
 
 def _draw_sizes(axes: Axes, whole: pd.DataFrame) -> None:
-    empty, single = numbers(whole["empty"]), numbers(whole["single"])
-    parts = (
-        (single, "one label", look.BLUE),
-        (np.clip(1.0 - empty - single, 0.0, 1.0), "more", look.ORANGE),
-        (empty, "none", look.PALE),
-    )
+    single = numbers(whole["single"])
+    parts = ((single, "one label", look.BLUE), (1.0 - single, "more", look.ORANGE))
     look.stack(axes.bar, "bottom", parts, 0.6)
     for place, size in enumerate(numbers(whole["size"])):
         axes.text(place, 1.02, f"{size:.2f}", ha="center", va="bottom", fontsize=8)
