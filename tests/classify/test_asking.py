@@ -84,9 +84,10 @@ def test_what_is_farther_than_was_measured_is_beyond(asked, tmp_path):
     rng, truth = np.random.default_rng(3), own.probabilities.argmax(axis=1)
     truth = np.where(rng.random(len(truth)) < 0.3, rng.integers(3, size=len(truth)), truth)
     calibration = Calibration.of(own.probabilities, truth)
-    calibration = calibration.with_closeness(own.closeness + 0.5, own.probabilities, truth)
+    closer = own.closeness + np.ptp(own.closeness) / 2
+    calibration = calibration.with_closeness(closer, own.probabilities, truth)
     classifier = model.classifier.with_parts(calibration=calibration)
-    least = np.sort(own.closeness + 0.5)[0]
+    least = closer.min()
     measured = replace(model, classifier=classifier)
     measured.save(tmp_path / "model.safetensors")
     for same in (measured, Model.load(tmp_path / "model.safetensors")):
