@@ -1,7 +1,6 @@
 """The adapters of examples/own_similarity, with the packages that they are for, where installed."""
 
 import importlib
-import runpy
 import sys
 from pathlib import Path
 
@@ -98,31 +97,3 @@ def test_graphs(adapter):
     labels = np.arange(60) % 2
     graphs = [tree(int(rng.integers(8, 20)), own) for own in labels]
     assert accuracy(module.wl, graphs, labels, "similarity") > 0.9
-
-
-def test_a_table_of_pairs_that_is_rectangular(adapter, tmp_path, monkeypatch, capsys):
-    module = adapter("table", "numpy")
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=60) + 4 * (np.arange(60) % 2)
-    ids = np.array([f"o{i}" for i in range(60)])
-    lines = [
-        "\t".join(map(str, (a, b, *[0] * 9, score)))
-        for i, a in enumerate(ids)
-        for j, b in enumerate(ids[:10])
-        if i != j
-        for score in (np.exp(-abs(X[i] - X[j])), 0.0)
-    ]
-    (tmp_path / "pairs.m8").write_text("\n".join(lines))
-    (tmp_path / "ids.txt").write_text("\n".join(ids))
-    monkeypatch.setattr(module, "TABLE", tmp_path / "pairs.m8")
-    expected = np.exp(-np.abs(X[20:, None] - X[:10]))
-    np.testing.assert_allclose(module.score(ids[20:], ids[:10]), expected)
-    np.testing.assert_allclose(module.score(ids[:10], ids[20:]), expected.T)
-    with pytest.raises(ValueError, match="no line for o11 and o12"):
-        module.score(["o11"], ["o12"])
-    monkeypatch.setattr(module, "MISSING", 0)
-    assert module.score(["o11"], ["o12"]) == [[0]]
-    (tmp_path / "table.py").write_text((FOLDER / "table.py").read_text())
-    monkeypatch.setattr(sys, "argv", ["table.py", str(tmp_path / "ids.txt")])
-    runpy.run_path(str(tmp_path / "table.py"), run_name="__main__")
-    assert capsys.readouterr().out.split() == ["id", *ids[:10]]

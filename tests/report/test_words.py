@@ -179,6 +179,18 @@ def test_a_hit_of_some_records_is_told_as_such_and_compare_is_advised(tables):
         assert ("kreinflow compare CONFIG.yaml" in commands) == advised
 
 
+def test_new_objects_are_given_as_the_source_has_them(tables):
+    labels = {"table": "l.csv", "id_column": "id"}
+    score = {"score": {"function": "own:f"}, "files": False, "object_column": "object"}
+    for source, expected in (
+        ({"type": "objects", "objects": "o.csv", **score}, "new.csv --score own:f -o"),
+        ({"type": "pairs", "pairs": "p.m8", "kind": "similarity", "self": 1}, "new.m8 -o"),
+    ):
+        source |= {"labels": labels, "missing": None, "score_column": None}
+        found = next_steps(named(tables, settings=settings() | {"source": source}))
+        assert expected in found[0].command
+
+
 def test_the_cost_is_that_on_outer_folds_with_the_landmarks_of_the_final_model(tables):
     models, own = tables["models"].copy(), tables["accepted"].copy()
     svc = models["recipe"] == "svc-meb"

@@ -15,6 +15,7 @@ from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import clean_sequences, vectors_to_look_at
 from kreinflow.files.text_files import refuse_control
+from kreinflow.kernels.asked import AskedKernel
 from kreinflow.sequences.collapse import SourceRecords, collapse
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import Columns
@@ -58,7 +59,9 @@ def read_new(
     if isinstance(payload, Compared):
         strings = payload.kernel.strings
         width = None if strings else payload.objects.shape[1]
-        read = read_objects(path, payload.kernel, width=width)
+        kernel = payload.kernel
+        kernel = kernel.at(path) if isinstance(kernel, AskedKernel) else kernel
+        read = read_objects(path, kernel, width=width)
         ids = list(read.ids or given)
         if len(ids) != len(read.values):
             raise InputError(
@@ -66,7 +69,7 @@ def read_new(
                 f"{len(ids)}. Give one label for each row, in their order."
             )
         objects = read.values if strings else read.values + 0.0  # -0.0 is 0.0
-        new: Payload = replace(payload, objects=objects)
+        new: Payload = replace(payload, objects=objects, kernel=kernel)
     else:
         places: dict[str, str] = {}
         residues = []

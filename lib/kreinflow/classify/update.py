@@ -84,8 +84,9 @@ def update(
     """
     dataset, new_classes = with_new(learned, new)
     scores: Scores
-    if isinstance(dataset.payload, Compared):
-        scores = scores_in_memory(dataset, model.comparing, learned.self_scores)
+    if isinstance(new.payload, Compared):
+        asked = model.asked or new.payload.kernel
+        scores = scores_in_memory(dataset, asked, learned.self_scores)
     else:
         aligner = checked(backend or backend_named("auto"))
         scheme, own = model.scheme, learned.self_scores

@@ -23,6 +23,7 @@ from kreinflow.config.paths import check_files
 from kreinflow.config.plan import DatasetPlan
 from kreinflow.config.preflight import check_dataset
 from kreinflow.fitting.reject_threshold import RejectRule, records_needed
+from kreinflow.kernels.registry import ASKED
 from kreinflow.landmarks.stage import given_landmarks
 from kreinflow.sequences.asking import Asking
 from kreinflow.sequences.collapse import shown_examples
@@ -133,8 +134,8 @@ class Checked:
 
     @cached_property
     def asking(self) -> Asking | None:
-        """What asks the user's own score, if it has one."""
-        if (asked := self.plan.source.asked) is None:
+        """What asks the user's own score, if code of theirs is run for it."""
+        if (asked := self.plan.source.asked) is None or asked["name"] not in ASKED:
             return None
         scorer = scorer_of(self.dataset, None, asked=asked, data=self.data)
         return scorer if isinstance(scorer, Asking) else None
@@ -142,7 +143,7 @@ class Checked:
     def costs(self, cores: int) -> list[str]:
         """Return what a run on so many cores and a new sequence are expected to take."""
         run = self.run_costs()
-        verb = "align" if self.asking is None else "ask for"
+        verb = "align" if self.plan.source.asked is None else "ask for"
         aligned = f"{in_short(run.pairs)} pairs to {verb}, " if run.pairs else ""
         said = [
             f"about {aligned}{_time(run.minutes(cores))} on {plural(cores, 'core')}, "

@@ -40,7 +40,13 @@ def check_budgets(
     """Refuse a number of landmarks that the smallest training part lacks, or none pay for."""
     # Homology-aware folds may test nothing at all: the final model is left.
     trained = [partition.training(name) for name in [*partition.names, ALL]]
-    fewest = min(len(np.unique(dataset.rows[part])) for part in trained)
+    rows = (np.unique(dataset.rows[part]) for part in trained)
+    fewest = min(len(dataset.that_may_be_landmarks(own)) for own in rows)
+    if fewest < 2:
+        raise InputError(
+            f"landmarks: a training part has {fewest} ids with a score for all others. Use fewer "
+            "folds, or add the scores of more."
+        )
     classes, objects, parts = len(dataset.classes), len(dataset.digests), training_parts(partition)
     for name, selector in selectors.items():
         budget = selector.get("budget")
@@ -55,9 +61,10 @@ def check_budgets(
             )
         wanted = landmarks_wanted(budget, fewest, classes=classes, objects=objects, parts=parts)
         if wanted is not None and wanted > fewest:
+            which = "" if dataset.payload.complete is None else " that have scores with all others"
             raise InputError(
                 f"selectors.{name}.budget: {wanted} landmarks are more than the {fewest} distinct "
-                f"sequences of the smallest training part. Give at most {fewest}."
+                f"sequences{which} of the smallest training part. Give at most {fewest}."
             )
 
 

@@ -17,9 +17,7 @@ from kreinflow.base.numerics import FloatArray
 from kreinflow.base.settings import SettingsSchema, one_of
 from kreinflow.base.wording import shortened
 from kreinflow.kernels.asked import AskedKernel
-
-SCORE_COLUMN = {"tsv": 3, "m8": 12}
-"""The column of the score in a table, from 1; those of m8 end with the bit score."""
+from kreinflow.kernels.pair_table import COLUMN, SCORE_COLUMN, scored_pairs
 
 LAST_WORDS = 3  #: lines of what a program said that its message tells
 
@@ -49,12 +47,7 @@ class CommandKernel(AskedKernel):
             "FASTA, with q1, q2 and so on as ids in {a}, and t1, t2 in {b}",
         ),
         "writes": one_of(*SCORE_COLUMN, about="a table of two names and a score; or BLAST's m8"),
-        "score_column": {
-            "description": "of the score, from 1; null: 3 of a tsv, 12 of m8",
-            "type": ["integer", "null"],
-            "minimum": 3,
-            "default": None,
-        },
+        "score_column": COLUMN,
         "missing": {
             "description": "the score of pairs that are not written; null: all have to be",
             "type": ["number", "null"],
@@ -150,20 +143,13 @@ class CommandKernel(AskedKernel):
         rows, columns = self._names("q", X), self._names("t", Y)
         found = np.full((len(X), len(Y)), np.nan)
         better = np.fmin if self.kind == "squared_dissimilarity" else np.fmax
-        for number, line in enumerate(lines, 1):
-            if not line.strip() or line.startswith("#"):
-                continue
-            where = f"{place}: line {number} of what it wrote"
-            fields = line.rstrip("\n").split("\t" if "\t" in line else None)
-            try:
-                first, second, score = fields[0], fields[1], float(fields[column - 1])
-            except (IndexError, ValueError) as error:
-                raise InputError(
-                    f"{where}, {shortened(line.strip())!r}, has no number in column {column}."
-                ) from error
+        wrote = f"{place}: what it wrote"
+        for number, first, second, score in scored_pairs(lines, column, wrote):
             if first not in rows or second not in columns:
-                unknown = first if first not in rows else second
-                raise InputError(f"{where} names {shortened(unknown)!r}, which it was not given.")
+                unknown = shortened(first if first not in rows else second)
+                raise InputError(
+                    f"{wrote}, line {number}, names {unknown!r}, which it was not given."
+                )
             pair = rows[first], columns[second]
             found[pair] = better(found[pair], score)
         lacking = np.argwhere(np.isnan(found))

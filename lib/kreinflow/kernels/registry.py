@@ -9,6 +9,7 @@ from kreinflow.kernels.asked import AskedKernel
 from kreinflow.kernels.command import CommandKernel
 from kreinflow.kernels.function import FunctionKernel
 from kreinflow.kernels.kernel import Kernel
+from kreinflow.kernels.pair_table import PairsKernel
 
 KERNELS: dict[str, type[Kernel]] = by_name(
     products.LinearKernel,
@@ -30,9 +31,10 @@ KERNELS: dict[str, type[Kernel]] = by_name(
 """By the name in the config."""
 
 ASKED: dict[str, type[AskedKernel]] = by_name(FunctionKernel, CommandKernel)
-"""Scores of the user's own, by the key of ``score`` in the config."""
+"""Code of the user's that compares, by the key of ``score`` in the config."""
 
-_ALL: dict[str, type[Kernel]] = {**KERNELS, **ASKED}
+_ASKED: dict[str, type[AskedKernel]] = {**ASKED, **by_name(PairsKernel)}
+_ALL: dict[str, type[Kernel]] = {**KERNELS, **_ASKED}
 
 
 def known_kernel(settings: Mapping[str, Any]) -> Kernel:
@@ -54,4 +56,4 @@ def make_kernel(settings: Mapping[str, Any]) -> Kernel:
 
 def asked_kernel(settings: Mapping[str, Any]) -> AskedKernel:
     """Return a score of the user's by its settings."""
-    return ASKED[settings["name"]](settings)
+    return _ASKED[settings["name"]](settings)

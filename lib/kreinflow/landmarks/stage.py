@@ -44,7 +44,13 @@ def given_landmarks(dataset: Dataset, selector: Mapping[str, Any], data: Path) -
             f"{path}: {len(unknown)} of {len(ids)} ids are not in the data set: "
             f"{abridged(unknown)}. Take them out of the table, or put the records into the data."
         )
-    return np.unique(np.array([row_of[id] for id in ids], dtype=np.int64))
+    rows = np.unique(np.array([row_of[id] for id in ids], dtype=np.int64))
+    if lacking := np.setdiff1d(rows, dataset.that_may_be_landmarks(rows)).tolist():
+        raise InputError(
+            f"{path}: {len(lacking)} of {len(ids)} ids lack scores with others: "
+            f"{abridged([dataset.first_id(row) for row in lacking])}. Name others."
+        )
+    return rows
 
 
 def list_candidates(
@@ -55,7 +61,8 @@ def list_candidates(
     sketch: int | None = 0,
 ) -> dict[str, IntArray]:
     """Return the rows that class scores, and under :data:`SKETCH` sketches, of any fold need."""
-    folds = [np.unique(dataset.rows[partition.training(f)]) for f in [*partition.names, ALL]]
+    trained = (np.unique(dataset.rows[partition.training(f)]) for f in [*partition.names, ALL])
+    folds = [dataset.that_may_be_landmarks(rows) for rows in trained]
     chosen: dict[str, IntArray] = {}
     everyone = [SKETCH] * len(dataset.digests)
     wanted = ("sketch", everyone, sketch), ("candidates", dataset.row_labels, candidates)
@@ -160,7 +167,8 @@ class LandmarkStage:
     @cached_property
     def rows(self) -> IntArray:
         rows = self.dataset.rows
-        return np.unique(rows if self.training is None else rows[self.training])
+        trained = np.unique(rows if self.training is None else rows[self.training])
+        return self.dataset.that_may_be_landmarks(trained)
 
     @cached_property
     def _members(self) -> dict[str, IntArray]:

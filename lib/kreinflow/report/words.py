@@ -16,6 +16,7 @@ from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.comparison import SIGNIFICANCE
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.fitting.reject_threshold import UNKEPT_ADVICE, RejectRule
+from kreinflow.kernels.registry import ASKED
 from kreinflow.report.accepting import accepted_answer, promises_more
 from kreinflow.report.cascades import LEVEL, broken_loss
 from kreinflow.report.names import DETAIL, HEAD, NEXT
@@ -214,8 +215,8 @@ def next_steps(data: DatasetResults) -> list[Step]:
     if (data.recipe.get("cascade") or {}).get("records") == "apart":
         beside += " --records training.fasta"
     if (asked := data.source.asked) is not None:
-        ending = data.settings["source"]["objects"].rpartition(".")[2]
-        beside += f" --score {asked[asked['name']]}"
+        ending = data.settings["source"][data.source.path_key].rpartition(".")[2]
+        beside += f" --score {asked[asked['name']]}" if asked["name"] in ASKED else ""
     query = f"{model} new.{ending}{beside}"
     objects = "sequences" if aligned else "objects"
     steps = [

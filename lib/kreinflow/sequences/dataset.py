@@ -121,6 +121,11 @@ class Dataset:
         first = np.unique(self.rows, return_index=True)[1]
         return [self.ids[record] for record in first.tolist()]
 
+    def that_may_be_landmarks(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of some distinct rows that have a score with all others."""
+        complete = self.payload.complete
+        return rows if complete is None else rows[complete[rows]]
+
     def with_statistics(self, **more: Any) -> Self:
         """Return the data set with further statistics."""
         return replace(self, statistics=self.statistics | more)
@@ -199,6 +204,8 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
     write_table(folder / "records.tsv", pd.DataFrame({**records, **dataset.organisms}))
     texts = dataset.payload.texts()
     distinct = {"digest": dataset.digests, "length": dataset.lengths, "sequence": texts}
+    if dataset.payload.complete is not None:
+        distinct["complete"] = dataset.payload.complete.astype(np.int64)
     write_table(folder / DISTINCT_FILE, pd.DataFrame(distinct))
     for file, values in dataset.payload.arrays().items():
         write_array(folder / file, values)

@@ -6,6 +6,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.wording import abridged
 from kreinflow.files.text_files import check_file, name_endings, plain_files
 from kreinflow.kernels.asked import AskedKernel
+from kreinflow.kernels.pair_table import PairsKernel
 from kreinflow.sequences.labels import read_lines, read_pairs
 from kreinflow.sequences.user_tables import check_columns
 
@@ -16,7 +17,7 @@ def check_texts(path: Path, kernel: AskedKernel) -> None:
         _files_of(path)
         return
     check_file(path)
-    if name_endings(path)[1] != ".txt":
+    if name_endings(path)[1] != ".txt" and not isinstance(kernel, PairsKernel):
         check_columns(path, *_columns(kernel))
 
 
@@ -24,13 +25,18 @@ def read_texts(path: Path, kernel: AskedKernel) -> tuple[tuple[str, ...] | None,
     """Return ids, if there are any, and objects: texts, or paths of files.
 
     They are the lines of a ``.txt[.gz]``; columns of a table; or the files of a folder, with their
-    names without endings as ids. Paths in a file start at its folder. An InputError says that they
-    cannot be read, or two have one id.
+    names without endings as ids. Paths in a file start at its folder. Of a table of pairs they are
+    the ids of its first column. An InputError says that they cannot be read, or two have one id.
     """
     if path.is_dir():
         files = _files_of(path)
         return tuple(name_endings(file)[0] for file in files), [str(file) for file in files]
     ids: tuple[str, ...] | None = None
+    if isinstance(kernel, PairsKernel):
+        table = kernel.table
+        assert table is not None, "a table that was not read"
+        ids = tuple(id for id, there in zip(table.number, table.first, strict=True) if there)
+        return ids, list(ids)
     if name_endings(path)[1] == ".txt":
         texts = read_lines(path, "object")
     else:

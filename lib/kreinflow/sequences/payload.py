@@ -68,6 +68,8 @@ class Payload(ABC):
     kind: str
     free: ClassVar[bool] = False
     what: ClassVar[str] = "object"
+    complete: NDArray[np.bool_] | None = None
+    """Which rows have a score with all others, so that they may be landmarks; None: all."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -188,6 +190,7 @@ class Compared(Payload):
 
     objects: Objects
     kernel: Kernel
+    complete: NDArray[np.bool_] | None = None
 
     @property
     def kind(self) -> str:  # type: ignore[override]
@@ -202,7 +205,9 @@ class Compared(Payload):
         return len(self.objects)
 
     def take(self, rows: Sequence[int] | IntArray) -> Self:
-        return replace(self, objects=self.objects[np.asarray(rows)])
+        places = np.asarray(rows)
+        complete = None if self.complete is None else self.complete[places]
+        return replace(self, objects=self.objects[places], complete=complete)
 
     def contents(self, ids: Sequence[str]) -> list[bytes]:
         contents = map(self.kernel.content, self.objects)
@@ -239,10 +244,11 @@ def read_payload(folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...]
         names, texts = read_plain_columns(path, ("digest", "sequence"))
         return tuple(name.decode("ascii") for name in names), Sequences(tuple(texts))
     table = read_table(path, ("digest", "length", "sequence"), text=("digest", "sequence"))
+    complete = table["complete"].to_numpy(np.bool_) if "complete" in table else None
     digests = tuple(table["digest"].tolist())
     if summary["kernel"] is None:
         return digests, Matrix(open_array(folder / MATRIX_FILE, 2, advice), kind=summary["kind"])
     kernel = make_kernel(summary["kernel"])
     if kernel.strings:
-        return digests, Compared(table["sequence"].to_numpy(dtype=object), kernel)
+        return digests, Compared(table["sequence"].to_numpy(dtype=object), kernel, complete)
     return digests, Compared(open_array(folder / VECTORS_FILE, 2, advice), kernel)

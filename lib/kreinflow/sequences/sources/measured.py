@@ -4,12 +4,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema, number, one_of
 from kreinflow.base.wording import plural
-from kreinflow.files.text_files import refuse_control
+from kreinflow.files.text_files import check_file, refuse_control
 from kreinflow.kernels.asked import READ_BY_SOURCE
 from kreinflow.kernels.kernel import Kernel, Objects
+from kreinflow.kernels.pair_table import PairsKernel
 from kreinflow.kernels.registry import ASKED, asked_kernel, make_kernel
 from kreinflow.sequences.collapse import SourceRecords
 from kreinflow.sequences.labels import check_matched, read_lines, several_labels
@@ -46,7 +49,7 @@ def _row_labels_schema(of: str) -> SettingsSchema:
 class MeasuredSource(Source):
     """A file with a row for each object, and another one with their labels."""
 
-    label_ways = ("table", "lines")
+    label_ways: ClassVar[tuple[str, ...]] = ("table", "lines")
 
     @property
     def path(self) -> Path:
@@ -205,6 +208,10 @@ def _score_schema() -> dict[str, Any]:
     }
 
 
+_OF_PAIRS = ("pairs", "score_column", "missing", "kind", "self")
+_COMPLETE = "have a score with all others", "stand both first and second in lines"
+
+
 class ObjectsSource(ComparedSource, MeasuredSource):
     """Any objects, and a score of the user's that is asked for the pairs that are needed."""
 
@@ -271,3 +278,49 @@ class ObjectsSource(ComparedSource, MeasuredSource):
 
     def _objects_text(self) -> str:
         return "given objects"
+
+
+class PairsSource(ComparedSource, MeasuredSource):
+    """The scores of pairs in a table; only objects whose column is there may be landmarks."""
+
+    type = "pairs"
+    noun = "a table of pairs"
+    path_key = "pairs"
+    label_ways = ("table",)
+    settings_schema: ClassVar[SettingsSchema] = {
+        **{key: PairsKernel.settings_schema[key] for key in _OF_PAIRS},
+        "labels": labels_schema({"table": text("TSV or CSV with ids and labels")}, "labels by id"),
+        **MIN_CLASS_SIZE,
+    }
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        return {"name": self.type} | {key: self.settings[key] for key in _OF_PAIRS}
+
+    def _kernel(self) -> Kernel:
+        return asked_kernel(self.asked)
+
+    def check(self) -> None:
+        check_file(self.path)
+        super().check()
+
+    def read(self, alphabet: str | None, seed: int) -> SourceRecords:
+        kernel, path = PairsKernel(self.asked).at(self.path), self._label_files["table"]
+        assert kernel.table is not None
+        labels = self._read_pairs(path)
+        found = {id: labels[id] for id in kernel.table.number if id in labels}
+        check_matched(kernel.table.number, found, str(path), "line", may_drop=False)
+        ids, stated = list(labels), kernel.settings["missing"] is not None
+        for id in ids if kernel.asks_alone else ():  # one without is refused here
+            kernel.values([id], [id], "")
+        complete = kernel.table.complete(ids, stated)
+        if complete.sum() < 2:
+            raise InputError(
+                f"{self.path}: fewer than two ids {_COMPLETE[stated]}, so there is no landmark. "
+                f"Add scores{'' if stated else ', or say what those of other pairs are: missing'}."
+            )
+        payload = Compared(np.array(ids, dtype=object), kernel, complete)
+        return SourceRecords(ids, list(labels.values()), payload, len(ids), self.files())
+
+    def _objects_text(self) -> str:
+        return "given ids"

@@ -8,7 +8,12 @@ from kreinflow.base.settings import by_name
 from kreinflow.sequences.sources.drawn import GeneratedSource, SimulatedSource
 from kreinflow.sequences.sources.fasta import FastaSource
 from kreinflow.sequences.sources.flat_file import FlatFileSource
-from kreinflow.sequences.sources.measured import MatrixSource, ObjectsSource, VectorsSource
+from kreinflow.sequences.sources.measured import (
+    MatrixSource,
+    ObjectsSource,
+    PairsSource,
+    VectorsSource,
+)
 from kreinflow.sequences.sources.source import Source
 
 SOURCES: dict[str, type[Source]] = by_name(
@@ -18,6 +23,7 @@ SOURCES: dict[str, type[Source]] = by_name(
     SimulatedSource,
     VectorsSource,
     ObjectsSource,
+    PairsSource,
     GeneratedSource,
 )
 """By the type in the config."""
