@@ -15,7 +15,6 @@ from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import clean_sequences, vectors_to_look_at
 from kreinflow.files.text_files import refuse_control
-from kreinflow.kernels.asked import AskedKernel
 from kreinflow.sequences.collapse import SourceRecords, collapse
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import Columns
@@ -59,8 +58,7 @@ def read_new(
     if isinstance(payload, Compared):
         strings = payload.kernel.strings
         width = None if strings else payload.objects.shape[1]
-        kernel = payload.kernel
-        kernel = kernel.at(path) if isinstance(kernel, AskedKernel) else kernel
+        kernel = payload.kernel.at(path)
         read = read_objects(path, kernel, width=width)
         ids = list(read.ids or given)
         if len(ids) != len(read.values):

@@ -43,10 +43,7 @@ def check_budgets(
     rows = (np.unique(dataset.rows[part]) for part in trained)
     fewest = min(len(dataset.that_may_be_landmarks(own)) for own in rows)
     if fewest < 2:
-        raise InputError(
-            f"landmarks: a training part has {fewest} ids with a score for all others. Use fewer "
-            "folds, or add the scores of more."
-        )
+        raise InputError("a training part has no two ids with all scores. Use fewer folds.")
     classes, objects, parts = len(dataset.classes), len(dataset.digests), training_parts(partition)
     for name, selector in selectors.items():
         budget = selector.get("budget")
@@ -61,10 +58,9 @@ def check_budgets(
             )
         wanted = landmarks_wanted(budget, fewest, classes=classes, objects=objects, parts=parts)
         if wanted is not None and wanted > fewest:
-            which = "" if dataset.payload.complete is None else " that have scores with all others"
             raise InputError(
                 f"selectors.{name}.budget: {wanted} landmarks are more than the {fewest} distinct "
-                f"sequences{which} of the smallest training part. Give at most {fewest}."
+                f"sequences of the smallest training part. Give at most {fewest}."
             )
 
 

@@ -108,10 +108,6 @@ class AskedKernel(Kernel):
     def loaded(self, folders: Sequence[Path]) -> Self:
         """Return the kernel ready to be asked; modules are found in the folders, too."""
 
-    def at(self, path: Path) -> Self:
-        """Return the kernel for new objects of a file, where it is this file that compares them."""
-        return self
-
     @abstractmethod
     def values(self, X: list[Any], Y: list[Any], place: str) -> Any:
         """Return what is answered for all pairs; ``place`` begins messages."""

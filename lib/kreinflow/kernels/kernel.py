@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +55,10 @@ class Kernel(Named):
     ) -> FloatArray:
         """Return :meth:`columns`; messages may name the objects by their ids."""
         return self.columns(X, Y)
+
+    def at(self, path: Path) -> Self:
+        """Return the kernel for new objects of a file, if it is this file that has the scores."""
+        return self
 
     def content(self, value: Any) -> bytes | None:
         """Return the bytes that tell an object from others; None if it is like no other."""

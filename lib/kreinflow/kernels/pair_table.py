@@ -3,7 +3,6 @@
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -38,7 +37,6 @@ def scored_pairs(
     those that begin with ``#`` are left out, and the first one if it may be a ``header`` and has no
     number. An InputError, which begins with the ``place``, names another line without one.
     """
-    first = header
     for number, line in enumerate(lines, 1):
         if line.startswith("#") or not (text := line.rstrip()):
             continue
@@ -49,151 +47,121 @@ def scored_pairs(
             score = math.nan
         if math.isfinite(score) and all(fields[:2]):
             yield number, fields[0], fields[1], score
-        elif not first:
-            raise InputError(
-                f"{place}, line {number}: {shortened(text)!r} has no two names and a number in "
-                f"column {column}. Correct it."
-            )
-        first = False
-
-
-@dataclass(frozen=True, eq=False)
-class PairTable:
-    """Scores by the numbers of two ids: sorted ``keys``, first n + second, with their scores.
-
-    ``first`` and ``second`` say which ids stand in that column. Without a direction (``ordered``)
-    the smaller number is the first of a key.
-    """
-
-    number: Mapping[str, int]
-    keys: IntArray
-    scores: FloatArray
-    first: NDArray[np.bool_]
-    second: NDArray[np.bool_]
-    ordered: bool
-
-    @classmethod
-    def read(cls, path: Path, column: int | None, ordered: bool, least: bool) -> Self:
-        """Read a table. Of several lines of a pair in m8 the best counts, the ``least`` or most.
-
-        An InputError names a line that is wrong, or two of a pair that differ elsewhere.
-        """
-        ending = name_endings(path)[1]
-        number: dict[str, int] = {}
-        found = array("q"), array("q"), array("q")
-        values = array("d")
-        with open_text(path) as file:
-            place = column or SCORE_COLUMN.get(ending[1:], SCORE_COLUMN["tsv"])
-            for line, a, b, score in scored_pairs(file, place, str(path), True, ending == ".csv"):
-                ids = (number.setdefault(id, len(number)) for id in (a, b))
-                for kept, value in zip(found, (*ids, line), strict=True):
-                    kept.append(value)
-                values.append(score)
-        if not values:
-            raise InputError(f"{path}: has no line with a score. Give the right file.")
-        i, j, lines = (np.frombuffer(kept, dtype=np.int64) for kept in found)
-        scores, n = np.frombuffer(values), len(number)
-        keys = (i if ordered else np.minimum(i, j)) * n + (j if ordered else np.maximum(i, j))
-        order = np.lexsort((scores if least else -scores, keys))  # the best first
-        keys, scores = keys[order], scores[order]
-        one_each, counts = np.unique(keys, return_index=True, return_counts=True)[1:]
-        best = np.repeat(one_each, counts)
-        apart = np.abs(scores - scores[best]) > AGREES * np.abs(scores).max()
-        if ending != ".m8" and apart.any():
-            here = int(apart.argmax())
-            one, other = sorted(order[[best[here], here]].tolist())
-            names = list(number)
-            why = "" if ordered else "; if it has a direction, set 'kind: asymmetric'"
-            raise InputError(
-                f"{path}, lines {lines[one]} and {lines[other]}: the score of {names[i[one]]} with "
-                f"{names[j[one]]} is {values[one]:.6g}, and {values[other]:.6g}. A pair has one "
-                f"score{why}. Correct the table."
-            )
-        first, second = (np.bincount(side, minlength=n) > 0 for side in (i, j))
-        return cls(number, keys[one_each], scores[one_each], first, second, ordered)
-
-    def of_pairs(self, X: Sequence[str], Y: Sequence[str]) -> FloatArray:
-        """Return the scores of ids with others, NaN where no line has one."""
-        rows, columns = ([self.number.get(id, -1) for id in ids] for ids in (X, Y))
-        i, j = np.array(rows)[:, None], np.array(columns)[None, :]
-        keys = (i if self.ordered else np.minimum(i, j)) * len(self.number)
-        keys = keys + (j if self.ordered else np.maximum(i, j))
-        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        there = (self.keys[places] == keys) & (i >= 0) & (j >= 0)
-        return np.where(there, self.scores[places], np.nan)
-
-    def complete(self, ids: Sequence[str], searched: bool) -> NDArray[np.bool_]:
-        """Return which ids have a score with all others of these, both ways if there are two.
-
-        In the hits of a search (``searched``) they are those that were looked for, and among which
-        others were: they stand in both columns.
-        """
-        i, j = np.divmod(self.keys, len(self.number))
-        ways = (np.bincount(side[i != j], minlength=len(self.number)) for side in (i, j))
-        out, into = ways
-        full = np.minimum(out, into) if self.ordered else out + into
-        found = self.first & self.second if searched else full == len(ids) - 1
-        own = np.array([self.number.get(id, -1) for id in ids])
-        return np.asarray((own >= 0) & found[own])
+        elif not header:
+            fault = f"has no two names and a number in column {column}. Correct it."
+            raise InputError(f"{place}, line {number}: {shortened(text)!r} {fault}")
+        header = False
 
 
 class PairsKernel(AskedKernel):
-    """A table of pairs that is there already: objects are ids, and nothing is run."""
+    """A table of pairs that is there already: objects are ids, and nothing is run.
+
+    Once it is read, ids have a ``number`` each. ``keys`` are sorted, number n + number of the ids
+    of a pair (the smaller one first if there is no direction), and beside them stand the scores.
+    """
 
     name = "pairs"
     what = "table"
     takes = ("texts",)
     of_digest = (*AskedKernel.of_digest, "score_column", "missing")
     settings_schema: ClassVar[SettingsSchema] = {
-        "pairs": {
-            "description": "the table: two ids and a score (.tsv, .csv, .txt), or .m8; or with .gz",
-            "type": "string",
-            "minLength": 1,
-        },
+        "pairs": {"description": "two ids and a score: .tsv, .csv, .txt, .m8", "type": "string"},
         "score_column": COLUMN,
         "missing": {
-            "description": "the score of two ids without a line: a number, or worst, the worst of "
-            "all lines; null: none is asked for",
+            "description": "the score of pairs without a line; worst: the worst of all lines",
             "type": ["number", "string", "null"],
             "pattern": "^worst$",
             "default": None,
         },
         **AskedKernel.settings_schema,
     }
+    keys: IntArray
+    scores: FloatArray
+    searched: NDArray[np.bool_]  # which ids stand both first and second in lines
+    new: list[str]  # those that stand first
 
-    def __init__(self, settings: Mapping[str, Any], table: PairTable | None = None) -> None:
+    def __init__(self, settings: Mapping[str, Any]) -> None:
         super().__init__(settings)
-        self.table = table
+        self.number: dict[str, int] = {}
 
     def describe(self) -> str:
-        return f"the {self.settings['kind'].replace('_', ' ')} of a table of pairs"
+        return f"the scores of a table of pairs ({self.settings['kind'].replace('_', ' ')})"
 
     def loaded(self, folders: Sequence[Path]) -> Self:
         paths = [folder / self.named for folder in (*folders, Path())]
         return self.at(next((path for path in paths if path.exists()), paths[0]))
 
     def at(self, path: Path) -> Self:
-        """Return the kernel of a table. Its version is what the table holds."""
-        least = self.kind == "squared_dissimilarity"
-        column, ordered = self.settings["score_column"], self.kind == "asymmetric"
-        table = PairTable.read(path, column, ordered, least)
-        settings = self.settings | {"version": file_sha256(path)}
-        if settings["missing"] == "worst":
-            settings["missing"] = float((np.max if least else np.min)(table.scores))
-        return type(self)(settings, table)
+        """Return the kernel of a table, whose content is its version.
+
+        Of several lines of a pair in m8 the best counts. An InputError names a line that is wrong,
+        or two that give a pair two scores elsewhere.
+        """
+        ending, made = name_endings(path)[1], type(self)(self.settings)
+        column = self.settings["score_column"] or SCORE_COLUMN.get(ending[1:], 3)
+        number, sides, values = made.number, [array("q") for _ in range(3)], array("d")
+        with open_text(path) as file:
+            for line, *ids, score in scored_pairs(file, column, str(path), True, ending == ".csv"):
+                for side, id in zip(sides, ids, strict=False):
+                    side.append(number.setdefault(str(id), len(number)))
+                sides[2].append(line)
+                values.append(score)
+        if not values:
+            raise InputError(f"{path}: has no line with a score. Give the right file.")
+        names = [*number]
+        first, second, lines = map(np.array, sides)
+        scores, least = np.array(values), self.kind == "squared_dissimilarity"
+        order = np.lexsort((scores if least else -scores, made._key(first, second)))  # best first
+        made.keys, start, counts = np.unique(
+            made._key(first, second)[order], return_index=True, return_counts=True
+        )
+        made.scores, best = scores[order[start]], np.repeat(order[start], counts)
+        apart = np.abs(scores[order] - scores[best]) > AGREES * np.abs(scores).max()
+        if ending != ".m8" and apart.any():
+            a, b = sorted((best[apart][0], order[apart][0]))
+            why = "" if self.kind == "asymmetric" else "; if it has a direction: 'kind: asymmetric'"
+            raise InputError(
+                f"{path}, lines {lines[a]} and {lines[b]}: the score of {names[first[a]]} with "
+                f"{names[second[a]]} is {scores[a]:.6g}, and {scores[b]:.6g}. Give one{why}."
+            )
+        made.searched = np.isin(np.arange(len(number)), np.intersect1d(first, second))
+        made.new = [names[own] for own in np.unique(first)]
+        made.settings["version"] = file_sha256(path)
+        if made.settings["missing"] == "worst":
+            made.settings["missing"] = float((np.max if least else np.min)(scores))
+        return made
+
+    def _key(self, i: IntArray, j: IntArray) -> IntArray:
+        if self.kind != "asymmetric":
+            i, j = np.minimum(i, j), np.maximum(i, j)
+        return np.asarray(i * len(self.number) + j)
 
     def values(self, X: list[Any], Y: list[Any], place: str) -> FloatArray:
-        assert self.table is not None, "a table that was not read"
-        found, alone = self.table.of_pairs(X, Y), np.array(X)[:, None] == np.array(Y)
+        i, j = (np.array([self.number.get(id, -1) for id in side]) for side in (X, Y))
+        keys, known = self._key(i[:, None], j), (i[:, None] >= 0) & (j >= 0)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        found = np.where(known & (self.keys[at] == keys), self.scores[at], np.nan)
+        alone = np.array(X)[:, None] == np.array(Y)
         own = 0.0 if self.kind == "squared_dissimilarity" else self.settings["self"]
         if own is not None:
             found[alone] = own
         if (stated := self.settings["missing"]) is not None:
             found[np.isnan(found) & ~alone] = stated
-        for i, j in np.argwhere(np.isnan(found)):
-            key, what = ("self", "itself") if alone[i, j] else ("missing", Y[j])
-            raise InputError(
-                f"{self.what} {self.named}: has no line for {X[i]} with {what}. Add it, or say "
-                f"what such scores are: '{key}'."
-            )
+        for a, b in np.argwhere(np.isnan(found)):
+            key, what = ("self", "itself") if alone[a, b] else ("missing", Y[b])
+            why = f"no line for {X[a]} with {what}. Add it, or say what such scores are: '{key}'."
+            raise InputError(f"{self.what} {self.named}: has {why}")
         return found
+
+    def complete(self, ids: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which ids have a score with all others of these, both ways if there are two.
+
+        Where ``missing`` is stated, lines are hits of a search. Then they are those that were
+        looked for, and among which others were: they stand both first and second.
+        """
+        i, j = np.divmod(self.keys, len(self.number))
+        out, into = (np.bincount(side[i != j], minlength=len(self.number)) for side in (i, j))
+        full = np.minimum(out, into) if self.kind == "asymmetric" else out + into
+        searched = self.settings["missing"] is not None
+        found = self.searched if searched else full == len(ids) - 1
+        return np.array([id in self.number and found[self.number[id]] for id in ids])

@@ -46,10 +46,8 @@ def given_landmarks(dataset: Dataset, selector: Mapping[str, Any], data: Path) -
         )
     rows = np.unique(np.array([row_of[id] for id in ids], dtype=np.int64))
     if lacking := np.setdiff1d(rows, dataset.that_may_be_landmarks(rows)).tolist():
-        raise InputError(
-            f"{path}: {len(lacking)} of {len(ids)} ids lack scores with others: "
-            f"{abridged([dataset.first_id(row) for row in lacking])}. Name others."
-        )
+        named = abridged([dataset.first_id(row) for row in lacking])
+        raise InputError(f"{path}: {len(lacking)} ids lack scores with others: {named}. Leave out.")
     return rows
 
 

@@ -33,10 +33,7 @@ def read_texts(path: Path, kernel: AskedKernel) -> tuple[tuple[str, ...] | None,
         return tuple(name_endings(file)[0] for file in files), [str(file) for file in files]
     ids: tuple[str, ...] | None = None
     if isinstance(kernel, PairsKernel):
-        table = kernel.table
-        assert table is not None, "a table that was not read"
-        ids = tuple(id for id, there in zip(table.number, table.first, strict=True) if there)
-        return ids, list(ids)
+        return tuple(kernel.new), list(kernel.new)
     if name_endings(path)[1] == ".txt":
         texts = read_lines(path, "object")
     else:

@@ -9,7 +9,7 @@ import numpy as np
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema, number, one_of
 from kreinflow.base.wording import plural
-from kreinflow.files.text_files import check_file, refuse_control
+from kreinflow.files.text_files import refuse_control
 from kreinflow.kernels.asked import READ_BY_SOURCE
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.pair_table import PairsKernel
@@ -208,10 +208,6 @@ def _score_schema() -> dict[str, Any]:
     }
 
 
-_OF_PAIRS = ("pairs", "score_column", "missing", "kind", "self")
-_COMPLETE = "have a score with all others", "stand both first and second in lines"
-
-
 class ObjectsSource(ComparedSource, MeasuredSource):
     """Any objects, and a score of the user's that is asked for the pairs that are needed."""
 
@@ -280,8 +276,11 @@ class ObjectsSource(ComparedSource, MeasuredSource):
         return "given objects"
 
 
-class PairsSource(ComparedSource, MeasuredSource):
-    """The scores of pairs in a table; only objects whose column is there may be landmarks."""
+_OF_PAIRS = ("pairs", "score_column", "missing", "kind", "self")
+
+
+class PairsSource(ObjectsSource):
+    """The scores of pairs in a table; only ids whose column is there may be landmarks."""
 
     type = "pairs"
     noun = "a table of pairs"
@@ -297,30 +296,19 @@ class PairsSource(ComparedSource, MeasuredSource):
     def asked(self) -> dict[str, Any]:
         return {"name": self.type} | {key: self.settings[key] for key in _OF_PAIRS}
 
-    def _kernel(self) -> Kernel:
-        return asked_kernel(self.asked)
-
-    def check(self) -> None:
-        check_file(self.path)
-        super().check()
+    def faults(self) -> Iterator[tuple[str, str]]:
+        return MeasuredSource.faults(self)
 
     def read(self, alphabet: str | None, seed: int) -> SourceRecords:
         kernel, path = PairsKernel(self.asked).at(self.path), self._label_files["table"]
-        assert kernel.table is not None
-        labels = self._read_pairs(path)
-        found = {id: labels[id] for id in kernel.table.number if id in labels}
-        check_matched(kernel.table.number, found, str(path), "line", may_drop=False)
-        ids, stated = list(labels), kernel.settings["missing"] is not None
-        for id in ids if kernel.asks_alone else ():  # one without is refused here
+        labels, known = self._read_pairs(path), kernel.number
+        check_matched(known, {id: id for id in known if id in labels}, str(path), may_drop=False)
+        ids, complete = list(labels), kernel.complete(list(labels))
+        for id in ids if kernel.asks_alone else ():  # one without a score is refused here
             kernel.values([id], [id], "")
-        complete = kernel.table.complete(ids, stated)
         if complete.sum() < 2:
-            raise InputError(
-                f"{self.path}: fewer than two ids {_COMPLETE[stated]}, so there is no landmark. "
-                f"Add scores{'' if stated else ', or say what those of other pairs are: missing'}."
-            )
+            stated = kernel.settings["missing"] is not None
+            why = "stand first and second in lines" if stated else "have a score with all others"
+            raise InputError(f"{self.path}: fewer than two ids {why}. Add more, or say 'missing'.")
         payload = Compared(np.array(ids, dtype=object), kernel, complete)
         return SourceRecords(ids, list(labels.values()), payload, len(ids), self.files())
-
-    def _objects_text(self) -> str:
-        return "given ids"
