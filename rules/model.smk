@@ -35,7 +35,7 @@ rule train_models:
         },
         selector=lambda wildcards: CONFIG["selectors"][wildcards.selector],
         unknown=CONFIG["unknown"],
-        asked=lambda wildcards: plan(wildcards).source.asked,
+        asked=lambda wildcards: plan(wildcards).source.asked_of_records,
         code=code("model.py"),
     script:
         "../scripts/model.py"

@@ -65,7 +65,7 @@ rule measure_unknown:
         **given("unknown prefer scoring data backend"),
         recipes=lambda wildcards: plan(wildcards).recipes(),
         tested=CONFIG["unknown"],
-        asked=lambda wildcards: plan(wildcards).source.asked,
+        asked=lambda wildcards: plan(wildcards).source.asked_of_records,
         code=code("unknown.py"),
     script:
         "../scripts/unknown.py"

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import limited
 from kreinflow.evaluation.inner_choice import with_inner_choice
@@ -51,12 +50,10 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     if scheme is not None and asks:
         sequences = [*(whole.sequences[row] for row in held), *dataset.sequences]
         asked = cache = pair_scores(sequences, scheme, params.backend, snakemake.threads)
-    elif params.asked is not None and asks and dataset.kind != "asymmetric":
+    elif params.asked is not None and asks:
         folder = Path(files.summary).parents[1] / "scores"
         asked = asked_pairs(whole, params.asked, params.data, folder)
-        number = {digest: row for row, digest in enumerate(whole.digests)}
-        rows = np.concatenate([held, [number[digest] for digest in dataset.digests]])
-        cache = ScoreCache(asked.of_rows(rows, rows), len(rows), symmetric=True)
+        cache = asked.among([*(whole.digests[row] for row in held), *dataset.digests])
     unknown_records = UnknownRecords(records, scores, union, objects, cache)
     predictions, told = [], []
     for path, landmarks in zip(files.fold_models, files.landmarks, strict=True):

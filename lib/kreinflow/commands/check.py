@@ -184,8 +184,8 @@ def checked(
     scheme = read_scheme(dataset, part["scoring"], data)
     transforms = transforms_of(plan.transforms, config["transforms"], scheme)
     check_dataset(dataset, partition, plan.selectors, scheme, transforms, data, whole)
-    asked = source.asked is not None and source.kind != "asymmetric"
-    told = asked or evidence_of(config["transforms"], scheme) is not None
+    scheme_tells = evidence_of(config["transforms"], scheme) is not None
+    told = source.asked_of_records is not None or scheme_tells
     return Checked(plan, whole, dataset, partition, data, told)
 
 

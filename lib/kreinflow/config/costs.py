@@ -163,7 +163,7 @@ class RunCosts:
         ``share``: of the pairs of two records, those that count.
         """
         pairs = share * min(self._queries * self._nearest(selector), self.n * (self.n + 1) / 2)
-        tells = self.has_evalues or (self.asked and self.ways == 1)
+        tells = self.has_evalues or self.plan.source.asked_of_records is not None
         if self.plan.config["unknown"] is None or not tells:
             return pairs
         m = self.landmarks(selector)

@@ -219,10 +219,9 @@ def _of_recipe(plan: DatasetPlan, recipe: Mapping[str, Any]) -> Iterator[str]:
     instead = f"For {source.noun} leave it out."
     if views["words"] and not source.aligned:
         yield f" has a view of words, but only sequences have words. {instead}"
-    if cascade is not None and not source.stored:
-        yield f" has a cascade, but only sequences and your own score are asked for. {instead}"
-    if cascade is not None and not source.aligned and source.kind == "asymmetric":
-        yield f" has a cascade, which needs scores without a direction. {instead}"
+    if cascade is not None and not source.aligned and source.asked_of_records is None:
+        own = "a score of your own without a direction"
+        yield f" has a cascade, but only sequences and {own} are asked for. {instead}"
     if cascade is not None and not source.aligned and cascade.get("records") == "apart":
         yield " has a cascade with records apart, but only sequences may be. Leave that out."
     if views["vectors"] and not plan.vectors:

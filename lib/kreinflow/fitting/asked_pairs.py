@@ -1,6 +1,6 @@
 """Pairs of objects whose score is the user's own: asked for when they are needed, and kept."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,11 @@ class AskedPairs(ScoreCache):
         """Return how many pairs were wanted, and how often the user's code was asked."""
         told = f"; {self._scorer.said()}" if isinstance(self._scorer, Asking) else ""
         return f"{self.aligned:,} pairs of records were looked at{told}"
+
+    def among(self, digests: Sequence[str]) -> ScoreCache:
+        """Return the scores of some distinct rows with each other, by their places among these."""
+        rows = self._digests.numbers(DigestTable(digests).table)
+        return ScoreCache(self.of_rows(rows, rows), len(rows), symmetric=True)
 
     def _wanted(self, rows: IntArray, others: IntArray) -> FloatArray:
         r, c = np.nonzero(others >= 0)

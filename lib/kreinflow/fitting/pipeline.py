@@ -103,8 +103,7 @@ def fold_training(
             strangers = run.strangers(part, scheme, params.seed)
         if strangers is not None or asks:
             cache = run.pair_scores(scheme, params.backend, threads, strangers)
-    directed = run.dataset.kind == "asymmetric"
-    if params.asked is not None and not directed and (asks or (recipes and unknown is not None)):
+    if params.asked is not None and (asks or (recipes and unknown is not None)):
         cache = asked_pairs(run.dataset, params.asked, params.data, folder / "scores")
         between = np.asarray(landmarks.scores[landmarks.rows], dtype=np.float64)
         evidence = own_evidence(between, run.dataset.kind)

@@ -130,7 +130,11 @@ def test_a_command_has_its_keys_and_reads_no_arrays(tmp_path):
 @pytest.mark.parametrize(
     ("cascade", "score", "message"),
     [
-        ({}, {"kind": "asymmetric"}, "has a cascade, which needs scores without a direction"),
+        (
+            {},
+            {"kind": "asymmetric"},
+            "and a score of your own without a direction are asked",
+        ),
         ({"records": "apart"}, {}, "has a cascade with records apart, but only sequences may be"),
         ({"alignments": 30}, {}, None),
         ({}, {"kind": "dissimilarity"}, None),

@@ -122,6 +122,14 @@ class Source(Configured, ABC):
         return None
 
     @property
+    def asked_of_records(self) -> dict[str, Any] | None:
+        """The same where it may be asked for pairs of records, for cascades and p-values.
+
+        These need scores without a direction.
+        """
+        return None if self.kind == "asymmetric" else self.asked
+
+    @property
     def stored(self) -> bool:
         """Whether scores cost so much that a store keeps them."""
         return self.aligned or self.asked is not None
