@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kreinflow.base.errors import InputError
-from kreinflow.kernels.asked import rectangles
+from kreinflow.kernels.asked import rectangles, shared_lists
 from kreinflow.kernels.function import FunctionKernel
 from kreinflow.kernels.registry import known_kernel
 from own_scores import Counting, distance, shared
@@ -34,6 +34,40 @@ def test_only_what_a_mask_wants_is_asked_for():
     assert len(counting.pairs) == mask.sum()
     parts = list(rectangles(mask, 4))
     assert max(max(len(rows), len(columns)) for rows, columns in parts) <= 4
+
+
+@pytest.mark.parametrize(("rows", "columns", "width"), [(30, 8, 4), (8, 30, 9), (5, 5, 5)])
+def test_lists_are_cut_into_blocks_with_each_pair_once(rows, columns, width):
+    rng = np.random.default_rng(rows)
+    lists = np.array([rng.choice(columns, width, replace=False) for _ in range(rows)])
+    lists[::3] = lists[0]
+    lists[rng.random(lists.shape) < 0.2] = -1
+    seen = np.zeros(lists.size, dtype=int)
+    blocks = list(shared_lists(lists))
+    for own, others, places in blocks:
+        np.testing.assert_array_equal(lists.ravel()[places], np.tile(others, (len(own), 1)))
+        np.testing.assert_array_equal(places // width, np.tile(own[:, None], len(others)))
+        seen[places.ravel()] += 1
+    assert seen.tolist() == (lists >= 0).ravel().astype(int).tolist()
+    mask = (lists[:, :, None] == np.arange(columns)).any(axis=1)
+    fewest = min(len({bytes(one) for one in side if one.any()}) for side in (mask, mask.T))
+    assert np.linalg.matrix_rank(mask.astype(float)) <= len(blocks) == fewest
+    assert not list(shared_lists(np.full((3, 2), -1)))
+
+
+def test_objects_with_the_same_list_share_a_call():
+    calls = []
+
+    def times(a, b):
+        calls.append((len(a), len(b)))
+        return np.multiply.outer(a, b)
+
+    lists = np.array([[2, 0, -1], [0, 2, -1], [1, 0, 2], [-1, -1, -1]])
+    X, Y = np.arange(1.0, 5.0), np.array([10.0, 20.0, 30.0])
+    found = asking(times).compare_lists(X, Y, list("abcd"), list("xyz"), lists)
+    expected = np.where(lists >= 0, X[:, None] * Y[lists], np.nan)
+    np.testing.assert_array_equal(found, expected)
+    assert sorted(calls) == [(1, 3), (2, 2)]
 
 
 def test_dissimilarities_are_squared_and_alone_zero():

@@ -192,18 +192,18 @@ def checked(
 def seconds_of_pair(asking: Asking) -> float:
     """Return the seconds of a pair, by calls that double until one takes half a second.
 
-    The first call, which may load or compile something, does not count if there is another.
+    The first call of all, which may load or compile something, does not count.
     """
-    objects, seconds = len(asking.objects), 0.0
+    objects, size = len(asking.objects), 1
     most = min(objects // 2, asking.kernel.settings["batch"])
-    size = 1
-    while size <= most and seconds < ENOUGH:
+    asking.score(np.arange(1), np.arange(objects - 1, objects), np.ones((1, 1), dtype=bool))
+    while True:
         rows, columns = np.arange(size), np.arange(objects - size, objects)
         begin = time.perf_counter()
         asking.score(rows, columns, np.ones((size, size), dtype=bool))
-        seconds = time.perf_counter() - begin
+        if (seconds := time.perf_counter() - begin) >= ENOUGH or 2 * size > most:
+            return seconds / size**2
         size *= 2
-    return 4 * seconds / size**2
 
 
 def _time(minutes: float) -> str:

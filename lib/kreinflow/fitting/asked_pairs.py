@@ -11,6 +11,7 @@ from kreinflow.alignment.segments import DigestTable, SegmentWriter, read_segmen
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.kernels.asked import shared_lists
 from kreinflow.sequences.asking import Asking
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.scores import scorer_of
@@ -56,23 +57,25 @@ class AskedPairs(ScoreCache):
             return self._kept(rows, others)
 
     def _take_in(self, path: Path) -> None:
-        """Learn the pairs of a segment, whose panels are rows of a single object."""
+        """Learn the pairs of a segment, whose panels have all scores."""
         arrays = read_segment(path, self._scorer.digest)
-        widths = np.diff(arrays["panels"][:, 2:], axis=1).ravel()
-        rows = np.repeat(self._digests.numbers(arrays["rows"]), widths)
-        columns = self._digests.numbers(arrays["columns"])
+        rows, columns = (self._digests.numbers(arrays[side]) for side in ("rows", "columns"))
+        panels = arrays["panels"].tolist()
+        widths = [np.full(r1 - r0, c1 - c0) for r0, r1, c0, c1 in panels]
+        rows = np.repeat(rows, np.concatenate(widths))
+        columns = np.concatenate([np.tile(columns[c0:c1], r1 - r0) for r0, r1, c0, c1 in panels])
         ours = (rows >= 0) & (columns >= 0)
         self._kept.know_pairs(rows[ours], columns[ours], arrays["scores"][ours])
         self._seen.add(path)
 
     def _score(self, rows: IntArray, others: IntArray) -> FloatArray:
-        """Ask for the pairs of each row, and write them."""
+        """Ask for the pairs, and write them."""
         names = self._scorer.digest, self._digests.table, _MOST_PENDING
         writer, out = SegmentWriter(self._home, *names), np.full(others.shape, np.nan)
-        for place, own in enumerate(others >= 0):
-            row, asked = rows[place : place + 1], others[place, own]
-            found = self._scorer.score(row, asked, np.ones((1, asked.size), dtype=bool))
-            out[place, own] = found[0]
+        for own, asked, places in shared_lists(others):
+            row = rows[own]
+            found = self._scorer.score(row, asked, np.ones(places.shape, dtype=bool))
+            out.ravel()[places] = found
             writer.add_panel(row, asked, found)
             if writer.due:
                 writer.flush()

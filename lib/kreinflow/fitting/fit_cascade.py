@@ -263,6 +263,8 @@ class _HeldOut:
             seen[inner.held] = inner.scores.first(every)
             if self.steps:
                 inner.scores.rank(every, self.steps[-1])
+                # All steps are looked at: what the last one asks is asked for at once.
+                inner.scores.scores(every, inner.scores.ranked(every, self.steps[-1]))
             inner.scores.records.forget()  # what is needed once
         w, first = self._logit(seen, everyone)
         levels, weights = [LevelAnswers(first, np.zeros(len(first), dtype=np.int64), everyone)], [w]

@@ -162,11 +162,9 @@ class AskedKernel(Kernel):
         ``lists`` and the scores have the shape (n, q); of none it is NaN.
         """
         out = np.full(lists.shape, np.nan)
-        for row, own in enumerate(lists >= 0):
-            if own.any():
-                names = [others[place] for place in lists[row, own].tolist()]
-                one = slice(row, row + 1)
-                out[row, own] = self.compare(X[one], Y[lists[row, own]], ids[one], names)[0]
+        for rows, columns, places in shared_lists(lists):
+            names = [ids[row] for row in rows], [others[column] for column in columns]
+            out.ravel()[places] = self.compare(X[rows], Y[columns], *names)
         return out
 
     def _asked(
@@ -197,6 +195,37 @@ class AskedKernel(Kernel):
                 f"{found[i, j]:.6g}, which {why}. Correct it, or leave the object out."
             )
         return found * found if self.settings["kind"] == "dissimilarity" else found
+
+
+def shared_lists(lists: IntArray) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+    """Cut lists of others, one of each object and -1 for none, into blocks of all with all.
+
+    A block has all objects that ask for the same others, or all others that the same objects ask
+    for, whichever are fewer blocks: objects, others, and the places of their pairs in ``lists``.
+    Without a pair that nobody wants there cannot be fewer than the rank of the matrix of ones for
+    what is wanted, and lists of nearest records differ.
+
+    Examples
+    --------
+    >>> lists = np.array([[3, 1], [1, 3], [3, -1]])
+    >>> [(rows.tolist(), columns.tolist()) for rows, columns, _ in shared_lists(lists)]
+    [([0, 1], [1, 3]), ([2], [3])]
+    """
+    rows, at = np.nonzero(lists >= 0)
+    ends = rows, lists[rows, at]
+    ways = []
+    for one, other in (ends, ends[::-1]):
+        order = np.lexsort((other, one))
+        groups: dict[bytes, list[IntArray]] = {}
+        for some in np.split(order, np.flatnonzero(np.diff(one[order])) + 1):
+            groups.setdefault(other[some].tobytes(), []).append(some)
+        ways.append(groups)
+    by_row = len(ways[0]) <= len(ways[1])
+    for own in ways[0 if by_row else 1].values():
+        pairs = np.array(own) if by_row else np.array(own).T
+        if pairs.size:
+            places = rows[pairs] * lists.shape[1] + at[pairs]
+            yield rows[pairs[:, 0]], ends[1][pairs[0]], places
 
 
 def numbered(objects: Objects) -> list[str]:
