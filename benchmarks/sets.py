@@ -39,7 +39,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import whole
-from kinds import Labelled, close
+from kinds import LETTERS, Labelled, close
 from kreinflow.answering.label_sets import CONFIDENCES, accepted, outcomes
 from kreinflow.base.numerics import FloatArray
 from kreinflow.estimators import KreinClassifier
@@ -47,7 +47,7 @@ from kreinflow.evaluation.accepted import ERRORS, coverage, errors
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS
 from kreinflow.sequences.identity import identity_clusters
 from kreinflow.sequences.partition import Partition
-from kreinflow.sequences.simulation import simulate_families
+from kreinflow.sequences.simulation import lg_model, simulate_families
 from search import IDENTITIES, moved
 from unknown import of_files
 
@@ -80,6 +80,15 @@ def gaussian(distance: float, classes: int) -> Callable[[np.random.Generator, in
     return draw
 
 
+def peptides(rng: np.random.Generator, n: int) -> Drawn:
+    """Return short peptides of two classes, whose residues are somewhat unlike in frequency."""
+    common, unlike = lg_model()[1], np.random.default_rng(0).normal(size=20)
+    of_class = [common * np.exp(sign * 0.25 * unlike) for sign in (1, -1)]
+    y, letters = np.arange(n) % 2, np.array(list(LETTERS))
+    drawn = [rng.choice(letters, rng.integers(10, 31), p=of_class[c] / sum(of_class[c])) for c in y]
+    return np.array(["".join(own) for own in drawn], dtype=object), np.array(["a", "b"])[y]
+
+
 VECTORS = {"kernel": "gaussian", "kernel_params": {"width": 3.0}, "selector": "uniform"}
 SEQUENCES = {"kernel": "alignment", "learner": "ny_ikfd", "learner_params": IKFD}
 NOISE: dict[str, dict[str, Any]] = {
@@ -103,6 +112,14 @@ KINDS: dict[str, tuple[Any, int, dict[str, Any]]] = {
         families,
         600,
         {**SEQUENCES, "selector": "uniform", "n_landmarks": 40, "cascade": {}},
+    ),
+    "2 classes of peptides, a lift": (
+        peptides,
+        360,
+        {
+            **{**SEQUENCES, "learner": "sf_lsm", "learner_params": {"ridge": "inner"}},
+            **{"selector": "uniform", "n_landmarks": 30, "views": {"words": [1, 2]}},
+        },
     ),
     **{
         f"noise, {learner}": (

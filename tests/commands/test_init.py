@@ -1,6 +1,7 @@
 """``kreinflow init``: what it finds in data, that its config is right, and what it refuses."""
 
 import gzip
+import re
 
 import numpy as np
 import pytest
@@ -163,6 +164,10 @@ def test_near_identical_sequences_share_a_fold(proposed, tmp_path):
     assert config["datasets"]["x"]["folds"] == {"method": "grouped", "k": 5, "identity": 0.9}
     assert "6 of 27 distinct sequences are near-identical to another (identity 0.9 or more)." in out
     assert "the smallest class, globin, has 8 groups" in out
+    told = re.search(r"Of (\d+) sequences (\d+) % have a relative of 50 % identity or more", out)
+    assert told is not None
+    assert 0 < int(told[1]) <= 27
+    assert 0 <= int(told[2]) <= 100
 
 
 def test_small_classes(proposed, tmp_path):
