@@ -20,7 +20,7 @@ from kreinflow.files.json_files import read_json
 from kreinflow.fitting.cascade_choice import NEAREST_AT_MOST, Wanted
 from kreinflow.fitting.first_stage import sample_size
 from kreinflow.fitting.fit_lift import TRIED
-from kreinflow.fitting.strangers import STRANGERS
+from kreinflow.fitting.strangers import MEMBERS, STRANGERS
 from kreinflow.landmarks.budgets import landmarks_wanted
 from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.sequences.partition import ALL
@@ -288,7 +288,7 @@ class RunCosts:
         cost = self._rows(min(1000, m)) + parts.factor(self.n, min(1000, m))
         if self.plan.config["unknown"] is not None or not self.has_evalues:
             return cost
-        return cost + self.aligning(pairs) + self._searched(m, 3 * STRANGERS, pairs)
+        return cost + self.aligning(pairs) + self._searched(m, 2 * STRANGERS + MEMBERS, pairs)
 
     def unknown(self) -> Cost:
         """Return the cost of the records held out as unknown: their scores, or the answers."""
@@ -335,4 +335,4 @@ def _pairs_with(chosen: float, objects: float) -> float:
 
 def _rule_pairs(m: float) -> float:
     """Return the pairs at most that the rule of relatives takes."""
-    return float(2 * STRANGERS * (m + MORE) + STRANGERS * MORE)
+    return float(2 * STRANGERS * (m + MORE) + MEMBERS * MORE)

@@ -32,7 +32,7 @@ from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tiles
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold
 from kreinflow.fitting.record_index import places_of, records_of, row_query
 from kreinflow.fitting.reject_threshold import ABOVE_HALF, Promise, fitted_levels
-from kreinflow.fitting.strangers import Strangers
+from kreinflow.fitting.strangers import MEMBERS, Strangers
 from kreinflow.fitting.unknown_levels import Limits, likeness_of
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.views.lift import SCORES, Lift
@@ -110,7 +110,7 @@ class NoRelativeFit:
         T = map(evidence_mean, _gains(away))
         rule = NoRelative(*(float(np.sort(of)[-SPARED - 1]) for of in T))
         # And training records, each without the records of its own group.
-        rows = np.unique(strangers.sources)
+        rows = self.part.rows[spread(len(self.part.rows), MEMBERS)]
         groups = np.unique(self.part.groups, return_inverse=True)[1]
         own, others = (groups[places_of(of, self.part.rows)] for of in (rows, records.rows))
         ask = self.cache.of_rows(rows, records.rows)

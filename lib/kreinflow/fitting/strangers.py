@@ -9,7 +9,10 @@ from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.base.random_streams import hash_keys, stream
 
 STRANGERS = 200
-"""Sequences without a relative that thresholds rest on, and training records that are tried."""
+"""Sequences without a relative that thresholds rest on, and as many that are tried."""
+
+MEMBERS = 1000
+"""Training records that are tried, at most."""
 
 
 @dataclass(frozen=True, eq=False)
