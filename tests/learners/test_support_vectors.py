@@ -25,6 +25,21 @@ def test_it_is_the_machine_of_the_precomputed_corrected_kernel(correction, n_cla
         np.testing.assert_allclose(ours[:, c], expected, atol=1e-3)
 
 
+@pytest.mark.parametrize("width", [20, 60])
+def test_one_kernel_for_all_machines_gives_the_bits_of_libsvms_rows(width):
+    """Of many columns the kernel is made once; of few libsvm makes the rows that it needs."""
+    rng = np.random.default_rng(0)
+    Z, y = rng.normal(size=(90, width)), np.arange(90) % 3
+    fitted = learned({"method": "svc", "penalty": 5.0}, Z, np.ones(width), y)
+    root = np.sqrt(np.einsum("ij,ij->", Z, Z) / len(Z))
+    machines = [SVC(kernel="linear", C=5.0, tol=1e-5).fit(Z / root, y == c) for c in range(3)]
+    expected = np.stack([machine.coef_[0] for machine in machines], axis=1) / root
+    np.testing.assert_array_equal(
+        fitted.decision.decide(np.eye(width)),
+        expected + [machine.intercept_[0] for machine in machines],
+    )
+
+
 def test_on_flip_it_is_the_krein_svm_with_its_signs_back():
     """Loosli: the machine on U|D|U', alpha = U S U' a, and f(x) = k(x)'alpha + b, indefinite k."""
     K, k, y = indefinite_kernel(90)

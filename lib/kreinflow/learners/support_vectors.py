@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
+import scipy
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, single_threaded
@@ -69,8 +70,8 @@ class FactorSVCLearner(SupportVectorLearner):
     .. math:: \min_{w, b}\ w'w/2 + C \sum_i \max(0, 1 - y_i (w'z_i/\sqrt\kappa + b)),
               \qquad \kappa = {\textstyle\sum}_i z_i'z_i / N :
 
-    the machine of the precomputed kernel :math:`Z Z'/\kappa`, in memory of Z; time grows between
-    N^2 and N^3.
+    the machine of the precomputed kernel :math:`Z Z'/\kappa`, in three times the memory of Z at
+    most; time grows between N^2 and N^3.
 
     With the correction flip this is the Krein SVM of loosli2016, which has the dual variables a of
     :math:`|K| = U |D| U'` and predicts with the *indefinite* kernel, :math:`k(x)' U S U' a + b`. As
@@ -93,15 +94,22 @@ class FactorSVCLearner(SupportVectorLearner):
         Z, y, n_classes = np.asarray(problem.Z), problem.labels, problem.n_classes
         class_counts(y, n_classes)
         root = np.sqrt(mean_square(Z, problem.signs))
-        X = Z / root
-        settings = {"kernel": "linear", "tol": _TOLERANCE, "max_iter": _MAX_STEPS}
+        X = given = Z / root
+        settings = {"kernel": "linear", "gamma": 1.0, "tol": _TOLERANCE, "max_iter": _MAX_STEPS}
+        if len(X) <= 2 * X.shape[1]:  # one kernel for all machines; with the same bits
+            settings["kernel"] = "precomputed"
+            with single_threaded():
+                given = X @ X.T
+                given[np.diag_indices(len(X))] = [scipy.linalg.blas.ddot(x, x) for x in X]
         fits = []
         for choice in choices:
             machine = svm.SVC(C=choice["penalty"], **settings)
             with single_threaded(), warnings.catch_warnings():
                 warnings.simplefilter("ignore", exceptions.ConvergenceWarning)
-                machines = [clone(machine).fit(X, y == code) for code in fitted_classes(n_classes)]
-            coef = np.column_stack([machine.coef_[0] for machine in machines]) / root
+                of_class = fitted_classes(n_classes)
+                machines = [clone(machine).fit(given, y == code) for code in of_class]
+                coef = np.column_stack([own.dual_coef_[0] @ X[own.support_] for own in machines])
+            coef /= root
             intercept = np.array([machine.intercept_[0] for machine in machines])
             support = np.unique(np.concatenate([machine.support_ for machine in machines]))
             steps = max(int(machine.n_iter_[0]) for machine in machines)
