@@ -34,7 +34,8 @@ SCRIPTS = sorted(
         # A start of Snakemake that finds nothing to do.
         (
             imports("rules/common.smk", "rules/resources.smk"),
-            "kreinflow.answering kreinflow.fitting pandas numba sklearn matplotlib scipy.linalg",
+            "kreinflow.answering kreinflow.fitting pandas numba sklearn matplotlib scipy.linalg "
+            "scipy.sparse scipy.special",
         ),
         (imports(*SCRIPTS), "numba sklearn matplotlib"),
     ],

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse
+import scipy
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import IntArray
@@ -75,7 +75,7 @@ def on_other_strand(
     return clear(np.where(mostly[sets] < 0, -strands, strands))[1]
 
 
-def _signed_words(sequences: Sequence[bytes]) -> scipy.sparse.csr_array:
+def _signed_words(sequences: Sequence[bytes]) -> "scipy.sparse.csr_array":
     """Return 1 where a sequence has a word, -1 where it has its reverse complement, (n, n_words).
 
     The word is the first of the two by number. There are those that two sequences have.

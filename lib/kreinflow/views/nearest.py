@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
+import scipy
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import (
@@ -37,7 +37,7 @@ class _Coordinates(NamedTuple):
     """Rows whose products and squared lengths make the distances."""
 
     dense: NDArray[np.float32]  # of dense views and common words
-    words: scipy.sparse.csr_array | None  # the others
+    words: "scipy.sparse.csr_array | None"  # the others
     norms: NDArray[np.float32]  # squared lengths
 
 
@@ -133,7 +133,7 @@ class Search:
 
     def _views(
         self, scores: NDArray[np.floating], objects: Viewed
-    ) -> tuple[dict[str, FloatArray], scipy.sparse.csr_array | None]:
+    ) -> "tuple[dict[str, FloatArray], scipy.sparse.csr_array | None]":
         """Return the dense features of each view that has a rate, and the words."""
         dense = {"scores": np.asarray(scores, dtype=np.float64)} if "scores" in self._rates else {}
         if "vectors" in self._rates:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse
+import scipy
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import (
@@ -16,7 +16,7 @@ from kreinflow.base.numerics import (
     worth_compiling,
 )
 
-Features: TypeAlias = FloatArray | scipy.sparse.csr_array
+Features: TypeAlias = "FloatArray | scipy.sparse.csr_array"
 """A row for each object."""
 
 _WORD_ROWS = 256  # counted at once: there is room for a word at each of their residues
@@ -42,13 +42,13 @@ class Words:
         """The number of words."""
         return sum(len(self.letters) ** k for k in self.lengths)
 
-    def features(self, sequences: Sequence[bytes]) -> scipy.sparse.csr_array:
+    def features(self, sequences: Sequence[bytes]) -> "scipy.sparse.csr_array":
         """Return the features, (n, n_features); a row depends on its own sequence alone."""
         n = max(1, len(sequences))
         blocks = [self._block(sequences[i : i + _WORD_ROWS]) for i in range(0, n, _WORD_ROWS)]
         return blocks[0] if len(blocks) == 1 else scipy.sparse.vstack(blocks, format="csr")
 
-    def _block(self, sequences: Sequence[bytes]) -> scipy.sparse.csr_array:
+    def _block(self, sequences: Sequence[bytes]) -> "scipy.sparse.csr_array":
         code_of = np.zeros(256, dtype=np.int32)
         code_of[np.frombuffer(self.letters.encode(), dtype=np.uint8)] = np.arange(len(self.letters))
         codes = code_of[np.frombuffer(b"".join(sequences), dtype=np.uint8)]
@@ -122,7 +122,7 @@ def split_residues(residues: NDArray[Any], ends: NDArray[Any]) -> tuple[bytes, .
 
 
 def add_sparse_products(
-    X: scipy.sparse.csr_array, columns: tuple[NDArray[Any], ...], out: NDArray[np.floating]
+    X: "scipy.sparse.csr_array", columns: tuple[NDArray[Any], ...], out: NDArray[np.floating]
 ) -> None:
     """Add X Y' to ``out``, row by row; ``columns`` are the CSR arrays of Y', its indices unsigned.
 
@@ -146,7 +146,7 @@ def common_columns(counts: IntArray, n: int) -> IntArray:
     return np.flatnonzero(counts >= n / 8 + 32)
 
 
-def without_columns(X: scipy.sparse.csr_array, columns: IntArray) -> scipy.sparse.csr_array:
+def without_columns(X: "scipy.sparse.csr_array", columns: IntArray) -> "scipy.sparse.csr_array":
     """Return a copy with some columns all zero."""
     marked = np.zeros(X.shape[1], dtype=bool)
     marked[columns] = True
@@ -201,7 +201,7 @@ class Points:
 
 
 def _columns_of(
-    X: scipy.sparse.csr_array,
+    X: "scipy.sparse.csr_array",
 ) -> tuple[IntArray, FloatArray, tuple[NDArray[Any], ...]]:
     """Return the common columns, these of all rows, and the CSR arrays of the rest, transposed."""
     common = common_columns(np.bincount(X.indices, minlength=X.shape[1]), X.shape[0])
