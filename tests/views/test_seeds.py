@@ -9,7 +9,7 @@ import pytest
 
 from kreinflow.base.numerics import limited
 from kreinflow.views import seeds as module
-from kreinflow.views.seeds import NUCLEOTIDE, PROTEIN, SHAPES, SeedIndex, Seeds
+from kreinflow.views.seeds import NUCLEOTIDE, PROTEIN, SHAPES, SeedIndex, Seeds, seed_index
 from plain_seeds import plain_seed_scores
 from sequence_pairs import AMINO_ACIDS, drawn, related_pair
 
@@ -125,6 +125,25 @@ def test_a_result_depends_on_the_object_and_the_records_alone(compiled, monkeypa
             found = index.nearest(queries[::step], 7)
         np.testing.assert_array_equal(found, [places[::step], scores[::step]])
     assert [of.shape for of in index.nearest([], 7)] == [(0, 7)] * 2
+
+
+@pytest.mark.parametrize(("wide", "kept"), [(256, 1 << 20), (3, 1 << 20), (1, 1000)])
+def test_what_was_found_before_changes_nothing(wide, kept, monkeypatch):
+    """The indexes of few records are kept, the last ones, and what they found."""
+    for name, value in (("_WIDE", wide), ("_KEPT", kept), ("_INDEXES", 2)):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(module, "_indexes", {})
+    seeds, records, queries = CASES["proteins"]
+    plain, index = SeedIndex(seeds, records), seed_index(seeds, records)
+    for own, q in ((queries[:9], 7), (queries, 5), (queries[::-1], 40), (queries * 2, 2), ([], 3)):
+        np.testing.assert_array_equal(index.nearest(own, q), plain.nearest(own, q))
+    assert seed_index(seeds, list(records)) is index
+    others = [seed_index(seeds, records[:n]) for n in (9, 8)]
+    assert seed_index(seeds, records[:9]) is others[0]
+    assert seed_index(seeds, records) is not index
+    monkeypatch.setattr(module, "_SMALL", 10)
+    assert seed_index(seeds, records[:7]).kept is None
+    assert len(module._indexes) == 2
 
 
 def test_a_sequence_that_has_changed_finds_its_parent_first():

@@ -15,7 +15,7 @@ from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, Part, State, Value
 from kreinflow.views.gapless import by_chance
 from kreinflow.views.lift import Lift
-from kreinflow.views.seeds import SeedIndex, Seeds
+from kreinflow.views.seeds import SeedIndex, Seeds, seed_index
 
 SEEDS_FIRST = 10
 """Candidates of an object by its seeds alone, before any of the space of landmarks."""
@@ -151,7 +151,7 @@ class Records(State):
         """The index of their seeds, made when it is needed first."""
         assert self.index.objects.sequences is not None, "records whose residues are not there"
         assert self.seeds is not None, "sequences without seeds"
-        return SeedIndex(self.seeds, self.index.objects.sequences)
+        return seed_index(self.seeds, self.index.objects.sequences)
 
     def forget(self) -> None:
         """Drop the indexes; they are made again when they are needed."""

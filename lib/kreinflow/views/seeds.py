@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
+import scipy
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import TILE, IntArray, ordered_map, worth_compiling
@@ -41,6 +41,8 @@ _UNIT = 4  # of weights
 _COMMON = 0.3  # for each record: seeds that are there more often weigh nothing, and take longest
 _OF_OBJECT, _OF_SEED = 500.0, 2.0  # microseconds without compiled loops, of 5,000 records
 _NO_GROUP = 255
+_SMALL, _INDEXES, _KEPT = 1 << 19, 6, 1 << 20  # residues, indexes, numbers that are kept
+_WIDE = 256  # records that are found at once, if what is found is kept
 
 PROTEIN = ("A", "KR", "DE", "NQ", "C", "G", "H", "IV", "LM", "FWY", "P", "ST")
 NUCLEOTIDE = ("A", "C", "G", "TU")
@@ -141,8 +143,33 @@ class _Tile(NamedTuple):
     n_records: int
 
 
+_indexes: dict[tuple[Seeds, bytes], "SeedIndex"] = {}
+
+
+def seed_index(seeds: Seeds, sequences: Sequence[bytes]) -> "SeedIndex":
+    """Return the index of some records.
+
+    The last indexes of few records are kept, with what they found: recipes search the same.
+    """
+    key = seeds, b"\n".join(sequences)
+    if (index := _indexes.pop(key, None)) is None:
+        index = SeedIndex(seeds, sequences)
+        if len(key[1]) > _SMALL:
+            return index
+        index.kept = {}
+    _indexes[key] = index
+    if len(_indexes) > _INDEXES:
+        del _indexes[next(iter(_indexes))]
+    return index
+
+
 class SeedIndex:
-    """Records by their seeds; a result depends on the object and the records alone."""
+    """Records by their seeds; a result depends on the object and the records alone.
+
+    ``kept``: the records that were found for objects, and their scores; None keeps none.
+    """
+
+    kept: dict[bytes, NDArray[np.integer]] | None = None
 
     def __init__(self, seeds: Seeds, sequences: Sequence[bytes]) -> None:
         self.seeds, self._n = seeds, len(sequences)
@@ -193,7 +220,18 @@ class SeedIndex:
 
     def nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
         """Return the same by what :mod:`kreinflow.views.gapless` finds where seeds hit."""
+        if (kept := self.kept) is None:
+            return self._nearest(sequences, q)
+        q = min(q, self._n)
+        if any(found.shape[1] < q for found in kept.values()) or len(kept) * self._n > _KEPT:
+            kept.clear()
+        new = list(dict.fromkeys(own for own in sequences if own not in kept))
+        found = np.stack(self._nearest(new, max(q, _WIDE)), axis=1)
+        kept.update(zip(new, found, strict=True))
+        both = np.array([kept[own][:, :q] for own in sequences]).reshape(len(sequences), 2, q)
+        return both[:, 0], both[:, 1]
 
+    def _nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
         def ranked(own: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
             found = self._by_hits(own, min(self._n, max(q, MANY)))
             return self._gapless.ranked(own, found, q)
