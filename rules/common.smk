@@ -111,6 +111,8 @@ try:
             _dataset["scoring"]["matrix_sha256"] = file_sha256(_file)
     for _plan in PLANS.values():
         _plan.folds  # reads the user's table of folds, if there is one
+        if MODULE:  # the files may be made by others, and then their size would change the rules
+            _plan.in_few_jobs = False
 except InputError as error:
     refuse(error)
 
@@ -235,6 +237,17 @@ def column_files(wildcards):
         "union": f"{folder}/columns/landmarks.tsv",
         "self_scores": f"{folder}/columns/self_scores.npy",
     }
+
+
+def trained_here(wildcards):
+    """The selectors whose recipes a job trains."""
+    own = getattr(wildcards, "selector", None)
+    return plan(wildcards).trained_selectors if own is None else [own]
+
+
+def recipes_here(wildcards):
+    """The recipes that a job trains."""
+    return [recipe for name in trained_here(wildcards) for recipe in plan(wildcards).recipes(name)]
 
 
 def of_compared(file):

@@ -86,6 +86,11 @@ rule measure_ours:
         **asks("measure_ours", lambda w, _: costs(w).comparing()),
     params:
         **given("scoring source data prefer selectors"),
+        landmark_job=lambda wildcards: plan(wildcards).landmark_job(wildcards.fold),
+        model_jobs=lambda wildcards: {
+            name: plan(wildcards).model_job(name, wildcards.fold)
+            for name in plan(wildcards).trained_selectors
+        },
         order=lambda wildcards: [r["name"] for r in plan(wildcards).recipes()],
         code=code("compare_ours.py"),
     script:

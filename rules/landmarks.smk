@@ -1,13 +1,16 @@
 # Chooses the landmarks of a fold from its training part, for all selectors of the data set: a
-# changed landmark of any selector changes the columns, and so all models.
+# changed landmark of any selector changes the columns, and so all models. Of small data a job
+# chooses those of all folds.
 
-# Outputs cannot depend on a wildcard, so each set of selectors has a rule.
+# Outputs cannot depend on a wildcard, so each set of selectors, and of folds, has a rule.
 CHOOSERS = {}
 for _dataset, _plan in PLANS.items():
-    CHOOSERS.setdefault(tuple(_plan.selectors), []).append(_dataset)
+    _folds = _plan.folds if _plan.in_few_jobs else ["{fold}"]
+    CHOOSERS.setdefault((tuple(_plan.selectors), tuple(_folds)), []).append(_dataset)
 
-for _number, (_selectors, _datasets) in enumerate(CHOOSERS.items(), 1):
+for _number, ((_selectors, _folds), _datasets) in enumerate(CHOOSERS.items(), 1):
     _name = "select_landmarks" if _number == 1 else f"select_landmarks_{_number}"
+    _job = "landmarks.{fold}" if _folds == ("{fold}",) else "landmarks"
 
     rule:
         name:
@@ -19,17 +22,17 @@ for _number, (_selectors, _datasets) in enumerate(CHOOSERS.items(), 1):
             class_scores=lambda wildcards: plan(wildcards).blocks("class_scores"),
             given=lambda wildcards: plan(wildcards).tables_of(plan(wildcards).selectors),
         output:
-            [f"{HERE}/landmarks/{selector}/{{fold}}.tsv" for selector in _selectors],
+            [f"{HERE}/landmarks/{name}/{fold}.tsv" for fold in _folds for name in _selectors],
         log:
-            f"{HERE}/logs/landmarks.{{fold}}.log",
+            f"{HERE}/logs/{_job}.log",
         benchmark:
-            f"{HERE}/times/landmarks.{{fold}}.tsv"
+            f"{HERE}/times/{_job}.tsv"
         wildcard_constraints:
             dataset=one_of(_datasets),
         conda:
             "../envs/learning.yaml"
         resources:
-            **asks(_name, lambda w, _: costs(w).selecting()),
+            **asks(_name, lambda w, _, times=len(_folds): times * costs(w).selecting()),
         params:
             **given("transforms scoring data seed"),
             selectors=lambda wildcards: plan(wildcards).selectors,

@@ -89,6 +89,12 @@ def folds_cost(wildcards, input):
     return Cost(1.2 * size, mb=60 * size) if grouped else Cost(mb=10 * size)
 
 
+def training_cost(wildcards, input):
+    """Of the recipes that a job trains."""
+    run = costs(wildcards)
+    return sum(map(run.training, trained_here(wildcards)), Cost())
+
+
 def classification_cost(wildcards, input):
     """By the megabytes of new objects, unpacked, twice if both strands may be aligned."""
     given = CONFIG["classify"].get(wildcards.name, {}).get("strand") == "given"

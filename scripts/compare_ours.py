@@ -10,6 +10,7 @@ from kreinflow.classify.model_file import final_model
 from kreinflow.compare.competitor import ComparedFold
 from kreinflow.compare.ours import Ours, TrainedFold, run_ours
 from kreinflow.files.console import logged
+from kreinflow.files.json_files import read_json
 from kreinflow.files.tables import read_table, write_table
 from kreinflow.fitting.fold_models import load_fold_model
 from kreinflow.fitting.recipe_choice import choose_recipe, read_figures
@@ -45,9 +46,9 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
     own = table[
         (table["recipe"] == recipe) & (table["repeat"] == repeat) & (table["fold"] == number)
     ]
-    benchmarks = Path(files.folds).parent / "times"
-    times = (benchmarks / f"{job}.tsv" for job in (f"landmarks.{fold}", f"model.{selector}.{fold}"))
-    seconds = sum(float(read_table(path, ["s"])["s"].iloc[0]) for path in times)
+    logs = Path(files.folds).parent / "logs"
+    times = {fold: params.landmark_job, selector: params.model_jobs[selector]}
+    seconds = sum(read_json(logs / f"{job}.json")["seconds"][of] for of, job in times.items())
     vectors = None
     if dataset.vectors is not None:
         vectors = dict(zip(dataset.sequences, dataset.vectors, strict=True))

@@ -1,9 +1,10 @@
-"""Trains all recipes of one selector on the training part of a fold, and predicts the rest.
+"""Trains all recipes of some selectors on the training part of a fold, and predicts the rest.
 
 Before that it makes the Krein factors that they learn from, and their corrections.
 """
 
 from pathlib import Path
+from time import perf_counter
 
 import pandas as pd
 
@@ -36,51 +37,56 @@ from kreinflow.sequences.scores import read_scheme, transforms_of
 memory_mb = snakemake.resources.learning_memory_mb
 with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files, out, params = snakemake.input, snakemake.output, snakemake.params
-    fold = snakemake.wildcards.fold
-    run, fitted = open_run(files), going_on(params.recipes, files.race)
-    if not fitted:
-        console.say("no recipe went on after the race")
+    fold, folder = snakemake.wildcards.fold, Path(files.records).parent.parent
+    run, going = open_run(files), going_on(params.recipes, files.race)
     scheme = read_scheme(run.dataset, params.scoring, params.data)
-    landmarks = run.landmarks(read_landmark_table(files.landmarks, run.dataset))
-    transforms = transforms_of([r["transform"] for r in fitted], params.transforms, scheme)
-    needing = factored(fitted, params.learners)
-    entries = make_factors(landmarks, run.training_part(fold), transforms, needing)
-    save_factors(out.factors, entries)
-    table = factor_table(entries)
-    write_table(out.factor_table, table)
-    write_table(out.spectrum, spectrum_table(entries))
-    if entries:
-        console.say("\n" + table.to_string())
-    folder = Path(files.records).parent.parent
-    training = fold_training(run, fold, landmarks, fitted, params, folder, snakemake.threads)
-    recipes = training.train_recipes(fitted, params.learners, transforms, entries)
-    repeat, number = fold_numbers(fold)
-    truth, models, figures = run.testing_part(fold).labels, {}, []
-    probabilities = (f"p_{label}" for label in run.dataset.classes)
-    head = [*PREDICTION_COLUMNS, *REASON_COLUMNS, *COST_COLUMNS, *HIT_COLUMNS]
-    nothing = pd.DataFrame(columns=[*head, *probabilities, *SET_COLUMNS])
-    predictions, curves = [], [pd.DataFrame(columns=list(CURVE_COLUMNS))]
-    for recipe, trained in recipes:
-        name, classifier = recipe["name"], trained.classifier
-        shown = {key: value for key, value in trained.figures.items() if key not in BITS}
-        console.say(f"{name}: {shown}")
-        kept = trained.figures["reject_threshold"], trained.figures["promised_error"]
-        if warning := training.reject.unkept(*kept):
-            console.say(f"{name}: {warning}.")
-        if classifier.levels is not None and (warning := classifier.levels.unkept()):
-            console.say(f"{name}: {warning}.")
-        models[name] = trained
-        labels = {key: recipe[key] for key in ("selector", "transform", "correction", "learner")}
-        place = {"recipe": name, "repeat": repeat, "fold": number}
-        figures.append(place | labels | trained.figures)
-        tested = FoldRecords(run, landmarks, fold, classifier, training.cache, scheme)
-        if classifier.cascade is not None and len(truth):
-            curves.append(tested.curve().table(truth).assign(**place))
-        predictions.append(tested.predictions(name))
-    if (cache := training.cache) is not None:
-        console.say(cache.said())
-    save_fold_models(out.models, models)
-    write_table(out.table, pd.DataFrame(figures, columns=list(FIGURES_COLUMNS)))
-    write_table(out.predictions, pd.concat(predictions or [nothing], ignore_index=True))
-    curve = pd.concat(curves[1:] or curves, ignore_index=True)
-    write_table(out.curves, curve[list(CURVE_COLUMNS)])
+    for selector, settings in params.selectors.items():
+        start, of = perf_counter(), list(params.selectors).index(selector)
+        fitted = [recipe for recipe in going if recipe["selector"] == selector]
+        if not fitted:
+            console.say(f"{selector}: no recipe went on after the race")
+        landmarks = run.landmarks(read_landmark_table(files.landmarks[of], run.dataset))
+        transforms = transforms_of([r["transform"] for r in fitted], params.transforms, scheme)
+        needing = factored(fitted, params.learners)
+        entries = make_factors(landmarks, run.training_part(fold), transforms, needing)
+        save_factors(out.factors[of], entries)
+        table = factor_table(entries)
+        write_table(out.factor_table[of], table)
+        write_table(out.spectrum[of], spectrum_table(entries))
+        if entries:
+            console.say("\n" + table.to_string())
+        training = fold_training(run, fold, landmarks, settings, fitted, params, folder)
+        recipes = training.train_recipes(fitted, params.learners, transforms, entries)
+        repeat, number = fold_numbers(fold)
+        truth, models, figures = run.testing_part(fold).labels, {}, []
+        probabilities = (f"p_{label}" for label in run.dataset.classes)
+        head = [*PREDICTION_COLUMNS, *REASON_COLUMNS, *COST_COLUMNS, *HIT_COLUMNS]
+        nothing = pd.DataFrame(columns=[*head, *probabilities, *SET_COLUMNS])
+        predictions, curves = [], [pd.DataFrame(columns=list(CURVE_COLUMNS))]
+        for recipe, trained in recipes:
+            name, classifier = recipe["name"], trained.classifier
+            shown = {key: value for key, value in trained.figures.items() if key not in BITS}
+            console.say(f"{name}: {shown}")
+            kept = trained.figures["reject_threshold"], trained.figures["promised_error"]
+            if warning := training.reject.unkept(*kept):
+                console.say(f"{name}: {warning}.")
+            if classifier.levels is not None and (warning := classifier.levels.unkept()):
+                console.say(f"{name}: {warning}.")
+            models[name] = trained
+            labels = {
+                key: recipe[key] for key in ("selector", "transform", "correction", "learner")
+            }
+            place = {"recipe": name, "repeat": repeat, "fold": number}
+            figures.append(place | labels | trained.figures)
+            tested = FoldRecords(run, landmarks, fold, classifier, training.cache, scheme)
+            if classifier.cascade is not None and len(truth):
+                curves.append(tested.curve().table(truth).assign(**place))
+            predictions.append(tested.predictions(name))
+        if (cache := training.cache) is not None:
+            console.say(cache.said())
+        save_fold_models(out.models[of], models)
+        write_table(out.table[of], pd.DataFrame(figures, columns=list(FIGURES_COLUMNS)))
+        write_table(out.predictions[of], pd.concat(predictions or [nothing], ignore_index=True))
+        curve = pd.concat(curves[1:] or curves, ignore_index=True)
+        write_table(out.curves[of], curve[list(CURVE_COLUMNS)])
+        console.seconds[selector] = perf_counter() - start

@@ -1,5 +1,7 @@
 """What a run makes of a data set: the names of selectors, transforms, folds, files and jobs."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from kreinflow.base.errors import InputError
@@ -123,6 +125,33 @@ def test_jobs_that_are_timed():
     assert {"landmarks.all", "model.drawn.r0f1", "unknown", "classify.new"} <= set(jobs)
     assert "model.lender.all" not in jobs
     assert "unlabelled" not in jobs
+
+
+def test_small_files_take_few_jobs(tmp_path):
+    """Of all that the user gives, packed files counted four times; a score of one's own is slow."""
+    fasta, labels, vectors = (tmp_path / name for name in ("x.fasta", "x.tsv", "v.tsv.gz"))
+    source = {"type": "fasta", "fasta": str(fasta), "labels": {"table": str(labels)}}
+
+    def found(size, **more):
+        fasta.write_bytes(b"A" * size)
+        return plan(recipe("one", "drawn"), recipe("two", "balls"), **{"source": source, **more})
+
+    labels.write_bytes(b"a" * 1_000)
+    vectors.write_bytes(b"v" * 1_000)
+    few = found(498_999)
+    assert few.in_few_jobs
+    timed = few.timed_jobs()
+    assert [job for job in timed if job.startswith(("landmarks", "model"))] == [
+        *("landmarks", "model.r0f0", "model.r0f1", "model.all"),
+    ]
+    assert {few.landmark_job("r0f0"), few.model_job("drawn", "all")} < set(timed)
+    assert not found(499_000).in_few_jobs
+    assert not found(498_999, vectors=str(vectors)).in_few_jobs
+    assert found(494_999, vectors=str(vectors)).in_few_jobs
+    slow = found(494_999)
+    slow.source = SimpleNamespace(files=lambda: [fasta], downloads=dict, asked={})
+    assert not slow.in_few_jobs
+    assert not plan(recipe("one", "drawn")).in_few_jobs  # nothing tells how many are simulated
 
 
 @pytest.mark.parametrize(("learn", "times"), [("leaves", 1), ("siblings", 1), ("inner", 2)])

@@ -29,6 +29,14 @@ def test_named_targets_reach_their_stage_only(run):
     assert "train_models" not in jobs
 
 
+def test_small_files_take_few_jobs(workflow):
+    """One job for the landmarks of all folds, and one for the models of each."""
+    run = workflow(configuration(fasta_source(), data="data"))
+    write_fasta(run.folder / "data" / "x.fasta", families(1))
+    jobs = run.jobs("model")
+    assert (jobs["select_landmarks"], jobs["train_models"]) == (1, 3)
+
+
 PARSED = """
 import json, sys
 from pathlib import Path

@@ -66,7 +66,7 @@ class TrainedFold:
     predicted: Mapping[str, str]  # the label of each tested record
     selector: Mapping[str, Any]  # settings of the recipe's landmark selector
     cascade_pairs: int  # aligned to fit its cascade
-    seconds: float  # of the jobs that chose the landmarks and trained
+    seconds: float  # of choosing the landmarks and of training
 
 
 def training_alignments(
@@ -96,7 +96,7 @@ def run_ours(
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Measure the run's classifier of a fold as a competitor, by classifying once more.
 
-    The seconds to train are those of the jobs, and those that the alignments of the training take
+    The seconds to train are those of the run, and those that the alignments of the training take
     at the speed of the queries. A KreinflowError if the model file predicts otherwise than the run.
     """
     figures, predictions = run_competitor(ours, fold, folder, threads)

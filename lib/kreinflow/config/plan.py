@@ -20,6 +20,9 @@ UNLABELLED = "unlabelled"
 
 Settings = Mapping[str, Any]
 
+SMALL_BYTES = 500_000
+"""Of the user's files together, packed ones four times: then a fit takes about a second."""
+
 
 class DatasetPlan:
     """One data set of a complete configuration: its ``settings``, and the ``folder`` of results."""
@@ -87,6 +90,18 @@ class DatasetPlan:
     def source(self) -> Source:
         """Where the data come from."""
         return make_source(self.settings["source"], Path(self.config["data"]), self.separator)
+
+    @cached_property
+    def in_few_jobs(self) -> bool:
+        """Whether one job chooses the landmarks of all folds, and one trains all recipes of a fold.
+
+        So it is for small files, of which jobs would take longer to start than to learn.
+        """
+        files = [*self.source.files(), *map(Path, self.vectors)]
+        if not files or self.source.downloads() or self.source.asked is not None:
+            return False
+        sizes = (f.stat().st_size * (4 if f.suffix == ".gz" else 1) for f in files if f.is_file())
+        return sum(sizes) < SMALL_BYTES
 
     @property
     def levels(self) -> Settings | None:
@@ -211,6 +226,14 @@ class DatasetPlan:
             for fold in folds or self.folds
         ]
 
+    def landmark_job(self, fold: str) -> str:
+        """Return the name of the job that chooses the landmarks of a fold."""
+        return "landmarks" if self.in_few_jobs else f"landmarks.{fold}"
+
+    def model_job(self, selector: str, fold: str) -> str:
+        """Return the name of the job that trains the recipes of a selector."""
+        return f"model.{fold}" if self.in_few_jobs else f"model.{selector}.{fold}"
+
     def timed_jobs(self) -> list[str]:
         """Return the names of a run's benchmarks: the folder may hold those of an earlier one."""
         aligned = [*self.blocks("class_scores"), *self.blocks("columns")]
@@ -218,8 +241,10 @@ class DatasetPlan:
             *("dataset", "folds", "candidates"),
             *(Path(path).stem for path in aligned),
             "columns",
-            *(f"landmarks.{fold}" for fold in self.folds),
-            *(f"model.{name}.{fold}" for name in self.trained_selectors for fold in self.folds),
+            *dict.fromkeys(self.landmark_job(fold) for fold in self.folds),
+            *dict.fromkeys(
+                self.model_job(name, fold) for name in self.trained_selectors for fold in self.folds
+            ),
             *(Path(path).stem for path in self.race(ALL)),
             *("evaluation", "final_model", "map"),
             *(("unknown_scores", "unknown") if self.settings["unknown"] else ()),

@@ -45,10 +45,14 @@ class _Unfailing(io.TextIOBase):
 
 
 class Console:
-    """Writes lines to the log, and to the terminal, which also shows progress."""
+    """Writes lines to the log, and to the terminal, which also shows progress.
+
+    ``seconds``: those of each part of the job, for its record.
+    """
 
     def __init__(self, terminal: TextIO) -> None:
         self.terminal = terminal
+        self.seconds: dict[str, float] = {}
 
     def say(self, line: str) -> None:
         """Write a line to the log with the time of the day."""
@@ -86,7 +90,7 @@ def logged(path: str | Path) -> Iterator[Console]:
         try:
             with ending_tidily():
                 yield console
-                write_json(path.with_suffix(".json"), job_record())
+                write_json(path.with_suffix(".json"), job_record() | {"seconds": console.seconds})
         except KeyboardInterrupt as interrupt:
             console.show(f"kreinflow: {path}: interrupted. What is finished is kept.")
             sys.exit(exit_code_of(interrupt))

@@ -12,6 +12,7 @@ from kreinflow.alignment.transforms import own_evidence
 from kreinflow.answering.levels import Levels
 from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.base.hierarchy import above
+from kreinflow.base.numerics import current_limits
 from kreinflow.base.random_streams import hash_keys
 from kreinflow.fitting.asked_pairs import asked_pairs
 from kreinflow.fitting.fit_lift import Lifting
@@ -78,14 +79,17 @@ def fold_training(
     run: Run,
     fold: str,
     landmarks: Landmarks,
+    chosen_by: Mapping[str, Any],
     recipes: Sequence[Mapping[str, Any]],
     params: Any,
     folder: Path,
-    threads: int,
 ) -> Training:
-    """Return what trains the recipes of one selector; ``params`` are of the rule ``model``."""
+    """Return what trains recipes of the landmarks that one selector, by its settings, has chosen.
+
+    ``params``: of the rule ``train_models``. ``folder``: the results of the data set.
+    """
     scheme, part = read_scheme(run.dataset, params.scoring, params.data), run.training_part(fold)
-    selector, unknown = make_selector(params.selector), params.unknown
+    selector, unknown = make_selector(chosen_by), params.unknown
     stage = LandmarkStage(
         run.dataset,
         open_scores(run.dataset, scheme, folder / "scores"),
@@ -102,7 +106,7 @@ def fold_training(
         if unknown is not None and evidence is not None:
             strangers = run.strangers(part, scheme, params.seed)
         if strangers is not None or asks:
-            cache = run.pair_scores(scheme, params.backend, threads, strangers)
+            cache = run.pair_scores(scheme, params.backend, current_limits().threads, strangers)
     if params.asked is not None and (asks or (recipes and unknown is not None)):
         cache = asked_pairs(run.dataset, params.asked, params.data, folder / "scores")
         between = np.asarray(landmarks.scores[landmarks.rows], dtype=np.float64)
