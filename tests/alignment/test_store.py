@@ -4,6 +4,7 @@ import io
 import os
 import re
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -227,7 +228,8 @@ def test_scores_beyond_16_bits(tmp_path):
 def test_a_segment_has_16_bits_a_score_where_all_fit(tmp_path, score, dtype):
     """All but the smallest, which stands for a pair that is not aligned."""
     table = np.arange(80, dtype=np.uint8).reshape(5, 16)
-    writer = segments.SegmentWriter(tmp_path, "scheme", table, 100)
+    scored = SimpleNamespace(digest="scheme", agreed=0)
+    writer = segments.SegmentWriter(tmp_path, scored, table, 100)
     absent = not_aligned(np.int32)
     panel = np.array([[3, absent], [absent, score]], dtype=np.int32)
     writer.add_panel(np.array([1, 4]), np.array([0, 2]), panel)

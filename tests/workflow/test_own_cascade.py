@@ -1,5 +1,6 @@
 """Cascades and unknown objects over a score of the user's: what they ask, and what they answer."""
 
+import json
 import re
 from collections import Counter
 from dataclasses import replace
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy.special import softmax
 
+from kreinflow.alignment.segments import asked_for
 from kreinflow.answering.query_and_answers import NEAREST, Query
 from kreinflow.base.errors import InputError
 from kreinflow.classify.model_file import PROBED, Model
@@ -96,6 +98,9 @@ def test_the_function_is_asked_as_often_as_the_logs_say(run):
     assert len(asked) - again <= 2 * n * (n - 1) / 2 + n
     text = result(run, "report.html").read_text()
     assert "Cascades looked at" in text
+    counts = re.findall(r"one score: ([\d,]+) in all\. Score store", text)
+    mine, apart, _ = (int(count.replace(",", "")) for count in counts)
+    assert mine + apart == len(asked)
     assert "A query is compared with" in text
     assert "arsinh" in text
 
@@ -178,6 +183,21 @@ def test_bytes_do_not_depend_on_cores_nor_on_a_kill(run, tmp_path):
     killed.run("--", *wanted, cores="1")
     names = "model.safetensors", "r0f0.tsv.gz", "r0f0.tsv", "r0f0.safetensors"
     killed.assert_same(run, *names)
+
+
+def test_the_check_tells_pairs_and_scores_of_a_new_object(run, capsys):
+    assert main(["check", str(run.folder / "config.yaml")]) == 0
+    said = capsys.readouterr().out
+    (pairs, more), *_ = re.findall(
+        r"mine: about ([\d,]+) pairs to ask for, ([\d,]+) of them by", said
+    )
+    pairs, more = (int(count.replace(",", "")) for count in (pairs, more))
+    store = json.loads(result(run, "mine", "columns", "alignments.json").read_text())
+    told = asked_for(result(run, "mine", "scores", store["store"][:16]), store["store"])
+    assert 0.6 < told["pairs"] / pairs < 1.6
+    assert 0.6 < (told["pairs"] - store["aligned"]) / more < 1.6
+    assert "mine: a new object takes about 8 scores (asks), and up to" in said
+    assert re.search(r"pairs an hour, so they take \d+ minutes? on one core", said)
 
 
 def test_new_objects_are_answered_as_the_records_of_a_fold(run, tmp_path, monkeypatch, capsys):

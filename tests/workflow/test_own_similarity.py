@@ -108,7 +108,11 @@ def test_the_function_is_asked_as_often_as_the_counter_says(run):
     assert logs.count("own:shared was asked for") == 4
     page = result(run, "report.html").read_text()
     assert f"The run asked for {told['aligned']:,} pairs" in page
-    assert f"Further {again} pairs were asked for again" in page
+    in_all = told["aligned"] + told["self_scores"] + again
+    assert (
+        f"and {again} pairs again, to see that a pair always has one score: {in_all:,} in all"
+        in page
+    )
     assert "compared by the similarity of the function own:shared, version 1" in page
     assert "new.csv --score own:shared" in page
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from kreinflow.alignment.engine import missing, not_aligned
+from kreinflow.alignment.scorer import Scorer
 from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.base.numerics import IntArray
 from kreinflow.files.arrays import read_arrays, write_arrays
@@ -88,7 +89,8 @@ def read_segment(path: Path, scheme: str) -> dict[str, NDArray[Any]]:
 
     They are rows, columns and self_rows: digests, uint8 of shape (k, n_bytes); panels, (n_panels,
     4): the first row, the row after the last, and the same of the columns; scores, of all panels
-    one after the other; self_scores. An InputError names a segment that is damaged or foreign.
+    one after the other; self_scores; again: how many of its pairs were asked for again, to check
+    them, where the score is the user's. An InputError names a segment that is damaged or foreign.
     """
     dataset = path.parent.parent.parent.parent
     advice = (
@@ -98,7 +100,21 @@ def read_segment(path: Path, scheme: str) -> dict[str, NDArray[Any]]:
     header, arrays = read_arrays(path, KIND, advice)
     if header["scheme"] != scheme:
         raise InputError(f"{path}: damaged or of another store. {advice}")
-    return arrays
+    return {**arrays, "again": np.array(header.get("again", 0))}
+
+
+def asked_for(store: Path, scheme: str) -> dict[str, int]:
+    """Return how many pairs and objects alone the segments of a store have, and pairs asked again.
+
+    So often the user's own score was asked for them, but for what a kill has lost.
+    """
+    told = {"pairs": 0, "alone": 0, "again": 0}
+    for path in sorted(store.glob("*/segment_*.safetensors")):
+        arrays = read_segment(path, scheme)
+        told["pairs"] += int(np.count_nonzero(~missing(arrays["scores"])))
+        told["alone"] += len(arrays["self_rows"])
+        told["again"] += int(arrays["again"])
+    return told
 
 
 @contextmanager
@@ -122,9 +138,9 @@ class SegmentWriter:
     """Collects scores, and writes a segment of a folder after ``most_pending`` of them."""
 
     def __init__(
-        self, home: Path, scheme: str, table: NDArray[np.uint8], most_pending: int
+        self, home: Path, scorer: Scorer, table: NDArray[np.uint8], most_pending: int
     ) -> None:
-        self._home, self._scheme, self._table = home, scheme, table
+        self._home, self._scorer, self._table, self._agreed = home, scorer, table, scorer.agreed
         self._most_pending = most_pending
         self._last_segment = time.monotonic()
         names = [path.name for path in home.glob("segment_*.safetensors")]
@@ -191,6 +207,9 @@ class SegmentWriter:
             ),
         }
         path = self._home / f"segment_{self._next:06d}.safetensors"
-        write_arrays(path, KIND, {"scheme": self._scheme}, arrays)
-        self._next += 1
+        header: dict[str, Any] = {"scheme": self._scorer.digest}
+        if again := self._scorer.agreed - self._agreed:
+            header["again"] = again
+        write_arrays(path, KIND, header, arrays)
+        self._next, self._agreed = self._next + 1, self._scorer.agreed
         self._panels, self._alone, self._pending = [], [], 0

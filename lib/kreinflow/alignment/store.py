@@ -261,7 +261,7 @@ class ScoreStore:
             pairs = sum(int(np.count_nonzero(mask)) for _, _, mask in todo)
             scorer = scorer.checking(pairs, seed, advice)
             table, at_most = self._known_digests.table, 2 * pairs_at_once
-            segments = SegmentWriter(home, self._scorer.digest, table, at_most)
+            segments = SegmentWriter(home, self._scorer, table, at_most)
             filling = Filling(scorer, segments, progress, cells)
             filling.score_alone(alone)
             for rows, columns, mask in todo:

@@ -143,8 +143,11 @@ class Checked:
     def costs(self, cores: int) -> list[str]:
         """Return what a run on so many cores and a new sequence are expected to take."""
         run = self.run_costs()
-        verb = "align" if self.plan.source.asked is None else "ask for"
-        aligned = f"{in_short(run.pairs)} pairs to {verb}, " if run.pairs else ""
+        own = self.plan.source.asked is not None
+        aligned = f"{in_short(run.pairs)} pairs to {'ask for' if own else 'align'}, "
+        if own and (more := run.pairs - run.landmark_pairs) >= 1:
+            aligned += f"{in_short(more)} of them by cascades or 'unknown', "
+        aligned = aligned if run.pairs else ""
         said = [
             f"about {aligned}{_time(run.minutes(cores))} on {plural(cores, 'core')}, "
             f"{_size(run.memory_mb)} of memory for the largest job"
@@ -153,7 +156,8 @@ class Checked:
             kernel, an_hour = self.asking.kernel, 3600 / max(run.of_asked, 1e-9)
             said.append(
                 f"the {kernel.what} {kernel.named} takes {run.of_asked:.2g} s for a pair in a "
-                f"sample of calls: {in_short(an_hour)} pairs an hour. A selector with budget: "
+                f"sample of calls: {in_short(an_hour)} pairs an hour, so they take "
+                f"{_time(run.pairs / an_hour * 60)} on one core. A selector with budget: "
                 "{alignments: N} asks for N with landmarks at most"
             )
         if found := run.queries():
@@ -162,8 +166,9 @@ class Checked:
             which = f" ({', '.join(found)})" if len(found) == 1 else ", by the recipe"
             more = max(more for _, more in found.values())
             unsure = f", and up to {more:,.0f} more where it is unsure or may be unknown"
+            object, unit = ("object", "scores") if own else ("sequence", "alignments")
             said.append(
-                f"a new sequence takes about {counts} alignments{which}{unsure if more else ''}"
+                f"a new {object} takes about {counts} {unit}{which}{unsure if more else ''}"
             )
         return said
 
@@ -199,10 +204,10 @@ def seconds_of_pair(asking: Asking) -> float:
     asking.score(np.arange(1), np.arange(objects - 1, objects), np.ones((1, 1), dtype=bool))
     while True:
         rows, columns = np.arange(size), np.arange(objects - size, objects)
-        begin = time.perf_counter()
+        begin, before = time.perf_counter(), asking.asked
         asking.score(rows, columns, np.ones((size, size), dtype=bool))
         if (seconds := time.perf_counter() - begin) >= ENOUGH or 2 * size > most:
-            return seconds / size**2
+            return seconds / (asking.asked - before)  # with those that were asked for again
         size *= 2
 
 

@@ -141,16 +141,21 @@ class RunCosts:
         return self.ways * pairs
 
     @cached_property
+    def landmark_pairs(self) -> float:
+        """Pairs that landmarks are chosen by, or that they are in, each once."""
+        every = self.ways * _pairs_with(self.distinct, self.distinct)
+        return min(self.choosing_pairs + self.column_pairs, every) + self.held * self.union
+
+    @cached_property
     def pairs(self) -> float:
         """All pairs that are aligned, or asked for, each once; jobs align anew what they need."""
         if not (self.length or self.asked):
             return 0.0
         every = self.ways * _pairs_with(self.distinct, self.distinct)
-        known = min(self.choosing_pairs + self.column_pairs, every)
         asked = sum(self._asked_pairs(name, self._free) for name in self.plan.trained_selectors)
         raced = 1 + RACED * self.folds if "auto" in self.plan.config else 1 + self.folds
-        pairs = known + raced * asked
-        return (min(pairs, every) if self.asked else pairs) + self.held * self.union
+        pairs, held = self.landmark_pairs + raced * asked, self.held * self.union
+        return min(pairs, every + held) if self.asked else pairs
 
     @property
     def _free(self) -> float:
@@ -176,17 +181,20 @@ class RunCosts:
         return float(min(max((one.most_nearest(0) for one in cascades), default=0), self.n))
 
     def queries(self) -> dict[str, tuple[float, float]]:
-        """Return the alignments of a new sequence, by the final recipe if it is named, or all.
+        """Return the alignments of a new object, by the final recipe if it is named, or all.
 
         They are with all landmarks and itself; of a cascade with a stated mean, that mean. So many
         more, at most, are added where a cascade with a stated loss is unsure, or it may be unknown.
         """
         found, final = {}, self.plan.settings["final"]
-        for recipe in self.plan.recipes() if self.length else ():
-            first, cascade = self.landmarks(recipe["selector"]) + 1.0, recipe["cascade"] or {}
+        for recipe in self.plan.recipes() if self.length or self.asked else ():
+            first = self.ways * self.landmarks(recipe["selector"]) + float(self.length > 0)
+            cascade = recipe["cascade"] or {}
             more = min(NEAREST_AT_MOST, self.n) if "loss" in cascade else 0.0
             if self.has_evalues:  # landmarks are known already
                 more = max(more, min(float(MORE), self.n - first + 1))
+            elif self.asked and self.ways == 1 and self.plan.config["unknown"] is not None:
+                more = max(more, float(NEAREST))
             if final in (None, recipe["name"]):
                 found[recipe["name"]] = max(first, cascade.get("alignments", first)), more
         return found

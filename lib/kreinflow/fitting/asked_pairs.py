@@ -70,8 +70,8 @@ class AskedPairs(ScoreCache):
 
     def _score(self, rows: IntArray, others: IntArray) -> FloatArray:
         """Ask for the pairs, and write them."""
-        names = self._scorer.digest, self._digests.table, _MOST_PENDING
-        writer, out = SegmentWriter(self._home, *names), np.full(others.shape, np.nan)
+        writer = SegmentWriter(self._home, self._scorer, self._digests.table, _MOST_PENDING)
+        out = np.full(others.shape, np.nan)
         for own, asked, places in shared_lists(others):
             row = rows[own]
             found = self._scorer.score(row, asked, np.ones(places.shape, dtype=bool))

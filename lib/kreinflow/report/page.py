@@ -127,7 +127,8 @@ def _alignments(data: DatasetResults) -> dict[str, Any] | None:
         "cascades": of_all if any(asked.values()) else None,
         "share": done["aligned"] / full,
         "backend": data.config["alignment"]["backend"],
-        "agreed": data.agreed if beside or done["asked"] else None,
+        "agreed": data.agreed if beside else None,
+        "told": data.asked_for if done["asked"] else None,
     }
 
 

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pandas as pd
 
+from kreinflow.alignment.segments import asked_for
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import IntArray
 from kreinflow.classify.model_file import Model
@@ -146,6 +147,13 @@ class DatasetResults:
         stages = ("class_scores", "columns")
         paths = [path for stage in stages for path in self.plan.blocks(stage)]
         return sum(read_json(path).get("agreed", 0) for path in paths)
+
+    @cached_property
+    def asked_for(self) -> dict[str, int]:
+        """How often the user's own score was asked for pairs, objects alone, and pairs again."""
+        store, alone = self.alignments["store"], self.alignments["self_scores"]
+        told = asked_for(self.folder / "scores" / str(store)[:16], str(store))
+        return told if alone else told | {"alone": 0}
 
     @cached_property
     def landmarks(self) -> pd.DataFrame:
