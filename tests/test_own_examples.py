@@ -1,6 +1,8 @@
 """The adapters of examples/own_similarity, with the packages that they are for, where installed."""
 
 import importlib
+import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 
 from kreinflow.estimators import KreinClassifier
+from kreinflow.kernels.command import CommandKernel
 
 FOLDER = Path(__file__).parents[1] / "examples" / "own_similarity"
 
@@ -97,3 +100,110 @@ def test_graphs(adapter):
     labels = np.arange(60) % 2
     graphs = [tree(int(rng.integers(8, 20)), own) for own in labels]
     assert accuracy(module.wl, graphs, labels, "similarity") > 0.9
+
+
+def test_elastic_distances(adapter):
+    module = adapter("elastic", "aeon")
+    rng = np.random.default_rng(2)
+    few = [rng.normal(size=n) for n in (9, 12, 12)]
+    found = module.distance(few, few)
+    np.testing.assert_allclose(found, found.T)
+    assert (np.diag(found) == 0).all()
+    assert found[0, 1] == pytest.approx(moved(few[0], few[1]))
+    texts = [" ".join(map(str, x)) for x in few]
+    np.testing.assert_allclose(module.of_texts(texts, texts[:1]), found[:, :1])
+    labels = np.arange(60) % 2
+    series = [np.sin(9 * np.linspace(0, 1, int(n))) for n in rng.integers(40, 60, 60)]
+    series = [x**3 if own else x for x, own in zip(series, labels, strict=True)]
+    assert accuracy(module.distance, series, labels, "dissimilarity") > 0.9
+
+
+def moved(x, y, c=1.0):
+    """Move, split, merge by its definition (Stefan et al. 2013, figure 7)."""
+
+    def cost(new, x, y):
+        between = min(x, y) <= new <= max(x, y)
+        return c if between else c + min(abs(new - x), abs(new - y))
+
+    D = np.full((len(x), len(y)), np.inf)
+    D[0, 0] = abs(x[0] - y[0])
+    for i, j in np.ndindex(len(x), len(y)):
+        if i and j:
+            D[i, j] = D[i - 1, j - 1] + abs(x[i] - y[j])
+        if i:
+            D[i, j] = min(D[i, j], D[i - 1, j] + cost(x[i], x[i - 1], y[j]))
+        if j:
+            D[i, j] = min(D[i, j], D[i, j - 1] + cost(y[j], x[i], y[j - 1]))
+    return D[-1, -1]
+
+
+def test_spectra(adapter):
+    module = adapter("spectra", "matchms")
+    # Of three peaks two match, one of them by the difference of the precursors.
+    found = module.modified_cosine(["200 50:1 100:2 150:2"], ["210 50:1 90:1 160:2"])
+    assert found == [[pytest.approx(5 / (3 * np.sqrt(6)))]]
+    rng = np.random.default_rng(6)
+    ancestors = rng.uniform(50, 400, size=(2, 12))
+    labels = np.arange(60) % 2
+
+    def text(own):
+        kept = ancestors[own][rng.random(12) < 0.7]
+        peaks = np.unique(np.append(kept, rng.uniform(50, 400, 3)).round(4))
+        return " ".join(["450", *(f"{mz}:{rng.uniform(1, 9):.3f}" for mz in peaks)])
+
+    assert accuracy(module.modified_cosine, list(map(text, labels)), labels, "similarity") > 0.9
+
+
+def test_graph_kernels(adapter):
+    module = adapter("graph_kernels", "grakel")
+    graphs = ["C1-O2 C1-C3", "C7-O8 C9-C7", "C1-C2 C2-C3", "N1-N2"]
+    found = module.paths(graphs, graphs)
+    # Ordered shortest paths by ends and length: (CO 1, OC 1, CC 1 twice, CO 2, OC 2), ...
+    assert found[0, 1] == pytest.approx(1)
+    assert found[0, 2] == pytest.approx(2 * 4 / np.sqrt((4 + 4) * (16 + 4)))
+    assert found[0, 3] == 0
+    np.testing.assert_array_equal(module.paths(graphs[:1], graphs[2:]), found[:1, 2:])
+    rng = np.random.default_rng(3)
+
+    def tree(n, star):
+        return " ".join(f"C{i}-C{rng.integers(2) if star else i - 1}" for i in range(1, n))
+
+    labels = np.arange(60) % 2
+    trees = [tree(int(rng.integers(8, 20)), own) for own in labels]
+    assert accuracy(module.paths, trees, labels, "similarity") > 0.9
+
+
+def test_fingerprints(adapter):
+    module = adapter("fingerprints", "skfp")
+    alcohols = [f"{'C' * n}({'C' * k})O" for n in range(1, 11) for k in range(1, 4)]
+    rings = [f"c1ccccc1{'C' * n}{end}" for n in range(10) for end in ("N", "F", "Cl")]
+    bits = [set(np.flatnonzero(module.fingerprint(x))) for x in (alcohols[0], alcohols[4])]
+    expected = len(bits[0] & bits[1]) / len(bits[0] | bits[1])
+    assert module.tanimoto(alcohols[:1], [alcohols[4]])[0, 0] == pytest.approx(expected)
+    labels = np.repeat([0, 1], 30)
+    assert accuracy(module.tanimoto, alcohols + rings, labels, "similarity") > 0.9
+
+
+def test_structures(tmp_path):
+    if shutil.which("TMalign") is None:
+        pytest.skip("needs the program TMalign")
+    turn = np.arange(40)
+    helix = np.stack([2.3 * np.cos(1.745 * turn), 2.3 * np.sin(1.745 * turn), 1.5 * turn], axis=1)
+    strand = np.stack([np.zeros(40), 0.9 * (-1.0) ** turn, 3.3 * turn], axis=1)
+    rng, paths = np.random.default_rng(1), []
+    for number in range(6):
+        trace = (helix, strand)[number % 2][: 34 + number]
+        trace = trace + rng.normal(0, 0.1, trace.shape)
+        atoms = "".join(
+            f"ATOM  {i:5}  CA  ALA A{i:4}    {x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00           C\n"
+            for i, (x, y, z) in enumerate(trace, 1)
+        )
+        paths.append(str(tmp_path / f"s{number}.pdb"))
+        Path(paths[-1]).write_text(f"{atoms}TER\nEND\n")
+    program = map(shlex.quote, (sys.executable, str(FOLDER / "structures.py")))
+    command = f"{' '.join(program)} {{a}} {{b}}"
+    kernel = CommandKernel({"command": command, "objects": "files", "self": 1}).loaded([])
+    found = kernel.columns(np.array(paths, dtype=object), np.array(paths, dtype=object))
+    np.testing.assert_array_equal(found, found.T)
+    same = np.equal.outer(np.arange(6) % 2, np.arange(6) % 2)
+    assert found[same].min() > 0.7 > found[~same].max()
