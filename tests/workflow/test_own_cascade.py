@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from kreinflow.alignment.segments import asked_for
 from kreinflow.answering.query_and_answers import NEAREST, Query
 from kreinflow.base.errors import InputError
 from kreinflow.classify.model_file import PROBED, Model
+from kreinflow.classify.new_objects import Options, score_new
 from kreinflow.commands.main import main
 from kreinflow.fitting.fold_models import load_fold_model
 from own_scores import asked_of, result, shared, write_texts
@@ -280,6 +282,28 @@ def test_arrays_are_in_the_model_file(run, tmp_path, monkeypatch):
     table = read(tmp_path / "x.tsv")
     assert (table["stage"] != "first").any()
     assert (table["label"] == list("abc" * 20)).mean() > 0.7
+
+
+def test_vectors_join_the_scores_of_a_function(run, tmp_path, monkeypatch):
+    """By the id of an object; others change its answer, and none is one message."""
+    monkeypatch.chdir(run.folder / "data")
+    head, *rows = (run.folder / "data" / "v.tsv").read_text().splitlines()
+    ids, values = zip(*(row.split("\t", 1) for row in rows), strict=True)
+    tables = {}
+    for name, order in (("own", np.arange(60)), ("turned", np.arange(60)[::-1])):
+        lines = [f"{ids[i]}\t{values[j]}" for i, j in enumerate(order)]
+        np.random.default_rng(1).shuffle(lines)
+        (tmp_path / f"{name}.tsv").write_text("\n".join([head, *lines]))
+        command = ["classify", str(result(run, "arrays", "model.safetensors")), "x.npy"]
+        command += ["--score", "ours:far", "--vectors", str(tmp_path / f"{name}.tsv")]
+        assert main([*command, "-o", str(tmp_path / "out.tsv")]) == 0
+        tables[name] = read(tmp_path / "out.tsv")["probability"]
+    model = Model.load(result(run, "arrays", "model.safetensors")).asking("ours:far")
+    assert set(model.classifier.lift.rates) == {"scores", "vectors"}
+    assert np.abs(tables["own"] - tables["turned"]).max() > 0.05
+    (tmp_path / "own.tsv").write_text("\n".join([head, *rows[1:]]))
+    (batch,) = score_new(model, Path("x.npy"), Options(vectors=tmp_path / "own.tsv"))
+    assert batch.faults == {0: f"has no vector in {tmp_path}/own.tsv. Add it."}
 
 
 def test_the_check_counts_cascades_and_tells_no_lie_of_unknown(run, capsys):
