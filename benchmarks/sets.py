@@ -293,14 +293,14 @@ def print_tables(predictions: pd.DataFrame) -> None:
     right = (predictions["true"] == predictions["predicted"]).groupby(predictions["recipe"]).mean()
     for recipe in dict.fromkeys(predictions["recipe"]):
         print(f"\n{recipe}: {len(runs)} runs, accuracy {100 * right[recipe]:.1f} %\n")
-        print("| confidence | held, % | classes, % | labels | none, % |\n|---|---|---|---|---|")
+        print("| confidence | held, % | classes, % | labels |\n|---|---|---|---|")
         for level in CONFIDENCES:
             own, each = (
                 t[(t.recipe == recipe) & (t.confidence == level)] for t in (covered, classes)
             )
             span = f"{100 * each['coverage'].min():.1f} to {100 * each['coverage'].max():.1f}"
-            rest = f"{own['size'].mean():.3f} | {100 * own['empty'].mean():.2f}"
-            print(f"| {level:g} | {mean(own['coverage'])} | {span} | {rest} |")
+            size = f"{own['size'].mean():.3f}"
+            print(f"| {level:g} | {mean(own['coverage'])} | {span} | {size} |")
         print("\n| errors | wrong among the accepted, % | accepted, % |\n|---|---|---|")
         for asked in SHARES:
             own = kept[(kept.recipe == recipe) & (kept.errors == asked)]
