@@ -38,18 +38,18 @@ def scored_pairs(
     number. An InputError, which begins with the ``place``, names another line without one.
     """
     for number, line in enumerate(lines, 1):
-        if line.startswith("#") or not (text := line.rstrip()):
-            continue
-        fields = [*map(str.strip, text.split("," if comma else "\t" if "\t" in text else None))]
+        fields = line.split("," if comma else "\t" if "\t" in line else None)
         try:
-            score = float(fields[column - 1])
+            first, second, score = fields[0].strip(), fields[1].strip(), float(fields[column - 1])
         except (IndexError, ValueError):
-            score = math.nan
-        if math.isfinite(score) and all(fields[:2]):
-            yield number, fields[0], fields[1], score
+            first, second, score = "", "", math.nan
+        if line.startswith("#") or not line.strip():
+            continue
+        if first and second and math.isfinite(score):
+            yield number, first, second, score
         elif not header:
             fault = f"has no two names and a number in column {column}. Correct it."
-            raise InputError(f"{place}, line {number}: {shortened(text)!r} {fault}")
+            raise InputError(f"{place}, line {number}: {shortened(line.strip())!r} {fault}")
         header = False
 
 
@@ -99,17 +99,16 @@ class PairsKernel(AskedKernel):
         """
         ending, made = name_endings(path)[1], type(self)(self.settings)
         column = self.settings["score_column"] or SCORE_COLUMN.get(ending[1:], 3)
-        number, sides, values = made.number, [array("q") for _ in range(3)], array("d")
+        number, i, j, at, values = made.number, array("q"), array("q"), array("q"), array("d")
         with open_text(path) as file:
-            for line, *ids, score in scored_pairs(file, column, str(path), True, ending == ".csv"):
-                for side, id in zip(sides, ids, strict=False):
-                    side.append(number.setdefault(str(id), len(number)))
-                sides[2].append(line)
+            for line, a, b, score in scored_pairs(file, column, str(path), True, ending == ".csv"):
+                i.append(number.setdefault(a, len(number)))
+                j.append(number.setdefault(b, len(number)))
+                at.append(line)
                 values.append(score)
         if not values:
             raise InputError(f"{path}: has no line with a score. Give the right file.")
-        names = [*number]
-        first, second, lines = map(np.array, sides)
+        first, second, names = np.array(i), np.array(j), [*number]
         scores, least = np.array(values), self.kind == "squared_dissimilarity"
         order = np.lexsort((scores if least else -scores, made._key(first, second)))  # best first
         made.keys, start, counts = np.unique(
@@ -118,11 +117,11 @@ class PairsKernel(AskedKernel):
         made.scores, best = scores[order[start]], np.repeat(order[start], counts)
         apart = np.abs(scores[order] - scores[best]) > AGREES * np.abs(scores).max()
         if ending != ".m8" and apart.any():
-            a, b = sorted((best[apart][0], order[apart][0]))
+            x, y = sorted((best[apart][0], order[apart][0]))
             why = "" if self.kind == "asymmetric" else "; if it has a direction: 'kind: asymmetric'"
             raise InputError(
-                f"{path}, lines {lines[a]} and {lines[b]}: the score of {names[first[a]]} with "
-                f"{names[second[a]]} is {scores[a]:.6g}, and {scores[b]:.6g}. Give one{why}."
+                f"{path}, lines {at[x]} and {at[y]}: the score of {names[i[x]]} with "
+                f"{names[j[x]]} is {scores[x]:.6g}, and {scores[y]:.6g}. Give one{why}."
             )
         made.searched = np.isin(np.arange(len(number)), np.intersect1d(first, second))
         made.new = [names[own] for own in np.unique(first)]
