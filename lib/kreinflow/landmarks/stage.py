@@ -122,8 +122,10 @@ class LandmarkStage:
         """See :meth:`Selector.select`, :func:`landmarks_wanted` and :func:`given_landmarks`."""
         settings = selector.settings
         digests, classes = self.dataset.digests, len(self.dataset.classes)
-        size = len(self.rows), matched, classes, len(digests), self.parts
+        size = len(self._trained), matched, classes, len(digests), self.parts
         budget = landmarks_wanted(settings.get("budget"), *size)
+        if isinstance(settings.get("budget"), Mapping):
+            budget = min(budget or 0, len(self.rows))
         seen: dict[str, Any] = {"given": given}
         if "transform" in settings:
             transform = self.transforms[settings["transform"]]
@@ -163,10 +165,14 @@ class LandmarkStage:
         return columns, transform.self_similarity(own[rows], lengths[rows]), kind
 
     @cached_property
-    def rows(self) -> IntArray:
+    def _trained(self) -> IntArray:
         rows = self.dataset.rows
-        trained = np.unique(rows if self.training is None else rows[self.training])
-        return self.dataset.that_may_be_landmarks(trained)
+        return np.unique(rows if self.training is None else rows[self.training])
+
+    @property
+    def rows(self) -> IntArray:
+        """The training rows that may be landmarks."""
+        return self.dataset.that_may_be_landmarks(self._trained)
 
     @cached_property
     def _members(self) -> dict[str, IntArray]:

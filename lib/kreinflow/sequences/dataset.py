@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.late import pandas as pd
+from kreinflow.base.numerics import IntArray
 from kreinflow.base.wording import abridged
 from kreinflow.files.arrays import open_array, write_array
 from kreinflow.files.atomic import write_text
@@ -121,7 +122,7 @@ class Dataset:
         first = np.unique(self.rows, return_index=True)[1]
         return [self.ids[record] for record in first.tolist()]
 
-    def that_may_be_landmarks(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def that_may_be_landmarks(self, rows: IntArray) -> IntArray:
         """Return those of some distinct rows that have a score with all others."""
         complete = self.payload.complete
         return rows if complete is None else rows[complete[rows]]
