@@ -130,20 +130,18 @@ def test_a_result_depends_on_the_object_and_the_records_alone(compiled, monkeypa
 @pytest.mark.parametrize(("wide", "kept"), [(256, 1 << 20), (3, 1 << 20), (1, 1000)])
 def test_what_was_found_before_changes_nothing(wide, kept, monkeypatch):
     """The indexes of few records are kept, the last ones, and what they found."""
-    for name, value in (("_WIDE", wide), ("_KEPT", kept), ("_INDEXES", 2)):
+    for name, value in (("_WIDE", wide), ("_KEPT", kept)):
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(module, "_indexes", {})
     seeds, records, queries = CASES["proteins"]
     plain, index = SeedIndex(seeds, records), seed_index(seeds, records)
     for own, q in ((queries[:9], 7), (queries, 5), (queries[::-1], 40), (queries * 2, 2), ([], 3)):
         np.testing.assert_array_equal(index.nearest(own, q), plain.nearest(own, q))
     assert seed_index(seeds, list(records)) is index
-    others = [seed_index(seeds, records[:n]) for n in (9, 8)]
-    assert seed_index(seeds, records[:9]) is others[0]
+    others = [seed_index(seeds, records[:n]) for n in range(8, 8 + module._INDEXES)]
+    assert seed_index(seeds, records[:9]) is others[1]
     assert seed_index(seeds, records) is not index
     monkeypatch.setattr(module, "_SMALL", 10)
     assert seed_index(seeds, records[:7]).kept is None
-    assert len(module._indexes) == 2
 
 
 def test_a_sequence_that_has_changed_finds_its_parent_first():

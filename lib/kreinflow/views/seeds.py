@@ -19,6 +19,7 @@ Records are put in order by :mod:`kreinflow.views.gapless`, which looks at these
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -143,7 +144,11 @@ class _Tile(NamedTuple):
     n_records: int
 
 
-_indexes: dict[tuple[Seeds, bytes], "SeedIndex"] = {}
+@lru_cache(_INDEXES)
+def _small_index(seeds: Seeds, sequences: tuple[bytes, ...]) -> "SeedIndex":
+    index = SeedIndex(seeds, sequences)
+    index.kept = {}
+    return index
 
 
 def seed_index(seeds: Seeds, sequences: Sequence[bytes]) -> "SeedIndex":
@@ -151,16 +156,8 @@ def seed_index(seeds: Seeds, sequences: Sequence[bytes]) -> "SeedIndex":
 
     The last indexes of few records are kept, with what they found: recipes search the same.
     """
-    key = seeds, b"\n".join(sequences)
-    if (index := _indexes.pop(key, None)) is None:
-        index = SeedIndex(seeds, sequences)
-        if len(key[1]) > _SMALL:
-            return index
-        index.kept = {}
-    _indexes[key] = index
-    if len(_indexes) > _INDEXES:
-        del _indexes[next(iter(_indexes))]
-    return index
+    small = sum(map(len, sequences)) <= _SMALL
+    return _small_index(seeds, tuple(sequences)) if small else SeedIndex(seeds, sequences)
 
 
 class SeedIndex:
