@@ -1,6 +1,7 @@
 """Sequences that ask for some others each: against parasail, and what a backend is asked for."""
 
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -116,14 +117,24 @@ def test_lists_in_lanes_score_what_parasail_says_whatever_the_threads(kind, seed
     assert not by_parasail
 
 
-@each_kind
-def test_long_sequences_and_scores_beyond_16_bits_are_left_to_parasail(kind, monkeypatch):
+DEAR = scheme_of("blosum62", 11, 1, factor=9)
+
+
+@cache
+def long_sequences():
+    """Sequences of some thousand residues, and all their scores by parasail for both schemes."""
     rng = np.random.default_rng(77)
     long = rng.choice(AMINO_ACIDS, 8_000)
     sequences = [long.tobytes(), long[500:7_500].tobytes(), *families(rng, 30, 200, 0.5)]
     sequences += [long[k : k + 4_000].tobytes() for k in range(5)]
+    every = np.indices((37, 37)).reshape(2, -1)
+    return sequences, [parasail_scores(sequences, *every, scheme) for scheme in (SCHEME, DEAR)]
+
+
+@each_kind
+def test_long_sequences_and_scores_beyond_16_bits_are_left_to_parasail(kind, monkeypatch):
+    sequences, (expected, of_dear) = long_sequences()
     asked = np.tile(np.arange(37), (37, 1))
-    expected = parasail_scores(sequences, *np.indices((37, 37)).reshape(2, -1), SCHEME)
     left = noted_pairs(monkeypatch)
     with lists_in(kind):
         packed = pack(sequences, SCHEME, 2)
@@ -132,10 +143,8 @@ def test_long_sequences_and_scores_beyond_16_bits_are_left_to_parasail(kind, mon
         assert {min(pair) for pair in left} == {0, 1}
         assert len(left) == 37 + 36
         left.clear()
-        dear = scheme_of("blosum62", 11, 1, factor=9)
-        ours = align_pair_lists(pack(sequences, dear, 2), np.arange(37), asked, BACKENDS["auto"])
-    expected = parasail_scores(sequences, *np.indices((37, 37)).reshape(2, -1), dear)
-    assert np.array_equal(ours.ravel(), expected)
+        ours = align_pair_lists(pack(sequences, DEAR, 2), np.arange(37), asked, BACKENDS["auto"])
+    assert np.array_equal(ours.ravel(), of_dear)
     assert len(left) == 37 + 36 + 15, "4,000 residues in common score more than 32,767"
 
 

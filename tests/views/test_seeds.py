@@ -46,7 +46,7 @@ CASES = {
     "few seeds": (FEW, *pairs(60, 30)),
     "proteins": (OF_PROTEINS, *pairs(60, 200)),
     "nucleotides": (OF_NUCLEOTIDES, *nucleotides()),
-    "several parts": (OF_PROTEINS, pairs(1100, 60)[0], pairs(1100, 60)[1][:40]),
+    "several parts": (OF_PROTEINS, pairs(760, 60)[0], pairs(760, 60)[1][:14]),
     "long": (OF_PROTEINS, *(of[:24] for of in pairs(40, 2500, seed=3))),
     "repeats": (OF_PROTEINS, *repeats()),
 }
