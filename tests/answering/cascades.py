@@ -339,6 +339,11 @@ class Problem:
             found.append(self._pairs(i, *found[-1][:2]))
         return [(p, len(asked - self.known), asked, reached) for p, asked, reached in found]
 
+    @cached_property
+    def every_level(self):
+        """The same of all objects."""
+        return [self.levels(i) for i in range(len(self.S))]
+
     def _pairs(self, i, before, asked):
         cascade, machines = self.cascade, self.cascade.machines
         codes, records = cascade.records.classes, cascade.records

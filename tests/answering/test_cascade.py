@@ -22,7 +22,7 @@ SHAPES = {
 }
 
 
-@pytest.fixture(params=SHAPES)
+@pytest.fixture(scope="module", params=SHAPES)
 def problem(request):
     return Problem(seed=len(request.param), **SHAPES[request.param])
 
@@ -31,7 +31,7 @@ def test_each_level_says_what_the_plain_sums_say(problem):
     scores, table = problem.scores()
     levels = problem.cascade.level_answers(scores)
     for i in range(len(problem.S)):
-        expected = problem.levels(i)
+        expected = problem.every_level[i]
         assert len(expected) == len(levels)
         for level, (probabilities, alignments, _, reached) in zip(levels, expected, strict=True):
             np.testing.assert_allclose(level.probabilities[i], probabilities, rtol=1e-9)
@@ -60,7 +60,7 @@ def test_an_answer_is_what_all_levels_say_at_its_threshold(problem, threshold):
     top = answers.probabilities.max(axis=1)
     np.testing.assert_array_equal(answers.rejected, top < cascade.reject_threshold)
     for i, level in enumerate(number):
-        _, _, asked, _ = problem.levels(i)[level]
+        _, _, asked, _ = problem.every_level[i][level]
         label = answers.probabilities[i].argmax()
         own = [j for j in asked if problem.cascade.records.classes[j] == label]
         if not own:

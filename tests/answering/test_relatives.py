@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -47,10 +48,10 @@ def mean(values, k):
     return np.sort(values)[::-1][:k].mean()
 
 
-def made_up(seed=0, **settings):
-    """Objects, relatives with thresholds that part them, and what a model says of them."""
+@cache
+def sums(seed):
+    """A problem, what a model says of its objects, T and what strangeness rests on, all plain."""
     problem = Problem(seed=seed, n=60)
-    rng = np.random.default_rng(seed)
     first = softmax(problem.query.decisions, axis=1)
     last = softmax(1.5 * problem.query.decisions, axis=1)
     T = {q: [mean(plain(problem, i, q)[2], 3) for i in range(60)] for q in (0, FEW, NEAR, FAR)}
@@ -60,6 +61,13 @@ def made_up(seed=0, **settings):
         of[q] = np.array(
             [[-mean(n, 5), -mean(e, 5), -p[i].max()] for i, (_, n, e) in enumerate(parts)]
         )
+    return problem, first, last, T, of
+
+
+def made_up(seed=0, **settings):
+    """Objects, relatives with thresholds that part them, and what a model says of them."""
+    problem, first, last, T, of = sums(seed)
+    rng = np.random.default_rng(seed)
     calibrating = [of[q][:40] + 0.01 * rng.normal(size=(40, 3)) for q in (0, NEAR)]
     values = {
         "null": NoRelative(float(np.quantile(T[NEAR], 0.3)), float(np.quantile(T[FAR], 0.15))),
