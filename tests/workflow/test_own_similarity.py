@@ -46,6 +46,7 @@ def config_of(data, blocks=1):
     config["recipes"] += [
         {"name": "two", "transform": "raw", "selector": "uniform", "learner": "epcvm"}
     ]
+    config["datasets"]["mine"]["recipes"] = ["one"]  # the others have two
     return config
 
 
