@@ -65,7 +65,7 @@ for _stage, (_columns, _files) in ALIGNED.items():
         params:
             **given("scoring data backend seed"),
             asked=lambda wildcards: plan(wildcards).source.asked,
-            blocks=len(BLOCKS),
+            blocks=lambda wildcards, stage=_stage: len(plan(wildcards).blocks(stage)),
             columns=_columns,
             code=code("alignment.py"),
         script:

@@ -125,7 +125,6 @@ def tell(**what):
 tell(config=ASKED, results=os.path.abspath(WRITTEN))
 HERE = f"{RESULTS}/{{dataset}}"  # the folder of a rule's data set
 DATASETS = list(ASKED["datasets"])
-BLOCKS = range(CONFIG["alignment"]["blocks"])
 DOWNLOADS = {  # by what follows the root of an absolute data folder
     str(file).removeprefix(DATA.anchor): download
     for plan in PLANS.values()

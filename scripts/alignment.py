@@ -54,6 +54,7 @@ with logged(snakemake.log[0]) as console:
             "store": scorer.digest,
             "rectangles": sizes,
             "backend": params.backend,
+            "blocks": blocks,
             "agreed": report.agreed,
         },
     )

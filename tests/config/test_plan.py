@@ -145,6 +145,7 @@ def test_small_files_take_few_jobs(tmp_path):
         *("landmarks", "model.r0f0", "model.r0f1", "model.all"),
     ]
     assert {few.landmark_job("r0f0"), few.model_job("drawn", "all")} < set(timed)
+    assert len(few.blocks("columns")) == 1 < len(found(499_000).blocks("columns"))
     assert not found(499_000).in_few_jobs
     assert not found(498_999, vectors=str(vectors)).in_few_jobs
     assert found(494_999, vectors=str(vectors)).in_few_jobs

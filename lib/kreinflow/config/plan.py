@@ -93,7 +93,7 @@ class DatasetPlan:
 
     @cached_property
     def in_few_jobs(self) -> bool:
-        """Whether one job chooses the landmarks of all folds, and one trains all recipes of a fold.
+        """Whether all rows are a block, and all folds' landmarks and a fold's recipes are a job.
 
         So it is for small files, of which jobs would take longer to start than to learn.
         """
@@ -195,7 +195,7 @@ class DatasetPlan:
         chosen = any(self.most_wanted(key) != 0 for key in ("candidates", "sketch"))
         if not self.source.stored or (stage == "class_scores" and not chosen):
             return []
-        blocks = range(self.config["alignment"]["blocks"])
+        blocks = range(1 if self.in_few_jobs else self.config["alignment"]["blocks"])
         return [f"{self.folder}/alignment/{stage}.{block}.json" for block in blocks]
 
     def to_classify(self, name: str) -> str:

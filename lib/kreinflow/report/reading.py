@@ -144,9 +144,13 @@ class DatasetResults:
     @cached_property
     def agreed(self) -> int:
         """Pairs that parasail scored too, with the same result."""
-        stages = ("class_scores", "columns")
-        paths = [path for stage in stages for path in self.plan.blocks(stage)]
-        return sum(read_json(path).get("agreed", 0) for path in paths)
+        agreed, folder = 0, self.folder / "alignment"
+        for stage in ("class_scores", "columns"):
+            if planned := self.plan.blocks(stage):
+                blocks = read_json(folder / f"{stage}.0.json").get("blocks", len(planned))
+                told = (read_json(folder / f"{stage}.{block}.json") for block in range(blocks))
+                agreed += sum(of_block.get("agreed", 0) for of_block in told)
+        return agreed
 
     @cached_property
     def asked_for(self) -> dict[str, int]:
