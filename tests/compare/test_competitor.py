@@ -11,7 +11,7 @@ import pytest
 
 from answering.cascades import cascade_model
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
-from kreinflow.base.errors import KreinflowError
+from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.new_objects import Options
 from kreinflow.compare.competitor import (
@@ -23,7 +23,7 @@ from kreinflow.compare.competitor import (
     quality,
     run_competitor,
 )
-from kreinflow.compare.competitors import COMPETITORS, Blast, WordsAlone
+from kreinflow.compare.competitors import COMPETITORS, Blast, WordsAlone, best_hits
 from kreinflow.compare.methods import COMPETITORS as NAMES
 from kreinflow.compare.methods import (
     OURS,
@@ -341,3 +341,12 @@ def test_labels_that_say_nothing_are_not_learned(tmp_path):
         found = competitor.predict(queries)
         right += [a == b for a, b in zip(found, labels, strict=True)]
     assert np.mean(right) < 0.2 + 4 * np.sqrt(0.2 * 0.8 / len(queries))
+
+
+def test_a_table_of_hits_that_cannot_be_read_is_refused_with_its_line(tmp_path):
+    hits = tmp_path / "hits.tsv"
+    hits.write_text("s0\ts3\t1e-9\t50\ns0\ts2\t1e-9\t60\n")
+    assert best_hits(hits) == {0: 2}
+    hits.write_text("s0\ts3\t1e-9\t50\n# a comment\n")
+    with pytest.raises(InputError, match=r"hits\.tsv: line 2 is not a query, a target, .*comment"):
+        best_hits(hits)

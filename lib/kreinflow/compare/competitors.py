@@ -17,7 +17,9 @@ from kreinflow.alignment.backends import backend_named, checked
 from kreinflow.alignment.engine import pack
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.answering.query_and_answers import Query
+from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
+from kreinflow.base.wording import shortened
 from kreinflow.compare.competitor import Competitor, LabelledSequences, write_fasta
 from kreinflow.compare.methods import INNER_FOLDS, LEARNER, LIFT, WORDS, run_program
 from kreinflow.fitting.pipeline import LiftSource, Settings, training
@@ -66,13 +68,20 @@ def best_hits(path: Path) -> dict[int, int]:
     """Return the target of the best hit of each query that has one.
 
     The table has no head: query, target, E-value, bit score, named as by
-    :func:`~kreinflow.compare.competitor.write_fasta`.
+    :func:`~kreinflow.compare.competitor.write_fasta`. Raises InputError if it is none.
     """
     best: dict[int, tuple[float, float, int]] = {}
-    for line in path.read_text().splitlines():
-        query, target, e_value, bits = line.split("\t")
-        q = int(query.removeprefix("s"))
-        hit = (-float(bits), float(e_value), int(target.removeprefix("s")))
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        try:
+            query, target, e_value, bits = line.split("\t")
+            q = int(query.removeprefix("s"))
+            hit = (-float(bits), float(e_value), int(target.removeprefix("s")))
+        except ValueError:
+            raise InputError(
+                f"{path}: line {number} is not a query, a target, an E-value and a bit score, but "
+                f"{shortened(line)!r}. Another version of the search tool may write other tables: "
+                "install it as docs/compare.md says."
+            ) from None
         best[q] = min(best.get(q, hit), hit)
     return {q: target for q, (_, _, target) in best.items()}
 
