@@ -82,6 +82,8 @@ def test_columns_of_0_and_1_are_labels(tmp_path):
     with pytest.raises(InputError, match="line 2: has the labels x;z. Set 'labels.multiple: all'"):
         read_pairs(path, "id", ["x", "z"])
     write(tmp_path, "\n".join([*lines, "d\t1\t2\t0"]))
-    with pytest.raises(InputError, match="line 5: the 'y' is '2', and not 0 or 1 as where each"):
+    with pytest.raises(
+        InputError, match="line 5: the column 'y' is '2', and not 0 or 1 as where each"
+    ):
         read_pairs(path, "id", ["x", "y"], several=True)
     assert read_pairs(path, None, "x") == {"1": "1", "2": "0", "3": "1.0", "4": "1"}

@@ -45,8 +45,8 @@ def test_tables(tmp_path, name, text):
     ("text", "message"),
     [
         ("id\tlabel\na\tx\na\ty\n", r"l.tsv, line 3: id 'a' stands twice, first in line 2"),
-        ("id\tlabel\na\t\n", r"l.tsv, line 2: the 'label' is empty"),
-        ("id\tlabel\n\tx\n", r"l.tsv, line 2: the 'id' is empty"),
+        ("id\tlabel\na\t\n", r"l.tsv, line 2: the column 'label' is empty"),
+        ("id\tlabel\n\tx\n", r"l.tsv, line 2: the column 'id' is empty"),
         ("id\tlabel\na\n", r"l.tsv, line 2: has 1 field, the header 2"),
         ("id\tlabel\n1\ta\tx\n", r"l.tsv, line 2: has 3 fields, the header 2"),
         ("id\tlabel\na\u200b\tx\n", r"line 2: the id 'a\\u200b' has a control character, or"),
@@ -107,7 +107,7 @@ def test_several_columns_are_the_parts_of_a_path(tmp_path):
     found = read_pairs(path, "id", columns, separator=";")
     assert found == {"a": "CL1;globin", "b": "CL1", "c": "CL2;-"}
     assert read_pairs(path, "id", ["clan"], separator=";") == {"a": "CL1", "b": "CL1", "c": "CL2"}
-    with pytest.raises(InputError, match=r"l.tsv, line 3: the 'family' is empty"):
+    with pytest.raises(InputError, match=r"l.tsv, line 3: the column 'family' is empty"):
         read_pairs(path, "id", ["family", "clan"], separator=";")
     assert "b" not in read_pairs(path, "id", "family", skip_empty=True)
     with pytest.raises(InputError, match=r"l.tsv, line 2: 'globin' has 'l' in it, which separates"):

@@ -243,7 +243,7 @@ def _column(
     for line, id, value in read_columns(path, (id_column, column)):
         if values.setdefault(id, value) != value:
             raise InputError(
-                f"{path}, line {line}: the {column!r} of {id!r} is {value!r}, and "
+                f"{path}, line {line}: the column {column!r} of {id!r} is {value!r}, and "
                 f"{values[id]!r} in a line before. Write the same in all lines of an id."
             )
     table = known_by(dataset.ids, values, str(path))

@@ -165,7 +165,7 @@ def read_columns(
             for column, value in zip(columns, (first, *parts), strict=False):
                 if not value:
                     raise InputError(
-                        f"{path}, line {line}: the {column!r} is empty. "
+                        f"{path}, line {line}: the column {column!r} is empty. "
                         "Fill it in or remove the line."
                     )
                 refuse_control(f"{column}", [value], [f"{path}, line {line}"])
@@ -184,7 +184,7 @@ def _labels_said(place: str, columns: Sequence[Column | None], values: Sequence[
     for name, value in said:
         if value not in YES | NO:
             raise InputError(
-                f"{place}: the {name!r} is {value!r}, and not 0 or 1 as where each column is a "
+                f"{place}: the column {name!r} is {value!r}, and not 0 or 1 as where each column is a "
                 "label. If they are levels, give 'levels'."
             )
     return [name for name, value in said if value in YES] or [NONE]
