@@ -212,20 +212,17 @@ def shared_lists(lists: IntArray) -> Iterator[tuple[IntArray, IntArray, IntArray
     [([0, 1], [1, 3]), ([2], [3])]
     """
     rows, at = np.nonzero(lists >= 0)
-    ends = rows, lists[rows, at]
-    ways = []
+    ends, ways = (rows, lists[rows, at]), []
     for one, other in (ends, ends[::-1]):
         order = np.lexsort((other, one))
         groups: dict[bytes, list[IntArray]] = {}
-        for some in np.split(order, np.flatnonzero(np.diff(one[order])) + 1):
-            groups.setdefault(other[some].tobytes(), []).append(some)
-        ways.append(groups)
-    by_row = len(ways[0]) <= len(ways[1])
-    for own in ways[0 if by_row else 1].values():
-        pairs = np.array(own) if by_row else np.array(own).T
-        if pairs.size:
-            places = rows[pairs] * lists.shape[1] + at[pairs]
-            yield rows[pairs[:, 0]], ends[1][pairs[0]], places
+        for own in np.split(order, np.flatnonzero(np.diff(one[order])) + 1):
+            groups.setdefault(other[own].tobytes(), []).append(own)
+        ways.append([np.array(alike) for alike in groups.values() if alike[0].size])
+    by_row, by_column = ways
+    for pairs in by_row if len(by_row) <= len(by_column) else [own.T for own in by_column]:
+        places = rows[pairs] * lists.shape[1] + at[pairs]
+        yield rows[pairs[:, 0]], ends[1][pairs[0]], places
 
 
 def numbered(objects: Objects) -> list[str]:
