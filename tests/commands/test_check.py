@@ -1,10 +1,15 @@
 """``kreinflow check``: what it says of an input, and that it refuses what the workflow would."""
 
 import re
+import time
 
+import numpy as np
 import pytest
 import yaml
 
+from kreinflow.commands.check import ENOUGH, seconds_of_pair
+from kreinflow.kernels.function import FunctionKernel
+from kreinflow.sequences.asking import Asking
 from small_inputs import (
     BY_HEADER,
     DNA,
@@ -191,3 +196,19 @@ def test_what_the_workflow_would_refuse(refused, checked, tmp_path, more, change
     source = fasta_source(labels={"pattern": "family=([^;]*);"})
     results = str(tmp_path / changes.get("results", "results"))
     assert message in checked(refused, configuration(source, **changes | {"results": results}))
+
+
+@pytest.mark.parametrize(("first", "pair"), [(1.2 * ENOUGH, 0.0), (0.0, 0.8 * ENOUGH)])
+def test_the_first_call_of_a_score_is_no_part_of_what_a_pair_takes(first, pair):
+    calls = []
+
+    def slow(a, b):
+        time.sleep(pair * len(a) * len(b) + (0 if calls else first))
+        calls.append(len(a) * len(b))
+        return np.multiply.outer(a, b)
+
+    X = np.random.default_rng(1).normal(size=40)
+    asking = Asking(X, FunctionKernel({"function": "own:f"}, slow), [f"o{i}" for i in range(40)])
+    found = seconds_of_pair(asking)
+    assert asking.asked == sum(calls)
+    assert found < 0.1 * ENOUGH if first else 0.9 * pair < found < 1.5 * pair
