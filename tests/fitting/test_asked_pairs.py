@@ -1,6 +1,7 @@
 """Pairs that a cascade asks a score of the user's for: each once, by whatever job."""
 
 import threading
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -66,6 +67,32 @@ def test_no_pair_is_asked_for_twice(kind, function, tmp_path):
     assert {frozenset(map(float, X[list(pair)])) for pair in fresh} == set(asked)
     assert len(asked) == len(fresh) + again
     assert 0 < again <= 3 * 2 * CHECKED
+
+
+class Listed(FunctionKernel):
+    """A score that takes any pairs in one call."""
+
+    by_pairs = True
+    calls: ClassVar = []
+
+    def values(self, X, Y, place, wanted):
+        self.calls.append([(X[i], Y[j]) for i, j in np.argwhere(wanted)])
+        return np.where(wanted, np.multiply.outer(X, Y), np.nan)
+
+
+def test_what_takes_any_pairs_is_asked_for_lists_at_once(tmp_path):
+    rows, others = lists(7)
+    for job in range(2):
+        kernel = Listed({"function": "own:f"}, np.multiply.outer)
+        scorer = Asking(X, kernel, IDS)
+        pairs = AskedPairs(tmp_path, scorer, DIGESTS)
+        expected_scores = expected("similarity", rows, others)
+        np.testing.assert_array_equal(pairs(rows, others), expected_scores)
+        assert scorer.asked == sum(map(len, Listed.calls))
+        assert len(Listed.calls) == (2 if job == 0 else 0)  # those that are checked are the second
+        asked = [frozenset(pair) for pair in Listed.calls[0]] if job == 0 else []
+        assert len(set(asked)) == len(asked)
+        Listed.calls.clear()
 
 
 def test_what_was_written_before_a_kill_is_kept(tmp_path, monkeypatch):

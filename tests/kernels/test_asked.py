@@ -37,18 +37,23 @@ def test_only_what_a_mask_wants_is_asked_for():
 
 
 @pytest.mark.parametrize(("rows", "columns", "width"), [(30, 8, 4), (8, 30, 9), (5, 5, 5)])
-def test_lists_are_cut_into_blocks_with_each_pair_once(rows, columns, width):
+@pytest.mark.parametrize("by_pairs", [False, True])
+def test_lists_are_cut_into_blocks_with_each_pair_once(rows, columns, width, by_pairs):
     rng = np.random.default_rng(rows)
     lists = np.array([rng.choice(columns, width, replace=False) for _ in range(rows)])
     lists[::3] = lists[0]
     lists[rng.random(lists.shape) < 0.2] = -1
     seen = np.zeros(lists.size, dtype=int)
-    blocks = list(shared_lists(lists))
-    for own, others, places in blocks:
-        np.testing.assert_array_equal(lists.ravel()[places], np.tile(others, (len(own), 1)))
-        np.testing.assert_array_equal(places // width, np.tile(own[:, None], len(others)))
-        seen[places.ravel()] += 1
+    blocks = list(shared_lists(lists, by_pairs))
+    for own, others, places, wanted in blocks:
+        r, c = np.nonzero(wanted)
+        np.testing.assert_array_equal(lists.ravel()[places], others[c])
+        np.testing.assert_array_equal(places // width, own[r])
+        seen[places] += 1
     assert seen.tolist() == (lists >= 0).ravel().astype(int).tolist()
+    if by_pairs:
+        assert len(blocks) == 1
+        return
     mask = (lists[:, :, None] == np.arange(columns)).any(axis=1)
     fewest = min(len({bytes(one) for one in side if one.any()}) for side in (mask, mask.T))
     assert np.linalg.matrix_rank(mask.astype(float)) <= len(blocks) == fewest

@@ -68,6 +68,39 @@ def test_m8_the_best_line_of_a_pair_and_repeated_objects(program):
     np.testing.assert_allclose(compared(least, X, X), shared(X, X))
 
 
+@pytest.mark.parametrize("reads", ["texts", "fasta"])
+def test_one_start_has_all_pairs_that_are_wanted(program, reads, tmp_path):
+    """Of lists, and of a mask; the program is told these pairs and no others."""
+    text = """
+import sys
+print(*open(sys.argv[1]), sep="", file=open(sys.argv[0] + ".told", "a"))
+names = {}
+for path in sys.argv[2:]:
+    lines = [line.strip() for line in open(path)]
+    names.update(zip([x[1:] for x in lines[::2]], lines[1::2]))
+def pairs(x):
+    return set(zip(x, x[1:]))
+for line in open(sys.argv[1]):
+    a, b = line.rstrip("\\n").split("\\t")
+    x, y = (pairs(names.get(name, name)) for name in (a, b))
+    print(a, b, 2 * len(x & y) / (len(x) + len(y)), sep="\\t")
+"""
+    command = program(text=text).replace("{a} {b}", "{pairs}" + " {a} {b}" * (reads == "fasta"))
+    kernel, told = asking(command, reads=reads), tmp_path / "program.py.told"
+    S, ids = shared(TEXTS, TEXTS), list("wxyz")
+    lists = np.array([[1, 2], [3, -1], [0, 1], [-1, -1]])
+    found = kernel.compare_lists(TEXTS, TEXTS, ids, ids, lists)
+    wanted = lists >= 0
+    np.testing.assert_allclose(found[wanted], S[np.nonzero(wanted)[0], lists[wanted]])
+    assert np.isnan(found[~wanted]).all()
+    assert len(told.read_text().split("\n\n")) == 2  # a start, and what is behind it
+    assert told.read_text().count("\t") == wanted.sum()
+    mask = np.eye(4, dtype=bool)
+    twice = kernel.compare(TEXTS[[0, 0, 1, 2]], TEXTS, ids, ids, mask)
+    np.testing.assert_allclose(np.diag(twice), S[[0, 0, 1, 2], range(4)])
+    assert CommandKernel.fault({"command": "program {pairs}"}) is None
+
+
 def test_what_is_missing_has_a_stated_score(program):
     some = f"{SIMPLE}) if score > 0 else print('#'"
     with pytest.raises(InputError, match=r"no line for abcab with .* Say what their score is"):

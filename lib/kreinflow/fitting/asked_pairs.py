@@ -57,14 +57,14 @@ class AskedPairs(ScoreCache):
             return self._kept(rows, others)
 
     def _take_in(self, path: Path) -> None:
-        """Learn the pairs of a segment, whose panels have all scores."""
+        """Learn the pairs of a segment."""
         arrays = read_segment(path, self._scorer.digest)
         rows, columns = (self._digests.numbers(arrays[side]) for side in ("rows", "columns"))
         panels = arrays["panels"].tolist()
         widths = [np.full(r1 - r0, c1 - c0) for r0, r1, c0, c1 in panels]
         rows = np.repeat(rows, np.concatenate(widths))
         columns = np.concatenate([np.tile(columns[c0:c1], r1 - r0) for r0, r1, c0, c1 in panels])
-        ours = (rows >= 0) & (columns >= 0)
+        ours = (rows >= 0) & (columns >= 0) & ~np.isnan(arrays["scores"])
         self._kept.know_pairs(rows[ours], columns[ours], arrays["scores"][ours])
         self._seen.add(path)
 
@@ -72,10 +72,11 @@ class AskedPairs(ScoreCache):
         """Ask for the pairs, and write them."""
         writer = SegmentWriter(self._home, self._scorer, self._digests.table, _MOST_PENDING)
         out = np.full(others.shape, np.nan)
-        for own, asked, places in shared_lists(others):
+        by_pairs = isinstance(self._scorer, Asking) and self._scorer.kernel.by_pairs
+        for own, asked, places, mask in shared_lists(others, by_pairs):
             row = rows[own]
-            found = self._scorer.score(row, asked, np.ones(places.shape, dtype=bool))
-            out.ravel()[places] = found
+            found = self._scorer.score(row, asked, mask)
+            out.ravel()[places] = found[mask]
             writer.add_panel(row, asked, found)
             if writer.due:
                 writer.flush()

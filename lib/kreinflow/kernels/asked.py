@@ -14,7 +14,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import LARGEST_ENTRY, FloatArray, IntArray
 from kreinflow.base.settings import SettingsSchema, number, one_of, whole_number
 from kreinflow.base.wording import abridged
-from kreinflow.kernels.kernel import Kernel, Objects
+from kreinflow.kernels.kernel import Kernel, Mask, Objects
 
 AGREES = 1e-6
 """What two answers for one pair may differ by, as a share of the largest of all."""
@@ -27,6 +27,8 @@ KINDS = {
 }
 """What is returned, and the kind of data set that it makes."""
 
+_LISTS = 256  # that are asked for together, by pairs
+
 _COLUMN: dict[str, Any] = {"type": ["string", "integer"]}
 
 READ_BY_SOURCE = ("objects", "column", "id_column")
@@ -37,11 +39,13 @@ class AskedKernel(Kernel):
     """A score that is not ours: each value is checked, and a fault names the objects.
 
     Without :meth:`loaded` nothing is imported or run: the settings may be those of any model file.
-    A dissimilarity is squared, and 0 for an object with itself.
+    A dissimilarity is squared, and 0 for an object with itself. ``by_pairs`` says that a call need
+    not be for all pairs of its two lists.
     """
 
     asked = True
     what: ClassVar[str]
+    by_pairs: bool = False
     takes: ClassVar[tuple[str, ...]] = ("texts", "files", "arrays")
     of_digest: ClassVar[tuple[str, ...]] = ("kind", "version", "self", "objects")
     settings_schema: ClassVar[SettingsSchema] = {
@@ -109,8 +113,8 @@ class AskedKernel(Kernel):
         """Return the kernel ready to be asked; modules are found in the folders, too."""
 
     @abstractmethod
-    def values(self, X: list[Any], Y: list[Any], place: str) -> Any:
-        """Return what is answered for all pairs; ``place`` begins messages."""
+    def values(self, X: list[Any], Y: list[Any], place: str, wanted: Mask) -> Any:
+        """Return what is answered for all pairs, or those ``wanted``; ``place`` begins messages."""
 
     def content(self, value: Any) -> bytes | None:
         """Return the bytes that tell objects apart: of a file its own."""
@@ -144,14 +148,16 @@ class AskedKernel(Kernel):
         Y: Objects,
         ids: Sequence[str],
         others: Sequence[str],
-        mask: NDArray[np.bool_] | None = None,
+        mask: Mask | None = None,
     ) -> FloatArray:
         """Return scores of objects with others, by calls of a batch; what no mask wants is NaN."""
         out = np.full((len(X), len(Y)), np.nan)
         wanted = np.ones(out.shape, dtype=np.bool_) if mask is None else mask
-        for rows, columns in rectangles(wanted, self.settings["batch"]):
+        for rows, columns in rectangles(wanted, self.settings["batch"], self.by_pairs):
             names = [ids[i] for i in rows], [others[j] for j in columns]
-            out[np.ix_(rows, columns)] = self._asked(X[rows], Y[columns], *names)
+            block = np.ix_(rows, columns)
+            if (own := wanted[block]).any():
+                out[block] = self._asked(X[rows], Y[columns], *names, own)
         return out
 
     def compare_lists(
@@ -162,17 +168,22 @@ class AskedKernel(Kernel):
         ``lists`` and the scores have the shape (n, q); of none it is NaN.
         """
         out = np.full(lists.shape, np.nan)
-        for rows, columns, places in shared_lists(lists):
+        for rows, columns, places, mask in shared_lists(lists, self.by_pairs):
             names = [ids[row] for row in rows], [others[column] for column in columns]
-            out.ravel()[places] = self.compare(X[rows], Y[columns], *names)
+            out.ravel()[places] = self.compare(X[rows], Y[columns], *names, mask)[mask]
         return out
 
     def _asked(
-        self, X: Objects, Y: Objects, ids: Sequence[str], others: Sequence[str]
+        self,
+        X: Objects,
+        Y: Objects,
+        ids: Sequence[str],
+        others: Sequence[str],
+        wanted: Mask,
     ) -> FloatArray:
         """Return the checked answer of one call."""
         place = f"{self.what} {self.named}, asked for {among(ids)} with {among(others)}"
-        answer = self.values(list(np.array(X)), list(np.array(Y)), place)
+        answer = self.values(list(np.array(X)), list(np.array(Y)), place, wanted)
         try:
             found = np.asarray(answer, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -185,9 +196,9 @@ class AskedKernel(Kernel):
         largest, why = LARGEST_ENTRY, "is not a finite number, or too large"
         if self.settings["kind"] == "dissimilarity":
             largest = LARGEST_ENTRY**0.5
-        wrong = ~(np.abs(found) <= largest)
+        wrong = wanted & ~(np.abs(found) <= largest)
         if self.kind == "squared_dissimilarity" and not wrong.any():
-            wrong, why = found < 0, f"is negative, which no {self.settings['kind']} is"
+            wrong, why = wanted & (found < 0), f"is negative, which no {self.settings['kind']} is"
         if wrong.any():
             i, j = np.argwhere(wrong)[0]
             raise InputError(
@@ -197,18 +208,21 @@ class AskedKernel(Kernel):
         return found * found if self.settings["kind"] == "dissimilarity" else found
 
 
-def shared_lists(lists: IntArray) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+def shared_lists(
+    lists: IntArray, by_pairs: bool = False
+) -> Iterator[tuple[IntArray, IntArray, IntArray, Mask]]:
     """Cut lists of others, one of each object and -1 for none, into blocks of all with all.
 
     A block has all objects that ask for the same others, or all others that the same objects ask
     for, whichever are fewer blocks: objects, others, and the places of their pairs in ``lists``.
     Without a pair that nobody wants there cannot be fewer than the rank of the matrix of ones for
-    what is wanted, and lists of nearest records differ.
+    what is wanted, and lists of nearest records differ. Calls ``by_pairs`` have blocks of many
+    lists, and a mask of the pairs that are wanted.
 
     Examples
     --------
     >>> lists = np.array([[3, 1], [1, 3], [3, -1]])
-    >>> [(rows.tolist(), columns.tolist()) for rows, columns, _ in shared_lists(lists)]
+    >>> [(rows.tolist(), columns.tolist()) for rows, columns, *_ in shared_lists(lists)]
     [([0, 1], [1, 3]), ([2], [3])]
     """
     rows, at = np.nonzero(lists >= 0)
@@ -220,9 +234,19 @@ def shared_lists(lists: IntArray) -> Iterator[tuple[IntArray, IntArray, IntArray
             groups.setdefault(other[own].tobytes(), []).append(own)
         ways.append([np.array(alike) for alike in groups.values() if alike[0].size])
     by_row, by_column = ways
+    places = rows * lists.shape[1] + at
+    if by_pairs:
+        for start in range(0, len(lists), _LISTS):
+            some = np.flatnonzero((rows >= start) & (rows < start + _LISTS))
+            own, i = np.unique(rows[some], return_inverse=True)
+            others, j = np.unique(ends[1][some], return_inverse=True)
+            mask = np.zeros((len(own), len(others)), dtype=np.bool_)
+            mask[i, j] = True
+            yield own, others, places[some[np.lexsort((j, i))]], mask
+        return
     for pairs in by_row if len(by_row) <= len(by_column) else [own.T for own in by_column]:
-        places = rows[pairs] * lists.shape[1] + at[pairs]
-        yield rows[pairs[:, 0]], ends[1][pairs[0]], places
+        mask = np.ones(pairs.shape, dtype=np.bool_)
+        yield rows[pairs[:, 0]], ends[1][pairs[0]], places[pairs].ravel(), mask
 
 
 def numbered(objects: Objects) -> list[str]:
@@ -236,9 +260,11 @@ def among(ids: Sequence[str]) -> str:
 
 
 def rectangles(
-    mask: NDArray[np.bool_], most: int
+    mask: Mask, most: int, by_pairs: bool = False
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Cut the pairs of a mask into rectangles of ``most`` rows and columns, each pair in one.
+
+    Unless calls are ``by_pairs`` no rectangle has others.
 
     Examples
     --------
@@ -247,6 +273,8 @@ def rectangles(
     [([0, 2], [0]), ([1], [0, 1])]
     """
     patterns, which = np.unique(mask, axis=0, return_inverse=True)
+    if by_pairs:
+        patterns, which = np.array([mask.any(axis=0)]), np.zeros(len(mask), dtype=np.intp)
     for place, pattern in enumerate(patterns):
         rows, columns = np.flatnonzero(which.ravel() == place), np.flatnonzero(pattern)
         for top in range(0, len(rows), most):

@@ -17,6 +17,7 @@ from kreinflow.base.numerics import FloatArray
 from kreinflow.base.settings import SettingsSchema, one_of
 from kreinflow.base.wording import shortened
 from kreinflow.kernels.asked import AskedKernel
+from kreinflow.kernels.kernel import Mask
 from kreinflow.kernels.pair_table import COLUMN, SCORE_COLUMN, scored_pairs
 
 LAST_WORDS = 3  #: lines of what a program said that its message tells
@@ -25,7 +26,8 @@ LAST_WORDS = 3  #: lines of what a program said that its message tells
 class CommandKernel(AskedKernel):
     """A command line with ``{a}`` and ``{b}``, the names of two files that it is given.
 
-    It is started without a shell. It writes lines of two names and a score to standard output, or
+    With ``{pairs}`` it compares no others than those of a third file, lines of two names. It is
+    started without a shell. It writes lines of two names and a score to standard output, or
     to ``{out}``. Lines that begin with ``#`` are left out; of several lines of a pair the best one
     counts.
     """
@@ -36,8 +38,8 @@ class CommandKernel(AskedKernel):
     of_digest = (*AskedKernel.of_digest, "reads", "writes", "score_column", "missing")
     settings_schema: ClassVar[SettingsSchema] = {
         "command": {
-            "description": "a command line with {a} and {b}, files of objects, and {out} if it "
-            "does not write to standard output",
+            "description": "a command line with {a} and {b}, files of objects, or {pairs}, a file "
+            "of two a line; {out}, if it does not write to standard output",
             "type": "string",
         },
         "reads": one_of(
@@ -58,7 +60,7 @@ class CommandKernel(AskedKernel):
 
     def __init__(self, settings: Mapping[str, Any], ready: bool = False) -> None:
         super().__init__(settings)
-        self.ready = ready
+        self.ready, self.by_pairs = ready, "{pairs}" in self.named
 
     @classmethod
     def fault(cls, score: Mapping[str, Any]) -> str | None:
@@ -66,7 +68,8 @@ class CommandKernel(AskedKernel):
             words = shlex.split(score["command"])
         except ValueError as error:
             return f"{error}. Close the quotation mark."
-        if missing := [key for key in ("{a}", "{b}") if not any(key in word for word in words)]:
+        needed = () if "{pairs}" in score["command"] else ("{a}", "{b}")
+        if missing := [key for key in needed if not any(key in word for word in words)]:
             return f"{missing[0]} does not stand in it, the name of a file that it has to read."
         return None
 
@@ -79,24 +82,30 @@ class CommandKernel(AskedKernel):
             )
         return type(self)(self.settings, ready=True)
 
-    def values(self, X: list[Any], Y: list[Any], place: str) -> FloatArray:
+    def values(self, X: list[Any], Y: list[Any], place: str, wanted: Mask) -> FloatArray:
         if not self.ready:
             raise InputError(
                 f"the scores are those of the command {self.named}, which no file may start. Say "
                 f"that it may be asked: --score {shlex.quote(self.named)}"
             )
         (X, rows), (Y, columns) = map(_distinct, (X, Y))
-        return self._of_distinct(X, Y, place)[np.ix_(rows, columns)]
+        among, block = np.zeros((len(X), len(Y)), dtype=np.bool_), np.ix_(rows, columns)
+        np.logical_or.at(among, block, wanted)
+        return self._of_distinct(X, Y, among, place)[block]
 
-    def _of_distinct(self, X: list[str], Y: list[str], place: str) -> FloatArray:
+    def _of_distinct(self, X: list[str], Y: list[str], wanted: Mask, place: str) -> FloatArray:
         with tempfile.TemporaryDirectory(prefix="kreinflow-") as name:
             folder = Path(name)
-            files = {key: folder / key for key in ("a", "b", "out")}
+            files = {key: folder / key for key in ("a", "b", "pairs", "out")}
             self._write(files["a"], "q", X)
             self._write(files["b"], "t", Y)
+            if self.by_pairs:
+                fasta, places = self.settings["reads"] == "fasta", np.argwhere(wanted).tolist()
+                sides = ((f"q{i + 1}", f"t{j + 1}") if fasta else (X[i], Y[j]) for i, j in places)
+                files["pairs"].write_text("".join(f"{x}\t{y}\n" for x, y in sides))
             said = self._run({f"{{{key}}}": str(path) for key, path in files.items()}, place)
             written = files["out"].read_text() if files["out"].exists() else said
-            return self._read(written.splitlines(), X, Y, place)
+            return self._read(written.splitlines(), X, Y, wanted, place)
 
     def _write(self, path: Path, letter: str, objects: list[str]) -> None:
         fasta = self.settings["reads"] == "fasta"
@@ -137,7 +146,14 @@ class CommandKernel(AskedKernel):
             )
         return text
 
-    def _read(self, lines: Iterable[str], X: list[str], Y: list[str], place: str) -> FloatArray:
+    def _read(
+        self,
+        lines: Iterable[str],
+        X: list[str],
+        Y: list[str],
+        wanted: Mask,
+        place: str,
+    ) -> FloatArray:
         settings = self.settings
         column = settings["score_column"] or SCORE_COLUMN[settings["writes"]]
         rows, columns = self._names("q", X), self._names("t", Y)
@@ -152,7 +168,7 @@ class CommandKernel(AskedKernel):
                 )
             pair = rows[first], columns[second]
             found[pair] = better(found[pair], score)
-        lacking = np.argwhere(np.isnan(found))
+        lacking = np.argwhere(np.isnan(found) & wanted)
         if lacking.size and settings["missing"] is None:
             i, j = lacking[0]
             raise InputError(

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.kernels.asked import AskedKernel
+from kreinflow.kernels.kernel import Mask
 
 Compare = Callable[[list[Any], list[Any]], Any]
 """Returns the scores of the objects of a list, rows, with those of another, columns."""
@@ -58,7 +59,7 @@ class FunctionKernel(AskedKernel):
             raise InputError(f"function {self.named}: is no function. Name one of two lists.")
         return type(self)(self.settings, found)
 
-    def values(self, X: list[Any], Y: list[Any], place: str) -> Any:
+    def values(self, X: list[Any], Y: list[Any], place: str, wanted: Mask) -> Any:
         if self.call is None:
             raise InputError(
                 f"the scores are those of the function {self.named}, which a file cannot bring "

@@ -16,6 +16,10 @@ Objects = NDArray[Any]
 a score of the user's any other objects."""
 
 
+Mask = NDArray[np.bool_]
+"""Which pairs of a rectangle are wanted."""
+
+
 class Named(Configured, ABC):
     """A kernel or a generator; ``phrase`` is a format string of the settings."""
 

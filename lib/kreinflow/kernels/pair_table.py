@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
@@ -16,6 +15,7 @@ from kreinflow.base.wording import shortened
 from kreinflow.files.provenance import file_sha256
 from kreinflow.files.text_files import name_endings, open_text
 from kreinflow.kernels.asked import AGREES, AskedKernel
+from kreinflow.kernels.kernel import Mask
 
 SCORE_COLUMN = {"tsv": 3, "m8": 12}
 """The column of the score in a table, from 1; those of m8 end with the bit score."""
@@ -62,6 +62,7 @@ class PairsKernel(AskedKernel):
 
     name = "pairs"
     what = "table"
+    by_pairs = True
     takes = ("texts",)
     of_digest = (*AskedKernel.of_digest, "score_column", "missing")
     settings_schema: ClassVar[SettingsSchema] = {
@@ -77,7 +78,7 @@ class PairsKernel(AskedKernel):
     }
     keys: IntArray
     scores: FloatArray
-    searched: NDArray[np.bool_]  # which ids stand both first and second in lines
+    searched: Mask  # which ids stand both first and second in lines
     new: list[str]  # those that stand first
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -135,7 +136,7 @@ class PairsKernel(AskedKernel):
             i, j = np.minimum(i, j), np.maximum(i, j)
         return np.asarray(i * len(self.number) + j)
 
-    def values(self, X: list[Any], Y: list[Any], place: str) -> FloatArray:
+    def values(self, X: list[Any], Y: list[Any], place: str, wanted: Mask) -> FloatArray:
         i, j = (np.array([self.number.get(id, -1) for id in side]) for side in (X, Y))
         keys, known = self._key(i[:, None], j), (i[:, None] >= 0) & (j >= 0)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
@@ -146,13 +147,13 @@ class PairsKernel(AskedKernel):
             found[alone] = own
         if (stated := self.settings["missing"]) is not None:
             found[np.isnan(found) & ~alone] = stated
-        for a, b in np.argwhere(np.isnan(found)):
+        for a, b in np.argwhere(np.isnan(found) & wanted):
             key, what = ("self", "itself") if alone[a, b] else ("missing", Y[b])
             why = f"no line for {X[a]} with {what}. Add it, or say what such scores are: '{key}'."
             raise InputError(f"{self.what} {self.named}: has {why}")
         return found
 
-    def complete(self, ids: Sequence[str]) -> NDArray[np.bool_]:
+    def complete(self, ids: Sequence[str]) -> Mask:
         """Return which ids have a score with all others of these, both ways if there are two.
 
         Where ``missing`` is stated, lines are hits of a search. Then they are those that were

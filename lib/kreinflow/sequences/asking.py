@@ -44,17 +44,17 @@ class Asking(Scorer):
         """See :class:`Scorer`; an InputError if a pair has another score the second time."""
         found = self._compared(rows, columns, mask)
         size = float(np.nanmax(np.abs(found), initial=0.0))
-        places = np.flatnonzero(mask)
-        for place in places[:: max(1, -(-places.size // CHECKED))]:
-            if self.agreed >= CHECKED * (1 if self.ordered else 2):
-                break
-            i, j = rows[place // columns.size], columns[place % columns.size]
-            first = found.flat[place]
-            for one, other in ((i, j),) if self.ordered else ((i, j), (j, i)):
-                again = self._compared(np.array([one]), np.array([other]))[0, 0]
-                self.agreed += 1
-                if abs(again - first) > AGREES * size:
-                    self._refuse(i, j, first, again, turned=bool(one != i))
+        ways, places = 1 if self.ordered else 2, np.flatnonzero(mask)
+        places = places[:: max(1, -(-places.size // CHECKED))]
+        sides = rows[places // columns.size], columns[places % columns.size]
+        both = [np.stack([sides[k], sides[1 - k]][:ways], axis=1).ravel() for k in (0, 1)]
+        one, other = (side[: max(0, CHECKED * ways - self.agreed)] for side in both)
+        again = np.diagonal(self._compared(one, other, np.eye(one.size, dtype=bool)))
+        self.agreed += one.size
+        first = np.repeat(found.flat[places], ways)[: one.size]
+        for place in np.flatnonzero(np.abs(again - first) > AGREES * size).tolist():
+            turned, start = place % ways == 1, place - place % ways
+            self._refuse(one[start], other[start], first[place], again[place], turned)
         return found
 
     def said(self) -> str:

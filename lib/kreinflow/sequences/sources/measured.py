@@ -305,7 +305,7 @@ class PairsSource(ObjectsSource):
         check_matched(known, {id: id for id in known if id in labels}, str(path), may_drop=False)
         ids, complete = list(labels), kernel.complete(list(labels))
         for id in ids if kernel.asks_alone else ():  # one without a score is refused here
-            kernel.values([id], [id], "")
+            kernel.values([id], [id], "", np.ones((1, 1), dtype=np.bool_))
         if complete.sum() < 2:
             stated = kernel.settings["missing"] is not None
             why = "stand first and second in lines" if stated else "have a score with all others"
