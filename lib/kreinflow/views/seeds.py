@@ -225,7 +225,8 @@ class SeedIndex:
         new = list(dict.fromkeys(own for own in sequences if own not in kept))
         found = np.stack(self._nearest(new, max(q, _WIDE)), axis=1)
         kept.update(zip(new, found, strict=True))
-        both = np.array([kept[own][:, :q] for own in sequences]).reshape(len(sequences), 2, q)
+        lists = [kept[own][:, :q] for own in sequences]
+        both = np.array(lists, dtype=np.int64).reshape(len(sequences), 2, q)
         return both[:, 0], both[:, 1]
 
     def _nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
