@@ -184,8 +184,8 @@ def _labels_said(place: str, columns: Sequence[Column | None], values: Sequence[
     for name, value in said:
         if value not in YES | NO:
             raise InputError(
-                f"{place}: the column {name!r} is {value!r}, and not 0 or 1 as where each column is "
-                "a label. If they are levels, give 'levels'."
+                f"{place}: the column {name!r} is {value!r}, and not 0 or 1 as where each column "
+                "is a label. If they are levels, give 'levels'."
             )
     return [name for name, value in said if value in YES] or [NONE]
 
