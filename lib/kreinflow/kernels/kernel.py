@@ -16,8 +16,7 @@ Objects = NDArray[Any]
 a score of the user's any other objects."""
 
 
-Mask = NDArray[np.bool_]
-"""Which pairs of a rectangle are wanted."""
+Mask = NDArray[np.bool_]  # which pairs of a rectangle are wanted
 
 
 class Named(Configured, ABC):
