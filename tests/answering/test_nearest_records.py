@@ -56,7 +56,7 @@ def naive_closeness(records, query, g):
     for i, row in enumerate(g.tolist()):
         of_protein = set("".join(records.seeds.groups)) - set("ACGTU")
         rate, K = (0.3176, 0.1337) if of_protein else (np.log(3) / 3, 1 / 3)
-        chance = np.log(K * query.lengths[i] * residues) / rate - 18
+        chance = max(0, np.log(K * query.lengths[i] * residues) / rate - 18)
         own, shares = query.self_scores[i], []
         for score, theirs in zip(row, records.self_scores.tolist(), strict=True):
             scale = np.sqrt(own * theirs) if score >= 0 else own

@@ -67,13 +67,14 @@ def letter_scores(groups: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.
 def by_chance(groups: Sequence[str], lengths: FloatArray, residues: float) -> FloatArray:
     r"""Return g of the best segment that chance alone is expected to give, of shape (n,).
 
-    .. math:: g_0(x) = \frac{\ln(K\, m\, M)}{\lambda} - 18
+    .. math:: g_0(x) = \max\left(0, \frac{\ln(K\, m\, M)}{\lambda} - 18\right)
 
     for m residues of an object (``lengths``) and M of all records: the score of an E-value of 1 of
     segments without gaps (Karlin & Altschul, PNAS 87:2264, 1990).
     """
     rate, K = _BY_CHANCE[is_protein(groups)]
-    return np.asarray(np.log(np.maximum(1.0, K * lengths * residues)) / rate - ABOVE)
+    best = np.log(np.maximum(1.0, K * lengths * residues)) / rate
+    return np.asarray(np.maximum(best - ABOVE, 0.0))
 
 
 class Gapless:

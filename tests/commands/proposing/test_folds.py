@@ -86,7 +86,10 @@ def test_the_nearest_of_other_groups_are_those_of_plain_loops(monkeypatch):
     assert sorted(found) == pytest.approx(sorted(expected))
     assert 0.4 < min(found) < 0.6
     assert max(found) < 0.95
-    assert len(nearest_of_others(residues, [f"d{i}" for i in range(10)], np.zeros(10), 1)) == 0
+    digests = [f"d{i}" for i in range(11)]
+    assert not nearest_of_others(residues, digests[:10], np.zeros(10), 1).any()
+    alone = nearest_of_others([*residues, b"W" * 90], digests, np.append(groups, 9), 1)
+    assert sorted(alone) == pytest.approx([0.0, *sorted(expected)])
 
 
 def of_lineages(records):

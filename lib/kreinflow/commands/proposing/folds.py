@@ -111,9 +111,10 @@ def nearest_of_others(
 ) -> FloatArray:
     """Return the identities of some sequences with their nearest ones of other groups.
 
-    :data:`LOOKED` are drawn by their digests, fewer of long ones; those whose first relatives by
-    seeds are all of their own group are left out. Of the first of other groups the most alike
-    counts, by :func:`~kreinflow.sequences.identity.identity`. ``residues``: distinct ones.
+    :data:`LOOKED` are drawn by their digests, fewer of long ones. Of the first of other groups by
+    seeds the most alike counts, by :func:`~kreinflow.sequences.identity.identity`; it is 0 if no
+    seed is in another group. Those whose own group has all of the first are left out.
+    ``residues``: distinct ones.
     """
     keys = hash_keys(seed, "nearest of other groups", digests)
     order = np.argsort(keys, kind="stable")[:AMONG]
@@ -124,7 +125,8 @@ def nearest_of_others(
     found, nucleotides = [], not is_protein(seeds.groups)
     for own, group, near in zip(asked, of, nearest, strict=False):
         others = near[(near >= 0) & (of[near] != group)][:_ALIGNED]
-        found += [max(identity(own, among[i], nucleotides) for i in others)] if len(others) else []
+        if len(others) or (near < 0).any():
+            found.append(max((identity(own, among[i], nucleotides) for i in others), default=0.0))
     return np.array(found)
 
 

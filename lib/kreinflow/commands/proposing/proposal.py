@@ -26,8 +26,8 @@ from kreinflow.sequences.dataset import Dataset
 SEED = 1
 """The default of the config."""
 
-RELATED = 0.5
-"""Identity of the relatives that a proposal counts."""
+RELATED, FEWEST = 0.5, 20
+"""Identity of the relatives that a proposal counts, and of how many sequences at least."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def _folds(found: FoldsFound, source: SourceFound) -> Mapping[str, Any]:
             note += ", but classes have too few groups of them: figures are flattered"
         elif grouped:
             note += ": these share a fold"
-    if len(near := found.nearest):
+    if len(near := found.nearest) >= FEWEST:
         related, far = float(np.mean(near >= RELATED)), f"'identity: {RELATED:g}' in 'folds'"
         source.found.append(
             f"Of {plural(len(near), 'sequence')} {100 * related:.0f} % have a relative of "
