@@ -35,7 +35,8 @@ def test_scores_are_those_of_a_loop(kind, name, tmp_path):
     rng = np.random.default_rng(4)
     lines = {}
     for a, b in product(IDS, IDS):
-        if rng.random() < 0.6 and (kind == "asymmetric" or (b, a) not in lines):
+        of_itself = a == b and kind == "dissimilarity"
+        if rng.random() < 0.6 and (kind == "asymmetric" or (b, a) not in lines) and not of_itself:
             lines[a, b] = round(float(rng.random()), 3)
     rows = [("# of a program",), ("query", "target", "score")]
     more = [0] * 9 if "m8" in name else []
@@ -69,6 +70,11 @@ def test_of_several_lines_of_m8_the_best_counts(tmp_path):
         ([("a", "b", 1), ("a", "c")], "line 2: .* has no two names and a number in column 3"),
         ([("a", "b", "inf"), ("a", "", 1)], "line 2: .* has no two names"),
         ([("a", "b", "score")], "has no line with a score"),
+        ([("a", "b", "NA"), ("a", "c", 2)], r"tsv, line 1: has no number, .* as a has other lines"),
+        (
+            [("a", "b", 0.9), ("a", "c", 1e9), ("b", "a", 0.8)],
+            r"lines 1 and 3: the score of a with b is 0\.9, and 0\.8",
+        ),
         (
             [("a", "b", 1), ("c", "d", 2), ("a", "b", 3)],
             r"lines 1 and 3: the score of a with b is 1, and 3\. Give one; if it has a direction",
@@ -89,9 +95,27 @@ def test_a_pair_without_a_line_has_a_stated_score_or_is_named(tmp_path):
         with pytest.raises(InputError, match=r"pairs\.tsv: has no line for b with itself.*'self'"):
             compared(asking(path, missing=missing), ["b"], ["b"])
     assert compared(asking(path, missing="worst"), ["b"], ["c"]) == 1
-    apart = asking(path, missing="worst", kind="dissimilarity")
-    assert compared(apart, ["b"], ["c"]) == 8**2
+    apart = written(tmp_path, [("a", "b", 3), ("a", "c", 1)])
+    apart = asking(apart, missing="worst", kind="dissimilarity")
+    assert compared(apart, ["b"], ["c"]) == 3**2
     assert asking(path, self=2).alone(np.array(["a", "b"]), ["a", "b"]).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("settings", [{"self": 1}, {"kind": "dissimilarity"}])
+def test_lines_of_ids_with_themselves_agree_with_what_is_said(settings, tmp_path):
+    right = 1 if "self" in settings else 0
+    asking(written(tmp_path, [("a", "b", 3), ("b", "b", right)]), **settings)
+    path = written(tmp_path, [("a", "b", 3), ("b", "b", 8)])
+    with pytest.raises(InputError, match=rf"line 2: the score of b with itself is 8, .* {right}"):
+        asking(path, **settings)
+
+
+def test_new_ids_stand_first(tmp_path):
+    path = written(tmp_path, [("new", "a", 3), ("new", "b", 1), ("a", "b", 8)])
+    assert asking(path).at(path, ["a", "b", "c"]).new == ["new", "a"]
+    path = written(tmp_path, [("a", "new", 3), ("b", "new", 1)])
+    with pytest.raises(InputError, match="a and all else that the model knows stand first"):
+        asking(path).at(path, ["b", "a", "c"])
 
 
 def test_its_name_is_what_it_holds(tmp_path):

@@ -328,7 +328,7 @@ def _read_measured(model: Model, path: Path) -> tuple[list[str], Any, Kernel | N
         return *_rows_of_matrix(model, path), None
     kernel, landmarks = model.comparing, np.asarray(model.landmarks)
     assert kernel is not None, "a model of vectors or strings, and nothing that compares them"
-    kernel = kernel.at(path)
+    kernel = kernel.at(path, {*model.landmark_ids, *model.record_ids})
     read = read_objects(path, kernel, width=None if kernel.strings else landmarks.shape[1])
     return list(read.ids or map(str, range(1, len(read.values) + 1))), read.values, kernel
 

@@ -58,7 +58,7 @@ def read_new(
     if isinstance(payload, Compared):
         strings = payload.kernel.strings
         width = None if strings else payload.objects.shape[1]
-        kernel = payload.kernel.at(path)
+        kernel = payload.kernel.at(path, learned.dataset.ids)
         read = read_objects(path, kernel, width=width)
         ids = list(read.ids or given)
         if len(ids) != len(read.values):

@@ -109,6 +109,8 @@ class Checked:
             for first, second in differ_in_case(whole.classes)
         ]
         said.append(strand_advice(dataset.statistics.get("other_strand")))
+        if alone := dataset.statistics.get("without_line"):
+            said.append(f"{alone} have labels and no line with a score: all theirs are 'missing'.")
         said.append(lost_classes(dataset, self.partition))
         said.append(_accepts_nothing(dataset, self.plan.config))
         said += _conflicts(dataset.statistics)

@@ -44,6 +44,7 @@ class AskedKernel(Kernel):
     """
 
     asked = True
+    runs: ClassVar[bool] = True  # something that might say another number the second time
     what: ClassVar[str]
     by_pairs: bool = False
     takes: ClassVar[tuple[str, ...]] = ("texts", "files", "arrays")

@@ -1,7 +1,7 @@
 """The interface of kernels of vectors or strings."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -59,8 +59,11 @@ class Kernel(Named):
         """Return :meth:`columns`; messages may name the objects by their ids."""
         return self.columns(X, Y)
 
-    def at(self, path: Path) -> Self:
-        """Return the kernel for new objects of a file, if it is this file that has the scores."""
+    def at(self, path: Path, known: Collection[str] = ()) -> Self:
+        """Return the kernel for new objects of a file, if it is this file that has the scores.
+
+        ``known``: ids that these objects are compared with.
+        """
         return self
 
     def content(self, value: Any) -> bytes | None:

@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from kreinflow.config.part_costs import million_hours, recipe_seconds
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.comparison import SIGNIFICANCE
 from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.files.text_files import name_endings
 from kreinflow.fitting.reject_threshold import UNKEPT_ADVICE, RejectRule
 from kreinflow.kernels.registry import ASKED
 from kreinflow.report.accepting import accepted_answer, promises_more
@@ -215,7 +217,7 @@ def next_steps(data: DatasetResults) -> list[Step]:
     if (data.recipe.get("cascade") or {}).get("records") == "apart":
         beside += " --records training.fasta"
     if (asked := data.source.asked) is not None:
-        ending = data.settings["source"][data.source.path_key].rpartition(".")[2]
+        ending = name_endings(Path(data.settings["source"][data.source.path_key]))[1][1:]
         beside += f" --score {asked[asked['name']]}" if asked["name"] in ASKED else ""
     query = f"{model} new.{ending}{beside}"
     objects = "sequences" if aligned else "objects"

@@ -43,6 +43,8 @@ class Asking(Scorer):
     def score(self, rows: IntArray, columns: IntArray, mask: Mask) -> NDArray[Any]:
         """See :class:`Scorer`; an InputError if a pair has another score the second time."""
         found = self._compared(rows, columns, mask)
+        if not self.kernel.runs:
+            return found
         size = float(np.nanmax(np.abs(found), initial=0.0))
         ways, places = 1 if self.ordered else 2, np.flatnonzero(mask)
         places = places[:: max(1, -(-places.size // CHECKED))]

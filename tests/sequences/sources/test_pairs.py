@@ -1,5 +1,7 @@
 """A table of pairs as the data: ids, labels, and which ids may be landmarks."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -16,12 +18,12 @@ from small_inputs import configuration
 
 IDS = [f"o{i:02}" for i in range(24)]
 LANDMARKS = IDS[::3]
+CHAIN = [f"{a}\t{b}\t1\n" for a, b in pairwise(IDS)]
 
 
 def write(folder, lines=None):
-    lines = lines or [
-        f"{a}\t{b}\t{(int(a[1:]) * int(b[1:])) % 7}\n" for a in IDS for b in LANDMARKS
-    ]
+    pairs = [(a, b) for a in IDS for b in LANDMARKS if a != b]
+    lines = lines or [f"{a}\t{b}\t{(int(a[1:]) * int(b[1:])) % 7}\n" for a, b in pairs]
     (folder / "pairs.tsv").write_text("".join(lines))
     rows = "".join(f"{id},{'xyz'[i // 8]}\n" for i, id in enumerate(IDS))
     (folder / "labels.csv").write_text(f"id,label\n{rows}")
@@ -48,6 +50,12 @@ def test_ids_are_objects_and_those_with_a_column_may_be_landmarks(tmp_path):
     assert again.payload.complete.tolist() == complete
     assert again.payload.kernel.digest == dataset.payload.kernel.digest
     assert again.payload.objects.tolist() == IDS
+
+
+def test_ids_without_a_line_are_told_where_their_scores_are_stated(tmp_path):
+    told = load(write(tmp_path, CHAIN[2:]) | {"missing": 0}, tmp_path).statistics
+    assert told["without_line"] == "o00, o01"
+    assert "without_line" not in load(write(tmp_path), tmp_path).statistics
 
 
 def test_no_selector_looks_at_a_column_that_is_not_there(tmp_path):
@@ -84,9 +92,10 @@ def test_no_selector_looks_at_a_column_that_is_not_there(tmp_path):
     ("change", "lines", "message"),
     [
         ({}, ["o00\to01\t1\n", "o00\tx\t2\n"], "labels.csv: no label for 1 of 3 ids: x"),
-        ({}, ["o00\to01\t1\n"], "fewer than two ids have a score with all others.*missing"),
+        ({}, ["o00\to01\t1\n"], r"pairs\.tsv: has no line of o02, o03, .* which have labels"),
+        ({}, CHAIN, "fewer than two ids have a score with all others.*missing"),
         ({"missing": 0}, ["o00\to01\t1\n"], "fewer than two ids stand first and second in"),
-        ({"self": None}, None, r"no line for o01 with itself\. Add it, or .* 'self'"),
+        ({"self": None}, None, r"no line for o00 with itself\. Add it, or .* 'self'"),
         ({"missing": "best"}, None, "missing: 'best' is not a number, worst or null"),
         ({"kind": "distance"}, None, "'distance' is none of similarity"),
         ({"pairs": "none.tsv"}, None, r"none\.tsv: no such file"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema, number, one_of
-from kreinflow.base.wording import plural
+from kreinflow.base.wording import abridged, plural
 from kreinflow.files.text_files import refuse_control
 from kreinflow.kernels.asked import READ_BY_SOURCE
 from kreinflow.kernels.kernel import Kernel, Objects
@@ -304,6 +304,9 @@ class PairsSource(ObjectsSource):
         labels, known = self._read_pairs(path), kernel.number
         check_matched(known, {id: id for id in known if id in labels}, str(path), may_drop=False)
         ids, complete = list(labels), kernel.complete(list(labels))
+        alone = [id for id in ids if id not in known]
+        if alone and kernel.settings["missing"] is None:
+            raise InputError(f"{self.path}: has no line of {abridged(alone)}, which have labels.")
         for id in ids if kernel.asks_alone else ():  # one without a score is refused here
             kernel.values([id], [id], "", np.ones((1, 1), dtype=np.bool_))
         if complete.sum() < 2:
@@ -311,4 +314,6 @@ class PairsSource(ObjectsSource):
             why = "stand first and second in lines" if stated else "have a score with all others"
             raise InputError(f"{self.path}: fewer than two ids {why}. Add more, or say 'missing'.")
         payload = Compared(np.array(ids, dtype=object), kernel, complete)
-        return SourceRecords(ids, list(labels.values()), payload, len(ids), self.files())
+        own = {"without_line": abridged(alone)} if alone else {}
+        given = ids, list(labels.values()), payload, len(ids), self.files()
+        return SourceRecords(*given, statistics=own)
