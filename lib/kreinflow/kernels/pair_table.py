@@ -60,7 +60,7 @@ def scored_pairs(
         header = None
 
 
-def _alike(scores: FloatArray, others: FloatArray | float) -> NDArray[np.bool_]:
+def _alike(scores: FloatArray, others: FloatArray | float) -> Mask:
     """Return which scores are the same but for rounding."""
     size = np.maximum(np.abs(scores), np.abs(others))
     return np.asarray(np.abs(scores - others) <= AGREES * size)
