@@ -2,13 +2,15 @@
 # changed landmark of any selector changes the columns, and so all models. Of small data a job
 # chooses those of all folds.
 
-# Outputs cannot depend on a wildcard, so each set of selectors, and of folds, has a rule.
+# Outputs cannot depend on a wildcard, so each set of selectors, and of folds, has a rule. Those of
+# larger data are the first: profiles and settings name the first one.
 CHOOSERS = {}
 for _dataset, _plan in PLANS.items():
     _folds = _plan.folds if _plan.in_few_jobs else ["{fold}"]
     CHOOSERS.setdefault((tuple(_plan.selectors), tuple(_folds)), []).append(_dataset)
 
-for _number, ((_selectors, _folds), _datasets) in enumerate(CHOOSERS.items(), 1):
+_ordered = sorted(CHOOSERS.items(), key=lambda chooser: chooser[0][1] != ("{fold}",))
+for _number, ((_selectors, _folds), _datasets) in enumerate(_ordered, 1):
     _name = "select_landmarks" if _number == 1 else f"select_landmarks_{_number}"
     _job = "landmarks.{fold}" if _folds == ("{fold}",) else "landmarks"
 
@@ -35,6 +37,7 @@ for _number, ((_selectors, _folds), _datasets) in enumerate(CHOOSERS.items(), 1)
             **asks(_name, lambda w, _, times=len(_folds): times * costs(w).selecting()),
         params:
             **given("transforms scoring data seed"),
+            job=_job,
             selectors=lambda wildcards: plan(wildcards).selectors,
             code=code("landmarks.py"),
         script:

@@ -3,13 +3,15 @@
 # corrections: in the same process, which takes less time to make them than to start. Of small data
 # a job trains those of all selectors.
 
-# Outputs cannot depend on a wildcard, so each set of selectors has a rule.
+# Outputs cannot depend on a wildcard, so each set of selectors has a rule. That of larger data is the
+# first: profiles and settings name it.
 TRAINERS = {}
 for _dataset, _plan in PLANS.items():
     _selectors = _plan.trained_selectors if _plan.in_few_jobs else ["{selector}"]
     TRAINERS.setdefault(tuple(_selectors), []).append(_dataset)
 
-for _number, (_selectors, _datasets) in enumerate(TRAINERS.items(), 1):
+_ordered = sorted(TRAINERS.items(), key=lambda trainer: trainer[0] != ("{selector}",))
+for _number, (_selectors, _datasets) in enumerate(_ordered, 1):
     _name = "train_models" if _number == 1 else f"train_models_{_number}"
     _job = "model.{selector}.{fold}" if _selectors == ("{selector}",) else "model.{fold}"
 
@@ -41,6 +43,7 @@ for _number, (_selectors, _datasets) in enumerate(TRAINERS.items(), 1):
             **asks(_name, training_cost),
         params:
             **given("transforms scoring levels data backend inner_folds seed"),
+            job=_job,
             reject={key: value for key, value in CONFIG.items() if key.startswith("reject_")},
             recipes=recipes_here,
             learners=lambda wildcards: {

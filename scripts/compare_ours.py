@@ -5,6 +5,7 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
+from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import limited
 from kreinflow.classify.model_file import final_model
 from kreinflow.compare.competitor import ComparedFold
@@ -47,8 +48,13 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
         (table["recipe"] == recipe) & (table["repeat"] == repeat) & (table["fold"] == number)
     ]
     logs = Path(files.folds).parent / "logs"
-    times = {fold: params.landmark_job, selector: params.model_jobs[selector]}
-    seconds = sum(read_json(logs / f"{job}.json")["seconds"][of] for of, job in times.items())
+    jobs = {fold: params.landmark_job, selector: params.model_jobs[selector]}
+    times = {of: logs / f"{job}.json" for of, job in jobs.items()}
+    for path in times.values():
+        if not path.exists():
+            why = "is not there, and had the seconds of training"
+            raise InputError(f"{path}: {why}. Train again: --forcerun select_landmarks.")
+    seconds = sum(read_json(path)["seconds"][of] for of, path in times.items())
     vectors = None
     if dataset.vectors is not None:
         vectors = dict(zip(dataset.sequences, dataset.vectors, strict=True))

@@ -40,8 +40,8 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     fold, folder = snakemake.wildcards.fold, Path(files.records).parent.parent
     run, going = open_run(files), going_on(params.recipes, files.race)
     scheme = read_scheme(run.dataset, params.scoring, params.data)
-    for selector, settings in params.selectors.items():
-        start, of = perf_counter(), list(params.selectors).index(selector)
+    for of, (selector, settings) in enumerate(params.selectors.items()):
+        start = perf_counter()
         fitted = [recipe for recipe in going if recipe["selector"] == selector]
         if not fitted:
             console.say(f"{selector}: no recipe went on after the race")
