@@ -102,6 +102,15 @@ def test_the_readme_is_short():
     ] == []
 
 
+@pytest.mark.parametrize("name", [*NAMES, "CHANGELOG.md", "benchmarks/results.md"])
+def test_lines_of_prose_are_short(name):
+    """Code, tables and equations may be wider."""
+    text = re.sub(r"^```.*?^```", "", (ROOT / name).read_text(), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^\$\$.*?^\$\$", "", text, flags=re.DOTALL | re.MULTILINE)
+    lines = (line for line in text.splitlines() if not line.lstrip().startswith("|"))
+    assert [line for line in lines if len(line) > 120] == []
+
+
 def test_the_files_that_the_architecture_names_exist():
     text = (DOCS / "architecture.md").read_text()
     named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]*(?:\.(?:py|smk|json))?)`", text))
