@@ -100,7 +100,7 @@ def test_the_function_is_asked_as_often_as_the_logs_say(run):
     assert len(asked) - again <= 2 * n * (n - 1) / 2 + n
     text = result(run, "report.html").read_text()
     assert "Cascades looked at" in text
-    counts = re.findall(r"one score: ([\d,]+) in all\. Score store", text)
+    counts = re.findall(r"one score: ([\d,]+) in all\.", text)
     apart, _, mine = (int(count.replace(",", "")) for count in counts)
     assert mine + apart == len(asked)
     assert "A query is compared with" in text
