@@ -12,7 +12,7 @@ for _dataset, _plan in PLANS.items():
 _ordered = sorted(CHOOSERS.items(), key=lambda chooser: chooser[0][1] != ("{fold}",))
 for _number, ((_selectors, _folds), _datasets) in enumerate(_ordered, 1):
     _name = "select_landmarks" if _number == 1 else f"select_landmarks_{_number}"
-    _job = "landmarks.{fold}" if _folds == ("{fold}",) else "landmarks"
+    _job = PLANS[_datasets[0]].landmark_job("{fold}")
 
     rule:
         name:

@@ -13,7 +13,7 @@ for _dataset, _plan in PLANS.items():
 _ordered = sorted(TRAINERS.items(), key=lambda trainer: trainer[0] != ("{selector}",))
 for _number, (_selectors, _datasets) in enumerate(_ordered, 1):
     _name = "train_models" if _number == 1 else f"train_models_{_number}"
-    _job = "model.{selector}.{fold}" if _selectors == ("{selector}",) else "model.{fold}"
+    _job = PLANS[_datasets[0]].model_job("{selector}", "{fold}")
 
     rule:
         name:
