@@ -53,6 +53,7 @@ from unknown import of_files
 
 NEW, SHARES = 600, (*ERRORS, 0.5)
 Drawn = tuple[NDArray[Any], NDArray[Any]]
+Drift = tuple[Callable[..., Labelled], int, int]
 IKFD = {"scatter": "pooled", "bias": "least_squares", "ridge": "inner"}
 
 
@@ -168,7 +169,7 @@ def of_pfam30(folder: Path) -> Callable[..., Labelled]:
     return draw
 
 
-DRIFTS: dict[str, tuple[Callable[..., Labelled], int, int]] = {
+DRIFTS: dict[str, Drift] = {
     "12 families": (whole.families, 600, 12),
     "8 superfamilies": (whole.remote, 800, 8),
     "20 superfamilies": (whole.remote, 900, 20),
@@ -191,16 +192,16 @@ class Grouped(KreinClassifier):
         return replace(run, partition=partition), landmarks, again
 
 
-def drifted(kind: str, seed: int, queries: int = 300) -> pd.DataFrame:
+def drifted(kind: str, drift: Drift, seed: int, queries: int = 300) -> pd.DataFrame:
     """Return what a cascade says of new records and of drifting ones, a row each."""
-    draw, n, classes = DRIFTS[kind]
+    draw, n, classes = drift
     random = np.random.default_rng([seed, *kind.encode()])
     every = draw(2 * n, classes, 150, random)
     groups = np.arange(len(every))
     if kind.endswith(IN_GROUPS):
         groups = identity_clusters([letters.encode() for letters, _ in every], 0.5)
-    drawn = random.permutation(np.unique(groups))
-    rank = np.argsort(drawn)[np.searchsorted(np.sort(drawn), groups)]
+    codes = np.unique(groups, return_inverse=True)[1]
+    rank = np.argsort(random.permutation(codes.max() + 1))[codes]
     order = np.argsort(rank, kind="stable")
     first_n = rank <= rank[order[n - 1]]
     known, new = ([every[i] for i in order if first_n[i] == side] for side in (True, False))
@@ -264,9 +265,9 @@ def print_clusters(seeds: int) -> None:
         sys.stdout.flush()
 
 
-def print_drift(kind: str, seeds: int) -> None:
+def print_drift(kind: str, drift: Drift, seeds: int) -> None:
     """Print the shares of each kind of query, of all and of those that are not beyond."""
-    said = pd.concat([drifted(kind, seed) for seed in range(seeds)])
+    said = pd.concat([drifted(kind, drift, seed) for seed in range(seeds)])
     print(f"\n{kind}, {seeds} seeds\n\n| queries | {' | '.join(DRIFTING)} |")
     print(f"|{'---|' * (len(DRIFTING) + 1)}")
     for name, own in said.groupby("kind", sort=False):
@@ -322,12 +323,11 @@ def main() -> None:
     if given.predictions is not None:
         print_tables(pd.read_csv(given.predictions, sep="\t", dtype={"id": str}))
         return
+    drifts = DRIFTS
     if given.data is not None:
-        of = (of_pfam30(given.data), 1000, 30)
-        DRIFTS.clear()
-        DRIFTS.update({"pfam30": of, f"pfam30{IN_GROUPS}": of})
-    for kind in DRIFTS if given.drift else ():
-        print_drift(kind, given.seeds)
+        drifts = dict.fromkeys(("pfam30", f"pfam30{IN_GROUPS}"), (of_pfam30(given.data), 1000, 30))
+    for kind, drift in drifts.items() if given.drift else ():
+        print_drift(kind, drift, given.seeds)
     if given.clusters:
         print_clusters(given.seeds)
     for kind in () if given.drift or given.clusters else given.kinds:
