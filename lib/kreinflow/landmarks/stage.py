@@ -47,7 +47,8 @@ def given_landmarks(dataset: Dataset, selector: Mapping[str, Any], data: Path) -
     rows = np.unique(np.array([row_of[id] for id in ids], dtype=np.int64))
     if lacking := np.setdiff1d(rows, dataset.that_may_be_landmarks(rows)).tolist():
         named = abridged([dataset.first_id(row) for row in lacking])
-        raise InputError(f"{path}: {len(lacking)} ids lack scores with others: {named}. Leave out.")
+        fault = f"{len(lacking)} ids lack scores with others: {named}. Leave them out."
+        raise InputError(f"{path}: {fault}")
     return rows
 
 
