@@ -33,7 +33,7 @@ FOLDS = 5
 LOOKED, AMONG = 200, 100_000
 """Sequences whose nearest ones of other groups are looked for, and those they are looked for in."""
 
-_BY_SEEDS, _ALIGNED = 200, 3  # of each: the first by seeds, and the first of other groups of these
+_BY_SEEDS, _ALIGNED = 200, 10  # of each: the first by seeds, and the first of other groups of these
 _CELLS = 3_000_000_000  # of all these alignments, about
 _FEWEST = 3
 """Folds below which small classes are rather left out."""
