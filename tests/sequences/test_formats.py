@@ -3,10 +3,12 @@
 import gzip
 import io
 
+import numpy as np
 import pytest
 from Bio import SeqIO
 from Bio.Seq import Seq
 from Bio.SeqFeature import SeqFeature, SimpleLocation
+from Bio.SeqIO.QualityIO import FastqGeneralIterator
 from Bio.SeqRecord import SeqRecord
 
 from kreinflow.base.errors import InputError
@@ -57,6 +59,27 @@ def test_fastq(tmp_path, name, ends):
     assert [r.line for r in found] == [1, 6, 10]
 
 
+@pytest.mark.parametrize("width", [1, 3, 4, 100])
+def test_wrapped_fastq_is_read_as_biopython_reads_it(tmp_path, width):
+    """Lines of qualities may begin with the signs of a record."""
+    rng, lines = np.random.default_rng(width), []
+    for number in range(40):
+        residues = "".join(rng.choice(list("ACGTN"), rng.integers(1, 12)))
+        told = "".join(rng.choice(list("@+!I"), len(residues)))
+        title = f"r{number} x"
+        again = title * (number % 2)
+        lines += [f"@{title}", *cut(residues, width), f"+{again}", *cut(told, width)]
+    text = "".join(f"{line}\n" for line in lines)
+    found = list(read_fasta(write(tmp_path, text)))
+    theirs = FastqGeneralIterator(io.StringIO(text))
+    assert [(r.header, r.residues.decode()) for r in found] == [one[:2] for one in theirs]
+    assert [lines[r.line - 1] for r in found] == [f"@{r.header}" for r in found]
+
+
+def cut(text, width):
+    return [text[i : i + width] for i in range(0, len(text), width)]
+
+
 def test_an_empty_read_is_at_fault_alone(tmp_path):
     found = list(read_any_fasta(write(tmp_path, "@a\n\n+\n\n@b\nAC\n+\nII\n")))
     assert [(r.id, r.residues, bool(r.fault)) for r in found] == [("a", b"", True), ("b", b"AC", 0)]
@@ -81,9 +104,11 @@ WHOLE = genbank(entries())
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (FASTQ[:-5], r"x.txt, line 10: not a whole record of FASTQ in four lines"),
+        (FASTQ[:-5], r"x.txt, line 10: not a whole record of FASTQ"),
         ("@r1\nACGT\n+\nIII\n", r"line 1: not a whole record of FASTQ"),
-        ("@r1\nAC\nGT\n+\nIIII\n", r"line 1: not a whole record of FASTQ"),
+        ("@r1\nAC\nGT\n+\nIII\nII\n", r"line 1: not a whole record of FASTQ"),
+        ("@r1\nAC\nII\n@r2\nAC\n+\nII\n", r"line 1: not a whole record of FASTQ"),
+        ("@r1\nAC\n+\n@r2\nAC\n+\nII\n", r"line 1: not a whole record of FASTQ"),
         ("@r1\nAC\n+\nII\n>r2\nAC\n", r"line 5: not a whole record of FASTQ"),
         (WHOLE[:-20], r"x.txt, line \d+: the file ends inside this entry. Copy it again"),
         (WHOLE.replace("       61", "//\n       61", 1), "has 60 residues, its line LOCUS says 70"),

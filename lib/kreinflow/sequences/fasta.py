@@ -50,7 +50,7 @@ class FastaRecord(NamedTuple):
 def read_fasta(path: Path) -> Iterator[FastaRecord]:
     """Yield the records of a file, plain or gzip; refuse the first that is at fault.
 
-    It is FASTA, FASTQ (of four lines a record, whose qualities are not read) or GenBank (whose
+    It is FASTA, FASTQ (whose qualities are not read) or GenBank (whose
     header then has ``[organism=...]``, ``[lineage=...]`` and qualifiers), by its first line. The id
     is the first word of the header. Blank lines, Windows line ends, spaces inside sequences,
     a byte order mark and a missing last line end are harmless.

@@ -4,7 +4,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from io import StringIO
-from itertools import islice
+from itertools import takewhile
 
 from kreinflow.base.errors import InputError
 
@@ -16,15 +16,18 @@ Found = Iterator[tuple[int, str, str]]
 
 
 def fastq_records(lines: Lines, name: str) -> Found:
-    """Yield the records of FASTQ, of four lines each; qualities are not looked at."""
+    """Yield the records of FASTQ, in four lines or wrapped; qualities are counted alone."""
     for number, title in lines:
         if title.isspace():
             continue
-        residues, plus, told = [*(text.strip() for _, text in islice(lines, 3)), "", "", ""][:3]
-        if title[0] != "@" or plus[:1] != "+" or len(residues) != len(told):
+        before_plus = takewhile(lambda numbered: numbered[1][0] != "+", lines)
+        residues, told = "".join(text.strip() for _, text in before_plus), 0
+        while told < len(residues) and (more := next(lines, None)):
+            told += len(more[1].strip())
+        if title[0] != "@" or told != len(residues):
             raise InputError(
-                f"{name}, line {number}: not a whole record of FASTQ in four lines (@ and the id, "
-                "residues, +, as many qualities). Copy the file again."
+                f"{name}, line {number}: not a whole record of FASTQ (@ and the id, residues, +, "
+                "as many qualities). Copy the file again."
             )
         yield number, title, residues
 
