@@ -281,10 +281,10 @@ def test_fastq(proposed, tmp_path, name):
     assert "18 records (0 dropped), 18 distinct, 3 classes" in out
 
 
-def genbank(**qualifier):
+def genbank(records=RECORDS, **qualifier):
     """GenBank whose organisms are one of a class, with a qualifier for a number or its name."""
     text = io.StringIO()
-    for i, (id, label, residues) in enumerate(RECORDS):
+    for i, (id, label, residues) in enumerate(records):
         record = SeqRecord(Seq(residues), id=f"{id}.1", name=id, description="a rRNA")
         record.annotations = {"molecule_type": "DNA", "organism": f"{label} sp. {i % 2}"}
         record.annotations["taxonomy"] = list(NAMES[label])
@@ -345,3 +345,7 @@ def test_ec_numbers_of_one_kind_and_several_of_a_record(proposed, tmp_path):
     assert part_of(config)["levels"] == {"separator": "."}
     assert "labels are paths, with '.' between their levels" in out
     assert "unknown" not in config
+    # One that stands alone nowhere, or in one record alone, is an EC number all the same.
+    partly = {"Bacillus": "1.1.1.1; 2.7.1.-", "Listeria": "2.7.1.2", "Vibrio": "1.1.1.1"}
+    config, *_ = proposed("x.fasta", "--labels", taxonomy(lineages=partly), "--force")
+    assert part_of(config)["source"]["labels"]["multiple"] == "all"

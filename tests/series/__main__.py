@@ -5,7 +5,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-NAMES = {"kills": 100, "flips": 320, "surroundings": 0, "fuzz": 1000, "mutants": 100}
+NAMES = {"kills": 100, "flips": 320, "surroundings": 0, "fuzz": 1000, "mutants": 100, "formats": 0}
 """The series, and how many kills, flips, inputs or mutants each has if ``--number`` is not given.
 
 A module has ``run``, which takes the options and returns the exit code.

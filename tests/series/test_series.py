@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kreinflow.base.errors import InputError
-from series import flips, fuzz
+from series import flips, formats, fuzz
 from series.kills import plan, run_series
 
 
@@ -32,6 +32,12 @@ def test_a_flipped_bit_is_found_or_harmless(reference, tmp_path):
     assert flips.faults(tried) == []
     outcomes = [found for _, found, _ in tried]
     assert outcomes.count("found") >= len(tried) / 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SINTAX, a stranger's", "CSV, a stranger's"])
+def test_a_file_becomes_a_model_without_an_edit(tmp_path, name):
+    assert formats.faults(formats.ROWS[name], tmp_path) == []
 
 
 def test_inputs_are_taken_for_what_they_are():

@@ -170,8 +170,9 @@ def indicators(columns: Sequence[Candidate]) -> list[Candidate]:
 def separator_of_several(texts: Texts) -> str | None:
     """Return what stands between the labels of records that have several, None if none have.
 
-    The parts of a text must be labels of other records too. Where ids have several lines, the
-    texts of a line are taken as they are if they have no separator. One in twenty may be a slip.
+    The parts of a text must be labels of other records too, or all are EC numbers. Where ids have
+    several lines, the texts of a line are taken as they are if they have no separator. One in
+    twenty may be a slip.
 
     Examples
     --------
@@ -183,10 +184,10 @@ def separator_of_several(texts: Texts) -> str | None:
     """
     cells = [text for own in texts.values() for text in own]
     for separator in (";", ",", "|"):
-        if sum(separator in cell for cell in cells) <= _OF_RECORDS * len(cells):
-            continue
         of_cells = [{part.strip() for part in cell.split(separator)} - {""} for cell in cells]
         wide = [parts for parts in of_cells if len(parts) > 1]
+        if wide and all(_EC.fullmatch(part) for parts in of_cells for part in parts):
+            return separator
         if len(wide) <= _OF_RECORDS * len(cells):
             continue
         of_kinds = {frozenset(parts) for parts in of_cells}
