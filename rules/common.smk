@@ -244,6 +244,17 @@ def trained_here(wildcards):
     return plan(wildcards).trained_selectors if own is None else [own]
 
 
+def stops_here(wildcards):
+    """Whether a job leaves out recipes that cannot be chosen: where `auto` starts its race."""
+    return plan(wildcards).stops and wildcards.fold == plan(wildcards).folds[0]
+
+
+def models_ahead(wildcards):
+    """The models that may leave those of the rule no chance: it waits for them."""
+    own = getattr(wildcards, "selector", None)
+    return [] if own is None else plan(wildcards).ahead(own, wildcards.fold)
+
+
 def recipes_here(wildcards):
     """The recipes that a job trains."""
     return [recipe for name in trained_here(wildcards) for recipe in plan(wildcards).recipes(name)]

@@ -1,19 +1,23 @@
 # Trains the recipes of a selector on the training part of a fold, and predicts the rest. First it makes
 # the Krein factor of each transform and rank that the recipes learn from, its eigenpairs, and the
-# corrections: in the same process, which takes less time to make them than to start. Of small data
-# a job trains those of all selectors.
+# corrections: in the same process, which takes less time to make them than to start. Of small data,
+# and behind a race, a job trains those of all selectors.
 
-# Outputs cannot depend on a wildcard, so each set of selectors has a rule. That of larger data is the
-# first: profiles and settings name it.
+# Outputs cannot depend on a wildcard, so each set of selectors has a rule, and so do the folds behind a
+# race. That of jobs for one selector is the first: profiles and settings name it.
 TRAINERS = {}
 for _dataset, _plan in PLANS.items():
-    _selectors = _plan.trained_selectors if _plan.in_few_jobs else ["{selector}"]
-    TRAINERS.setdefault(tuple(_selectors), []).append(_dataset)
+    for _folds in [_plan.folds[:1], _plan.folds[1:]] if _plan.race(ALL) else [_plan.folds]:
+        _alone = _plan.alone(_folds[0])
+        _selectors = ("{selector}",) if _alone else (*_plan.trained_selectors,)
+        _datasets, _names = TRAINERS.setdefault((_selectors, len(_folds) > 1), ([], []))
+        _datasets.append(_dataset)
+        _names.extend(_folds)
 
-_ordered = sorted(TRAINERS.items(), key=lambda trainer: trainer[0] != ("{selector}",))
-for _number, (_selectors, _datasets) in enumerate(_ordered, 1):
+_ordered = sorted(TRAINERS.items(), key=lambda trainer: trainer[0][0] != ("{selector}",))
+for _number, ((_selectors, _), (_datasets, _folds)) in enumerate(_ordered, 1):
     _name = "train_models" if _number == 1 else f"train_models_{_number}"
-    _job = PLANS[_datasets[0]].model_job("{selector}", "{fold}")
+    _job = PLANS[_datasets[0]].model_job("{selector}", _folds[0]).replace(_folds[0], "{fold}")
 
     rule:
         name:
@@ -22,6 +26,7 @@ for _number, (_selectors, _datasets) in enumerate(_ordered, 1):
             unpack(column_files),
             landmarks=[f"{HERE}/landmarks/{selector}/{{fold}}.tsv" for selector in _selectors],
             race=lambda wildcards: plan(wildcards).race(wildcards.fold),
+            ahead=models_ahead,
         output:
             factors=[f"{HERE}/factors/{name}/{{fold}}.safetensors" for name in _selectors],
             factor_table=[f"{HERE}/factors/{name}/{{fold}}.tsv" for name in _selectors],
@@ -36,6 +41,7 @@ for _number, (_selectors, _datasets) in enumerate(_ordered, 1):
             f"{HERE}/times/{_job}.tsv"
         wildcard_constraints:
             dataset=one_of(_datasets),
+            fold=one_of(set(_folds)),
         conda:
             "../envs/learning.yaml"
         threads: CONFIG["learning"]["threads"]
@@ -44,6 +50,7 @@ for _number, (_selectors, _datasets) in enumerate(_ordered, 1):
         params:
             **given("transforms scoring levels data backend inner_folds seed"),
             job=_job,
+            order=setting("recipes"),
             reject={key: value for key, value in CONFIG.items() if key.startswith("reject_")},
             recipes=recipes_here,
             learners=lambda wildcards: {
@@ -54,6 +61,7 @@ for _number, (_selectors, _datasets) in enumerate(_ordered, 1):
                 name: CONFIG["selectors"][name] for name in trained_here(wildcards)
             },
             unknown=CONFIG["unknown"],
+            stops=stops_here,
             asked=lambda wildcards: plan(wildcards).source.asked_of_records,
             code=code("model.py"),
         script:

@@ -28,7 +28,13 @@ from kreinflow.fitting.factors import (
 from kreinflow.fitting.fold_models import save_fold_models
 from kreinflow.fitting.pipeline import fold_training
 from kreinflow.fitting.predictions import FoldRecords
-from kreinflow.fitting.recipe_choice import BITS, FIGURES_COLUMNS, going_on
+from kreinflow.fitting.recipe_choice import (
+    BITS,
+    FIGURES_COLUMNS,
+    going_on,
+    read_models,
+    unbeatable,
+)
 from kreinflow.fitting.run import open_run, read_landmark_table
 from kreinflow.learners.registry import factored
 from kreinflow.sequences.partition import fold_numbers
@@ -40,12 +46,20 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     fold, folder = snakemake.wildcards.fold, Path(files.records).parent.parent
     run, going = open_run(files), going_on(params.recipes, files.race)
     scheme = read_scheme(run.dataset, params.scoring, params.data)
+    found = [
+        row for path in files.ahead for row in read_models(path, params.order).to_dict("records")
+    ]
     for of, (selector, settings) in enumerate(params.selectors.items()):
         start = perf_counter()
         fitted = [recipe for recipe in going if recipe["selector"] == selector]
+        landmarks = run.landmarks(read_landmark_table(files.landmarks[of], run.dataset))
         if not fitted:
             console.say(f"{selector}: no recipe went on after the race")
-        landmarks = run.landmarks(read_landmark_table(files.landmarks[of], run.dataset))
+        elif params.stops and (winner := unbeatable(found, len(landmarks.rows))):
+            fitted = []
+            console.say(
+                f"{selector}: no recipe is fitted, for none could be chosen before {winner}"
+            )
         transforms = transforms_of([r["transform"] for r in fitted], params.transforms, scheme)
         needing = factored(fitted, params.learners)
         entries = make_factors(landmarks, run.training_part(fold), transforms, needing)
@@ -84,6 +98,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
             predictions.append(tested.predictions(name))
         if (cache := training.cache) is not None:
             console.say(cache.said())
+        found += figures
         save_fold_models(out.models[of], models)
         write_table(out.table[of], pd.DataFrame(figures, columns=list(FIGURES_COLUMNS)))
         write_table(out.predictions[of], pd.concat(predictions or [nothing], ignore_index=True))

@@ -165,6 +165,18 @@ class DatasetPlan:
         races = "auto" in self.config and fold != self.folds[0]
         return [f"{self.folder}/race.tsv"] if races else []
 
+    @property
+    def stops(self) -> bool:
+        """Whether recipes are not fitted that could not be chosen any more, however right."""
+        cheap = self.config["prefer"] == "cheap" and self.settings["final"] is None
+        return "auto" in self.config and cheap
+
+    def ahead(self, selector: str, fold: str) -> list[str]:
+        """Return the table of the models that may leave a selector's own no chance in a fold."""
+        first = self.trained_selectors[0]
+        waits = self.stops and self.alone(fold) and selector != first
+        return [f"{self.folder}/models/{first}/{fold}.tsv"] if waits else []
+
     @cached_property
     def folds(self) -> list[str]:
         """The names of the outer folds, and of the part that the final model learns from."""
@@ -230,9 +242,16 @@ class DatasetPlan:
         """Return the name of the job that chooses the landmarks of a fold."""
         return "landmarks" if self.in_few_jobs else f"landmarks.{fold}"
 
+    def alone(self, fold: str) -> bool:
+        """Whether the recipes of each selector are trained by a job of their own in a fold.
+
+        So they are, but of small files, and behind a race, which leaves few recipes.
+        """
+        return not (self.in_few_jobs or self.race(fold))
+
     def model_job(self, selector: str, fold: str) -> str:
         """Return the name of the job that trains the recipes of a selector."""
-        return f"model.{fold}" if self.in_few_jobs else f"model.{selector}.{fold}"
+        return f"model.{selector}.{fold}" if self.alone(fold) else f"model.{fold}"
 
     def timed_jobs(self) -> list[str]:
         """Return the names of a run's benchmarks: the folder may hold those of an earlier one."""

@@ -166,32 +166,38 @@ def as_good(better: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
     return close(unpacked(better), unpacked(other)) and worst_fold(better, other) >= FAILS
 
 
-def read_figures(paths: Sequence[str | os.PathLike[str]], order: Sequence[str]) -> pd.DataFrame:
-    """Read tables of models as one: one of all models, or those of folds, SELECTOR/FOLD.tsv.
+def read_models(path: str | os.PathLike[str], order: Sequence[str]) -> pd.DataFrame:
+    """Read a table of models: of all, or of a selector in a fold, SELECTOR/FOLD.tsv.
 
-    Raises InputError if a model is missing, stands twice, is of another recipe or fold or has no
-    figures.
+    Raises InputError if a model stands twice, is of another fold or of no recipe in ``order``, or
+    has no figures.
     """
-    parts = []
-    for path in map(Path, paths):
-        table = read_measures(path, FIGURES_COLUMNS, TEXT_COLUMNS)
-        twice = table.duplicated(["recipe", "repeat", "fold"]).any()
-        sound = table["recipe"].isin(order).all() and not twice
-        if is_fold_name(path.stem):
-            repeat, fold = fold_numbers(path.stem)
-            own = (table["repeat"] == repeat) & (table["fold"] == fold)
-            sound = sound and (own & (table["selector"] == path.parent.name)).all()
-        numbers = table[list(_NUMBERS)].apply(pd.to_numeric, errors="coerce")
-        sound = sound and not numbers.isna().any(axis=None)
-        if not sound or not all(map(_fits, table.to_dict("records"))):
-            raise InputError(f"{path}: is damaged, or of another run. Delete it and run again.")
-        parts.append(table)
-    figures = pd.concat(parts, ignore_index=True)
+    table = read_measures(path, FIGURES_COLUMNS, TEXT_COLUMNS)
+    twice, place = table.duplicated(["recipe", "repeat", "fold"]).any(), Path(path)
+    sound = table["recipe"].isin(order).all() and not twice
+    if is_fold_name(place.stem):
+        repeat, fold = fold_numbers(place.stem)
+        own = (table["repeat"] == repeat) & (table["fold"] == fold)
+        sound = sound and (own & (table["selector"] == place.parent.name)).all()
+    numbers = table[list(_NUMBERS)].apply(pd.to_numeric, errors="coerce")
+    sound = sound and not numbers.isna().any(axis=None)
+    if not sound or not all(map(_fits, table.to_dict("records"))):
+        raise InputError(f"{path}: is damaged, or of another run. Delete it and run again.")
+    return table
+
+
+def read_figures(paths: Sequence[str | os.PathLike[str]], order: Sequence[str]) -> pd.DataFrame:
+    """Read tables of models as one; see :func:`read_models`.
+
+    Raises InputError if one is damaged, or a recipe of ``order`` has no model in a fold.
+    """
+    figures = pd.concat([read_models(path, order) for path in paths], ignore_index=True)
     # The final model is of part -1, and the last one.
     places = figures.groupby([figures["repeat"] < 0, "repeat", "fold"])
     everywhere = [set(names) for _, names in places["recipe"]]
     # After a race the parts behind the first have fewer recipes, the same ones each.
-    if everywhere[0] != set(order) or any(names != everywhere[-1] for names in everywhere[1:]):
+    whole = everywhere[0] == set(order) or unbeatable(next(iter(places))[1].to_dict("records"))
+    if not whole or any(names != everywhere[-1] for names in everywhere[1:]):
         raise InputError(
             f"{', '.join(map(str, paths))}: not all recipes have a model in each fold. "
             "Delete these tables and run again."
@@ -251,6 +257,21 @@ def choose_recipe(
     return min(near, key=lambda name: float(found[name]["alignments_per_query"]))
 
 
+def unbeatable(figures: Sequence[Mapping[Any, Any]], landmarks: float = math.inf) -> str:
+    """Return a recipe that needs fewer alignments and is as good as any can be, or no name.
+
+    ``figures``: of recipes that are fitted. With ``prefer: cheap`` none that is not, and needs at
+    least so many ``landmarks``, can be chosen: it would not if it were right on all inner records;
+    see :func:`as_good`. So it is where one of them is wrong at most.
+    """
+    for row in figures:
+        n = int(row["inner_records"])
+        faultless = dict(row, inner_right=packed(np.ones(n, dtype=np.bool_)))
+        if float(row["alignments_per_query"]) < landmarks and as_good(faultless, row):
+            return str(row["recipe"])
+    return ""
+
+
 def other_choice(
     figures: Sequence[Mapping[str, Any]], order: Sequence[str], prefer: str
 ) -> tuple[str, str]:
@@ -270,13 +291,15 @@ def race_table(
     A recipe is out if it is behind the best by more than :data:`BEHIND` standard errors; see
     :func:`gained`. With ``prefer: cheap`` it also is if it needs more alignments than others that
     go on, and the best of these is as good; see :func:`as_good`. The best recipe, the one that the
-    part prefers, and the one ``wanted`` as final go on in any case.
+    part prefers, and the one ``wanted`` as final go on in any case. One without figures is out: it
+    was not fitted, as it could not be chosen; see :func:`unbeatable`.
 
     ``figures``: of the first training part. ``order``: the recipes, as the config lists them.
     """
-    rows = {str(row["recipe"]): row for row in figures}
-    right = {name: unpacked(rows[name]) for name in order}
-    cost = {name: float(rows[name]["alignments_per_query"]) for name in order}
+    found = {str(row["recipe"]): row for row in figures}
+    rows = {name: found[name] for name in order if name in found}
+    right = {name: unpacked(row) for name, row in rows.items()}
+    cost = {name: float(row["alignments_per_query"]) for name, row in rows.items()}
     best = choose_recipe(figures, order)
     # What the others are measured against stays, or each part would yield a standard error more.
     kept = {best: "is the best of this part"}
@@ -284,8 +307,8 @@ def race_table(
     if wanted is not None:
         kept[wanted] = "is asked for as final"
     why: dict[str, str] = {}
-    for name in sorted(order, key=cost.__getitem__):
-        cheaper = [o for o in order if why.get(o) == "" and cost[o] < cost[name]]
+    for name in sorted(rows, key=cost.__getitem__):
+        cheaper = [o for o in rows if why.get(o) == "" and cost[o] < cost[name]]
         rival, why[name] = choose_recipe(figures, cheaper or [name]), ""
         if name in kept:
             continue
@@ -299,8 +322,10 @@ def race_table(
             *gained(right[best], right[name]),
             *("no" if why[name] else "yes", why[name] or kept.get(name, "")),
         )
-        for name in order
+        for name in rows
     ]
+    out = f"not fitted: with no wrong record it were not a standard error ahead of {best}"
+    table += [(name, *[math.nan] * 5, "no", out) for name in order if name not in rows]
     return pd.DataFrame(table, columns=list(RACE_COLUMNS))
 
 
