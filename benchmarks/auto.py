@@ -49,7 +49,7 @@ from cascades import figures_of_cascades, print_cascades
 from kinds import KINDS
 from kreinflow.compare.competitor import ComparedFold, quality, run_competitor
 from kreinflow.compare.competitors import Blast, KmerSvm
-from kreinflow.fitting.recipe_choice import choose_recipe, race_table
+from kreinflow.fitting.recipe_choice import choose_recipe, race_table, unbeatable
 
 OTHERS = {"blast": "BLAST", "nearest": "SW nearest", "kmer_svm": "k-mer SVM"}
 HEADINGS = (
@@ -128,7 +128,8 @@ def figures_of_fold(fold: Fold) -> list[dict[str, Any]]:
 def chosen(figures: pd.DataFrame, prefer: str) -> pd.DataFrame:
     """Return the rows of the recipes that the inner folds prefer, one for each fold.
 
-    As in the workflow, the first fold has all recipes, the others those that its race leaves.
+    As in the workflow, the first fold has all recipes but those that could not be chosen before
+    one with the fewest landmarks, the others those that its race leaves.
     """
     rows: list[pd.DataFrame] = []
     names = figures["recipe"].drop_duplicates().tolist()
@@ -136,6 +137,10 @@ def chosen(figures: pd.DataFrame, prefer: str) -> pd.DataFrame:
         found = [{str(key): value for key, value in row.items()} for row in own.to_dict("records")]
         name = choose_recipe(found, names, prefer=prefer)
         if not rows:
+            least = min(row["landmarks"] for row in found)
+            first = [row for row in found if row["landmarks"] == least]
+            if prefer == "cheap":
+                found = [row for row in found if not unbeatable(first, row["landmarks"])]
             race = race_table(found, names, prefer)
             names = race.loc[race["goes_on"] == "yes", "recipe"].tolist()
         rows.append(own[own["recipe"] == name])

@@ -250,7 +250,7 @@ def stops_here(wildcards):
 
 
 def models_ahead(wildcards):
-    """The models that may leave those of the rule no chance: it waits for them."""
+    """The models that a job waits for, as they may leave its own no chance."""
     own = getattr(wildcards, "selector", None)
     return [] if own is None else plan(wildcards).ahead(own, wildcards.fold)
 

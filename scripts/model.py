@@ -98,7 +98,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
             predictions.append(tested.predictions(name))
         if (cache := training.cache) is not None:
             console.say(cache.said())
-        found += figures
+        found = found or figures
         save_fold_models(out.models[of], models)
         write_table(out.table[of], pd.DataFrame(figures, columns=list(FIGURES_COLUMNS)))
         write_table(out.predictions[of], pd.concat(predictions or [nothing], ignore_index=True))

@@ -155,6 +155,24 @@ def test_small_files_take_few_jobs(tmp_path):
     assert not plan(recipe("one", "drawn")).in_few_jobs  # nothing tells how many are simulated
 
 
+def test_behind_a_race_a_fold_is_one_job_and_its_first_fold_waits_for_the_fewest_landmarks():
+    found = plan(recipe("one", "drawn"), recipe("two", "balls"))
+    assert not found.stops
+    assert found.ahead("balls", "r0f0") == []
+    found.config["auto"] = {}
+    assert not found.stops, "with prefer: accuracy a lower loss may still win"
+    jobs = [found.model_job("balls", fold) for fold in ("r0f0", "r0f1", "all")]
+    assert jobs == ["model.balls.r0f0", "model.r0f1", "model.all"]
+    assert set(jobs) < set(found.timed_jobs())
+    found.config["prefer"] = "cheap"
+    assert found.stops
+    (first,) = found.ahead("balls", "r0f0")
+    assert first.endswith("models/drawn/r0f0.tsv")
+    assert found.ahead("drawn", "r0f0") == found.ahead("balls", "r0f1") == []
+    found.settings["final"] = "two"
+    assert not found.stops
+
+
 @pytest.mark.parametrize(("learn", "times"), [("leaves", 1), ("siblings", 1), ("inner", 2)])
 def test_learners_of_a_tree_are_counted_with_all_that_inner_folds_try(learn, times):
     found = plan(recipe("one", "balls"))

@@ -22,6 +22,7 @@ from kreinflow.fitting.recipe_choice import (
     packed,
     race_table,
     read_figures,
+    unbeatable,
     unpacked,
     worst_fold,
 )
@@ -203,6 +204,38 @@ def test_noise_in_the_worst_fold_seldom_costs_a_cheap_recipe_its_place():
     assert refused / tried < 0.1
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("known", [1.0, 0.4])
+def test_nothing_is_chosen_before_an_unbeatable_recipe_and_all_others_can_be_beaten(grouped, known):
+    """Whatever a recipe with more alignments has right, the right ones of all records too."""
+    random = np.random.default_rng(6)
+    seen = {True: 0, False: 0}
+    for _ in range(60):
+        cheap = random.permutation(500) >= random.integers(4)
+        cheap = np.where(random.random(500) < known, cheap, np.nan)
+        others = [random.random(500) < share for share in (1.0, 0.999, 0.99, 0.9)]
+        others.append(np.where(np.isnan(cheap), True, cheap) == 1)
+        made = in_folds if grouped else inner
+        row = made("few", cheap, 10)
+        chosen = {
+            choose_recipe([made("many", right, 900), row], ["many", "few"], prefer="cheap")
+            for right in others
+        }
+        assert unbeatable([row]) == unbeatable([row], 11) == ("few" if chosen == {"few"} else "")
+        assert unbeatable([row], 10) == "", "one of as many alignments may have a lower loss"
+        seen[chosen == {"few"}] += 1
+    assert min(seen.values()) > 5
+
+
+def test_what_was_not_fitted_does_not_go_on():
+    right = np.arange(100) > 0
+    figures = [inner("few", right, 10), inner("some", right, 10, loss=0.05)]
+    table = race_table(figures, ["few", "many", "some"], "cheap").set_index("recipe")
+    assert table["goes_on"].to_dict() == {"few": "yes", "many": "no", "some": "yes"}
+    assert table["why"]["many"].startswith("not fitted: with no wrong record")
+    assert table.loc["many", "landmarks":"standard_error"].isna().all()
+
+
 def test_of_equal_means_the_better_worst_fold_wins():
     even, uneven = all_but([20, 8, 10, 12, 10]), all_but([0, 8, 30, 12, 10])
     for first, second in ((even, uneven), (uneven, even)):
@@ -302,6 +335,14 @@ def test_models_that_are_missing_are_refused(tmp_path):
     for incomplete in (paths[:2], paths[1:], paths[::2][:1]):
         with pytest.raises(InputError, match="not all recipes.*Delete these tables"):
             read_figures(incomplete, ORDER)
+    some = pd.read_csv(paths[2], sep="\t").iloc[:0]
+    write_table(paths[2], some)
+    with pytest.raises(InputError, match="not all recipes"):
+        read_figures(paths, ORDER)
+    best = pd.read_csv(paths[0], sep="\t").assign(inner_right="f0", inner_accuracy=1.0)
+    write_table(paths[0], best)
+    figures = read_figures([*paths[:1], paths[2]], ORDER)
+    assert figures["recipe"].tolist() == ["x", "y"], "z could not be chosen"
     write_table(paths[0], pd.read_csv(paths[0], sep="\t").drop(columns="temperature"))
     with pytest.raises(InputError, match="meb/r0f1.tsv: column 'temperature' is missing"):
         read_figures(paths, ORDER)

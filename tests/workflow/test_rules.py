@@ -37,6 +37,27 @@ def test_small_files_take_few_jobs(workflow):
     assert (jobs["select_landmarks"], jobs["train_models"]) == (1, 3)
 
 
+def test_what_cannot_be_chosen_is_not_fitted_and_a_fold_behind_the_race_is_one_job(workflow):
+    """Nor is it where jobs of larger files wait for the recipes with the fewest landmarks."""
+    config = configuration(fasta_source(), data="data")
+    for key in ("recipes", "learners", "selectors", "prefer", "inner_folds"):
+        config.pop(key, None)
+    config["alignment"] = {"blocks": 1}
+    run = workflow(config)
+    records = families(1, changed=0.02)
+    write_fasta(run.folder / "data" / "x.fasta", records, "{id} family={label}; " + 20_000 * "x")
+    assert run.jobs("model")["train_models"] == 4  # of the first fold, one a selector
+    assert run.jobs("model")["train_models_2"] == 2
+    run.run("--", "results/mine/models/fewer/r0f1.tsv")
+    found = run.folder / "results" / "mine"
+    fate = read(found / "race.tsv").set_index("recipe")
+    assert fate["goes_on"].to_dict().pop("fewer-log-cascade") == "yes"
+    many = fate.index.str.startswith("many")
+    assert fate.loc[many, "why"].str.startswith("not fitted").tolist() == [True] * 3
+    sizes = [len(read(found / "models" / f"{of}.tsv")) for of in ("fewer/r0f0", "many/r0f0")]
+    assert [*sizes, len(read(found / "models" / "many" / "r0f1.tsv"))] == [1, 0, 0]
+
+
 PARSED = """
 import json, sys
 from pathlib import Path
