@@ -273,9 +273,9 @@ def test_weights_of_an_inner_fold_do_not_know_its_labels(families):
     X, y = problem_of(n=len(training.fits.measured))
     held = object.__new__(cascading._HeldOut)
     held._folds, held.truth = training.fits.inner[training.fits.measured], y
-    every = np.ones(len(y), dtype=bool)
+    every, held._found = np.ones(len(y), dtype=bool), {}
     _, said = held._logit(X, every)
-    out = held._folds == 1
+    out, held._found = held._folds == 1, {}
     held.truth = np.where(out, (y + 1) % 4, y)
     _, changed = held._logit(X, every)
     np.testing.assert_array_equal(said[out], changed[out])
@@ -285,7 +285,7 @@ def test_weights_of_an_inner_fold_do_not_know_its_labels(families):
 def test_level_0_learns_of_the_seeds_of_records_that_a_fold_knows(monkeypatch, families):
     """By plain loops over the records of the other inner folds."""
     fit, seen = cascading.fit_logit, []
-    monkeypatch.setattr(cascading, "fit_logit", lambda X, y: seen.append(X) or fit(X, y))
+    monkeypatch.setattr(cascading, "fit_logit", lambda X, *of: seen.append(X) or fit(X, *of))
     training = families.training()
     trained = families.trained({"loss": 0.01}, training)
     held, inner = training.fits.measured, training.fits.inner

@@ -145,11 +145,14 @@ def test_the_nearest_landmark_is_the_nearest_inducing_point():
     np.testing.assert_array_equal(f[others].argmax(axis=1), machine.predict(X[others]))
 
 
-def test_the_ridge_regression_that_chooses_widths_is_that_of_dense_algebra():
+@pytest.mark.parametrize("n_classes", [3, 30])  # more classes than the 20 records held out, too
+def test_the_ridge_regression_that_chooses_widths_is_that_of_dense_algebra(n_classes):
     """[K + r t I, 1; 1', 0] [a; b] = [y; 0]."""
     records = Records()
     K, out = dense(records, "gaussian"), np.arange(60) % 3 == 0
-    targets = np.where(records.y[:, None] == np.arange(3), 1.0, -1.0)
+    y = np.random.default_rng(5).integers(n_classes, size=60)
+    targets = np.where(y[:, None] == np.arange(n_classes), 1.0, -1.0)
+    assert n_classes == 3 or len({*y[~out].tolist()}) < n_classes
     inside, n = K[np.ix_(~out, ~out)], int((~out).sum())
     found = list(_ridge_decisions(inside, K[np.ix_(out, ~out)], targets[~out]))
     assert len(found) == len(RIDGES)
@@ -157,7 +160,7 @@ def test_the_ridge_regression_that_chooses_widths_is_that_of_dense_algebra():
         A = np.ones((n + 1, n + 1))
         A[:n, :n] = inside + ridge * np.trace(inside) / n * np.eye(n)
         A[n, n] = 0
-        solved = np.linalg.solve(A, np.vstack([targets[~out], np.zeros(3)]))
+        solved = np.linalg.solve(A, np.vstack([targets[~out], np.zeros(n_classes)]))
         expected = K[np.ix_(out, ~out)] @ solved[:n] + solved[n]
         np.testing.assert_allclose(f, expected, rtol=1e-8, atol=1e-10)
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy
 
 from kreinflow.base.errors import InputError, named
 from kreinflow.base.numerics import FloatArray, IntArray
@@ -231,18 +230,27 @@ class Forks:
         ``values`` v, of shape (n, n_branches), become (n, n_classes). Each row of the result
         depends on its own row alone, bit for bit.
         """
-        out = np.empty((len(values), len(self.above)))
+        out = np.ascontiguousarray(values.T)  # a fork has few branches, and objects are many
         for part in self.branches:
-            out[:, part] = scipy.special.log_softmax(np.ascontiguousarray(values[:, part]), axis=1)
+            out[part] -= _log_of_sum(out[part])
             if (lead := self.above[part.start]) >= 0:
-                out[:, part] += out[:, [lead]]
-        return np.ascontiguousarray(out[:, self.leaf])
+                out[part] += out[lead]
+        return np.ascontiguousarray(out[self.leaf].T)
 
     def branch_log_probabilities(self, log_probabilities: FloatArray) -> FloatArray:
         """Return the log probability of each branch, (n, n_branches): the sum of its classes'."""
-        out = np.empty((len(log_probabilities), len(self.above)))
-        out[:, self.leaf] = log_probabilities
+        out = np.empty((len(self.above), len(log_probabilities)))
+        out[self.leaf] = log_probabilities.T
         for part in reversed(self.branches):  # those below come first
             if (lead := self.above[part.start]) >= 0:
-                out[:, lead] = scipy.special.logsumexp(np.ascontiguousarray(out[:, part]), axis=1)
-        return out
+                out[lead] = _log_of_sum(out[part])
+        return np.ascontiguousarray(out.T)
+
+
+def _log_of_sum(logs: FloatArray) -> FloatArray:
+    """Return log sum exp of each column; numpy would sum a single column in another order."""
+    most: FloatArray = logs.max(axis=0)
+    total = np.zeros_like(most)
+    for own in np.exp(logs - most):
+        total += own
+    return most + np.log(total)

@@ -56,13 +56,14 @@ _CONFUSED = 0.5, 5e-4  # records of a pair that change places at least; and as a
 _SHRINKAGE = 1e-3  # of the squared weights of a level, against the mean log loss
 
 
-def fit_logit(features: FloatArray, y: IntArray) -> FloatArray:
+def fit_logit(features: FloatArray, y: IntArray, start: FloatArray | None = None) -> FloatArray:
     r"""Return the weights of a conditional logit, shared by all classes.
 
     .. math:: \min_{w: w_1 \ge 0} -\frac1n \sum_i \log softmax_c(x_{ic}'w)_{y_i} + \rho \|w\|^2
 
     The first feature is what the level before says: no class is less likely for it, whatever a
-    few records say. ``features``: of shape (n, n_classes, n_features).
+    few records say. ``features``: of shape (n, n_classes, n_features). ``start``: where the search
+    begins, as the weights for most of these records.
 
     References
     ----------
@@ -72,17 +73,18 @@ def fit_logit(features: FloatArray, y: IntArray) -> FloatArray:
     n, _, p = features.shape
     if not n:
         return np.ones(p)
-    own = features[np.arange(n), y]
+    rows, own = features.reshape(-1, p), features[np.arange(n), y].sum(axis=0)
 
     def loss(w: FloatArray) -> tuple[float, FloatArray]:
-        said = log_softmax(np.einsum("ncp,p->nc", features, w), axis=1)
+        said = log_softmax((rows @ w).reshape(n, -1), axis=1)
         value = -said[np.arange(n), y].mean() + _SHRINKAGE * float(w @ w)
-        expected = np.einsum("nc,ncp->p", np.exp(said), features)
-        return float(value), (expected - own.sum(axis=0)) / n + 2 * _SHRINKAGE * w
+        expected = np.exp(said).ravel() @ rows
+        return float(value), (expected - own) / n + 2 * _SHRINKAGE * w
 
     free = [(None, None)] * p
     for bounds in (free, [(0.0, 0.0), *free[1:]]):  # of a convex loss the bound is met or inactive
-        w = scipy.optimize.minimize(loss, np.zeros(p), jac=True, method="L-BFGS-B", bounds=bounds).x
+        w0 = np.zeros(p) if start is None else start
+        w = scipy.optimize.minimize(loss, w0, jac=True, method="L-BFGS-B", bounds=bounds).x
         if w[0] >= 0:
             break
     return np.asarray(w)
@@ -202,6 +204,7 @@ class _HeldOut:
         asked = min(fewest, most_nearest) if own else 0
         self.steps = tuple(q for q in STEPS if q <= asked)
         self._asked_anyway = self.steps[0] if first.data.has_p_values and self.steps else 0
+        self._found: dict[tuple[int | None, int], FloatArray] = {}
         self.plans = self._planned()
 
     def _of_fold(self, fold: int) -> _Inner:
@@ -231,12 +234,15 @@ class _HeldOut:
         self, features: FloatArray, used: NDArray[np.bool_]
     ) -> tuple[FloatArray, FloatArray]:
         """Return weights, and probabilities by the weights that the other inner folds learn."""
-        probabilities = np.empty(features.shape[:2])
-        for fold in np.unique(self._folds).tolist():
-            out = self._folds == fold
-            weights = fit_logit(features[used & ~out], self.truth[used & ~out])
+        probabilities, weights = np.empty(features.shape[:2]), np.empty(0)
+        for fold in (*np.unique(self._folds).tolist(), None):
+            out = self._folds == fold  # none of None
+            # The last level with such features had about the same weights for the same records.
+            key, some = (fold, features.shape[2]), used & ~out
+            weights = fit_logit(features[some], self.truth[some], self._found.get(key))
+            self._found[key] = weights
             probabilities[out] = logit(features[out], weights)
-        return fit_logit(features[used], self.truth[used]), probabilities
+        return weights, probabilities
 
     def honest(self, wanted: Wanted, base: int) -> tuple[FloatArray, IntArray]:
         """Return probabilities and alignments by what the other inner folds choose.

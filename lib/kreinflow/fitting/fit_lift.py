@@ -392,9 +392,21 @@ class _Unit(NamedTuple):
 def _ridge_decisions(
     inside: FloatArray, across: FloatArray, known: FloatArray
 ) -> Iterator[FloatArray]:
-    """Yield the decisions of ridge regression for records held out, for each of :data:`RIDGES`."""
-    scale = float(np.trace(inside)) / len(inside)
-    right_sides = np.column_stack([known, np.ones(len(known))])
+    r"""Yield the decisions of ridge regression for records held out, for each of :data:`RIDGES`.
+
+    ``inside``, of shape (n, n), ``across``, of shape (h, n): the kernel. ``known``, of shape
+    (n, n_classes): targets, 1 of the own class and -1 of others. For
+
+    .. math:: f = K_{hn} (K_{nn} + \lambda I)^{-1} Y ,
+
+    and an intercept, as many systems are solved as there are classes, or records held out if these
+    are fewer: what they give each record is summed up by its class then.
+    """
+    scale, few = float(np.trace(inside)) / len(inside), len(across) < known.shape[1]
+    right_sides = np.column_stack([across.T if few else known, np.ones(len(known))])
+    own = known.argmax(axis=1)
+    order = np.argsort(own, kind="stable")
+    classes, starts = np.unique(own[order], return_index=True)
     for ridge in RIDGES:
         A = inside.copy()
         A.flat[:: len(A) + 1] += ridge * scale
@@ -404,4 +416,9 @@ def _ridge_decisions(
             continue
         coefficients, ones = solved[:, :-1], solved[:, -1]
         intercepts = ones @ known / ones.sum()  # those that make the coefficients sum to zero
-        yield across @ (coefficients - ones[:, None] * intercepts) + intercepts
+        if not few:
+            yield across @ (coefficients - ones[:, None] * intercepts) + intercepts
+            continue
+        f = np.outer(intercepts, 1 - across @ ones) - coefficients.sum(axis=0)
+        f[classes] += 2 * np.add.reduceat(coefficients[order], starts)
+        yield f.T

@@ -167,6 +167,11 @@ class FewRows:
         """See :attr:`Moments.scale`."""
         return float(np.mean(np.sum(self.rows**2, axis=0)))
 
+    @cached_property
+    def _products(self) -> FloatArray:
+        """A A'."""
+        return np.asarray(self.rows @ self.rows.T)
+
     def least_squares(self, penalties: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See :meth:`Moments.least_squares`."""
         failure, shift = _too_small(penalties), self.scale * penalties
@@ -174,7 +179,9 @@ class FewRows:
             raise failure
         with single_threaded():
             scaled = self.rows / shift
-            dual = solve_positive(scaled @ self.rows.T, self.targets, 1.0, failure)
+            alike = shift.min() == shift.max()  # then all penalties share their products
+            products = self._products / shift[0] if alike else scaled @ self.rows.T
+            dual = solve_positive(products, self.targets, 1.0, failure)
             coef = scaled.T @ dual
             return coef, self.target_means - self.mean @ coef
 
