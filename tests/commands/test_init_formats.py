@@ -332,6 +332,34 @@ def test_where_a_run_takes_hours_something_takes_minutes(proposed, tmp_path, mon
     assert "take the 200 classes of 5 records or more, with 'min_class_size: 5' and 'auto: " in said
 
 
+def test_what_takes_long_is_proposed_with_fewer_recipes_and_folds(proposed, tmp_path, monkeypatch):
+    fasta(lambda id, label: f"{id} family={label};")
+    config, _, err = proposed("x.fasta")
+    assert "recipes" not in part_of(config) and "Proposed are" not in err
+    made = propose(["x.fasta"], None)
+    one = checked(made.config, made.name, tmp_path, made.groups)
+    # 250 classes, which give the two smallest sets 200 landmarks each.
+    many = {"class_sizes": {f"c{i}": 8 for i in range(250)}, "distinct": 2000}
+    one = replace(one, dataset=one.dataset.with_statistics(**many, lengths={"mean": 90}))
+    costs = one.run_costs()
+    sizes = [costs.landmarks(name) for name in one.plan.selectors]
+    assert sizes[0] == sizes[1] == 200 < sizes[2] < sizes[3]
+    whole, prefix = costs.minutes(2), "nucleotide-"
+    for soon, selectors in ((0.99 * whole, ("few", "some")), (0, ("few",))):
+        monkeypatch.setattr(init, "_SOON", soon)
+        fewer, checks = init.lighter(made, one)
+        assert checks.plan.trained_selectors == [prefix + name for name in selectors]
+        assert (len(one.plan.folds), len(checks.plan.folds)) == (6, 4)
+        told = fewer.advice[-1]
+        assert f"All 7 recipes with 5 folds take about {whole:.0f} minutes on 2 cores" in told
+        assert f"Proposed are {len(checks.plan.recipes())} recipes of few landmarks" in told
+        assert "leave out the line 'recipes: ...' and write 'k: 5'" in told
+    config, _, err = proposed("x.fasta", "--force")
+    assert "Proposed are" in err and part_of(config)["folds"]["k"] == 3
+    text = (tmp_path / "kreinflow.yaml").read_text()
+    assert "# Look at this: All 7 recipes" in text and "\n    recipes: [" in text
+
+
 def test_ec_numbers_of_one_kind_and_several_of_a_record(proposed, tmp_path):
     fasta(lambda id, label: id, "x.fasta")
     numbers = {"Bacillus": "2.7.1.1", "Listeria": "2.7.1.2", "Vibrio": "2.7.1.-"}

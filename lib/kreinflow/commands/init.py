@@ -10,16 +10,23 @@ from itertools import product
 from pathlib import Path
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.wording import plural
 from kreinflow.commands.check import Checked, checked
 from kreinflow.commands.outputs import is_standard_output, output
 from kreinflow.commands.proposing.proposal import Proposal, complete, propose
-from kreinflow.commands.proposing.writing import yaml_text
+from kreinflow.commands.proposing.writing import Noted, yaml_text
 from kreinflow.config.paths import check_files
 from kreinflow.config.plan import DatasetPlan
 from kreinflow.sequences.roll_up import rolled_up
 
 CORES = 8
 """Of the estimate in the config, which is the same on any machine."""
+
+_SOON, _FEW_CORES = 15, 2
+"""Minutes by the estimate that a proposed run takes at most on few cores, if that can be had."""
+
+_FOLDS = 3
+"""Outer folds, at most, of a proposal from which something is left out."""
 
 _LONG = 90
 """Minutes from which on an estimate is told in hours."""
@@ -58,6 +65,7 @@ def run(options: argparse.Namespace) -> None:
     data = Path(made.config["data"])
     check_files(made.config, data)
     one = checked(made.config, made.name, data, made.groups)
+    made, one = lighter(made, one)
     advice = [*made.advice, *one.advice(), *quicker(made, one)]
     given = [*options.input, *(["--labels", options.labels] if options.labels else [])]
     head = [
@@ -77,6 +85,38 @@ def run(options: argparse.Namespace) -> None:
     if not is_standard_output(name):
         shown = shlex.quote(name)
         print(f"{name}: written. Next: kreinflow run {shown} --cores {os.cpu_count() or 1}")
+
+
+def lighter(made: Proposal, one: Checked) -> tuple[Proposal, Checked]:
+    """Return what is proposed: what takes longer than :data:`_SOON` with less, and says so.
+
+    Left out are the recipes of most landmarks, outer folds, and of sets of as many landmarks, which
+    are the same, all but one; then more recipes, the last with the fewest landmarks, as long as the
+    rest is expected to take too long.
+    """
+    costs, plan = one.run_costs(), one.plan
+    if (whole := costs.minutes(_FEW_CORES)) <= _SOON:
+        return made, one
+    part, all_folds = made.content["datasets"][made.name], len(plan.folds) - 1
+    folds = {**part["folds"], "k": Noted(min(_FOLDS, all_folds), f"{all_folds} take longer")}
+    sizes = {costs.landmarks(name): name for name in plan.trained_selectors}
+    for left in range(max(1, len(sizes) - 1), 0, -1):
+        kept = [sizes[size] for size in sorted(sizes)[:left]]
+        names = [recipe["name"] for recipe in plan.recipes() if recipe["selector"] in kept]
+        own = {**part, "recipes": Noted(names, "all take longer"), "folds": folds}
+        content = made.content | {"datasets": {made.name: own}}
+        config = complete(content)
+        fewer = replace(one, plan=DatasetPlan(config, made.name))
+        if (minutes := fewer.run_costs().minutes(_FEW_CORES)) <= _SOON:
+            break
+    said = (
+        f"All {len(plan.recipes())} recipes with {plural(all_folds, 'fold')} take about "
+        f"{whole:.0f} minutes on {_FEW_CORES} cores. Proposed are {plural(len(names), 'recipe')} "
+        f"of few landmarks with {plural(folds['k'].value, 'fold')}, about {minutes:.0f} minutes. "
+        f"For all, leave out the line 'recipes: ...' and write 'k: {all_folds}'."
+    )
+    made = replace(made, content=content, config=config, advice=[*made.advice, said])
+    return made, checked(config, made.name, one.data, made.groups)
 
 
 def quicker(made: Proposal, one: Checked) -> list[str]:

@@ -29,6 +29,7 @@ INDUCED, INDUCED_SCORE, INDUCED_CELL = 4e-8, 3.5e-11, 4e-13
 
 FACTOR_ENTRY, FACTOR_PRODUCT, FACTOR_CUBE = 1e-7, 1.2e-10, 7.5e-10  # n m, n m^2, m^3
 FIT_ENTRY, FIT_PRODUCT, FIT_SQUARE, FIT_CUBE = 3e-8, 6.2e-11, 5e-9, 5e-11
+LEAST_SQUARES = 6e-11  # m^2 for each class, of SF-LSM
 CLASS_CUBE = 6e-11  # m^3, where each class has a covariance of its own
 STEP_ROW, STEP_ENTRY, STEP_CLASS, STEP_CUBE = 4e-8, 2.8e-10, 5e-4, 8e-12  # a step of Ny-PCVM
 STEPS, FULL_STEPS = 100, 20  # of Ny-PCVM: most functions are pruned in the first 20
@@ -170,7 +171,7 @@ def factor(n: float, m: float) -> Cost:
 
 def fit(learner: Learner, n: float, m: float, classes: int) -> Cost:
     """Return the cost of one fit of all hyper-parameters of a learner."""
-    method, settings, choices = learner.method, learner.settings, len(learner.choices())
+    method, settings, choices = learner.method, learner.settings, len(learner.choices(int(m)))
     if method == "nearest_landmark":
         return Cost()
     if method == "ny_pcvm":
@@ -181,10 +182,12 @@ def fit(learner: Learner, n: float, m: float, classes: int) -> Cost:
         return times * Cost(steps * STEP_CLASS, rows + full * STEP_CUBE * m**3)
     own_covariances = method == "ikqd" or settings.get("scatter") == "balanced"
     cube = FIT_CUBE + (CLASS_CUBE * classes if own_covariances else 0.0)
+    rows = Cost(shared=FIT_ENTRY * n * m + FIT_PRODUCT * n * m**2)
+    if method == "sf_lsm":  # no eigenvalues to find
+        return rows + Cost(choices * (LEAST_SQUARES * classes * m**2 + FIT_CUBE / 6 * m**3))
     serial = FIT_SQUARE * classes * m**2 + cube * m**3 + WORK.get(method, 0.0) * n * m * classes
     serial += SVC_PAIR * n**2 if method == "svc" else 0.0
-    cost = Cost(choices * serial, FIT_ENTRY * n * m + FIT_PRODUCT * n * m**2)
-    return (1 / 6 if method == "sf_lsm" else 1) * cost  # no eigenvalues to find
+    return rows + Cost(choices * serial)
 
 
 def decisions(n: float, m: float, classes: int) -> Cost:
