@@ -335,7 +335,8 @@ def test_where_a_run_takes_hours_something_takes_minutes(proposed, tmp_path, mon
 def test_what_takes_long_is_proposed_with_fewer_recipes_and_folds(proposed, tmp_path, monkeypatch):
     fasta(lambda id, label: f"{id} family={label};")
     config, _, err = proposed("x.fasta")
-    assert "recipes" not in part_of(config) and "Proposed are" not in err
+    assert "recipes" not in part_of(config)
+    assert "Proposed are" not in err
     made = propose(["x.fasta"], None)
     one = checked(made.config, made.name, tmp_path, made.groups)
     # 250 classes, which give the two smallest sets 200 landmarks each.
@@ -355,9 +356,11 @@ def test_what_takes_long_is_proposed_with_fewer_recipes_and_folds(proposed, tmp_
         assert f"Proposed are {len(checks.plan.recipes())} recipes of few landmarks" in told
         assert "leave out the line 'recipes: ...' and write 'k: 5'" in told
     config, _, err = proposed("x.fasta", "--force")
-    assert "Proposed are" in err and part_of(config)["folds"]["k"] == 3
+    assert "Proposed are" in err
+    assert part_of(config)["folds"]["k"] == 3
     text = (tmp_path / "kreinflow.yaml").read_text()
-    assert "# Look at this: All 7 recipes" in text and "\n    recipes: [" in text
+    assert "# Look at this: All 7 recipes" in text
+    assert "\n    recipes: [" in text
 
 
 def test_ec_numbers_of_one_kind_and_several_of_a_record(proposed, tmp_path):
