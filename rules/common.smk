@@ -168,6 +168,11 @@ def setting(key):
     return lambda wildcards: plan(wildcards).settings[key]
 
 
+def requested(key):
+    """What a request for new objects asks for, as an input or a param."""
+    return lambda wildcards: plan(wildcards).request(wildcards.name)[key]
+
+
 def given(keys):
     """Several params: settings of the data set, or of the whole config, by their keys."""
     known = {**CONFIG, "data": str(DATA), "backend": CONFIG["alignment"]["backend"]}

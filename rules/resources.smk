@@ -96,8 +96,11 @@ def training_cost(wildcards, input):
 
 
 def classification_cost(wildcards, input):
-    """By the megabytes of new objects, unpacked, twice if both strands may be aligned."""
-    given = CONFIG["classify"].get(wildcards.name, {}).get("strand") == "given"
-    both = not given and plan(wildcards).settings["source"].get("molecule") == "nucleotide"
-    times = (2 if both else 1) * (4 if input.new.endswith(".gz") else 1)
-    return costs(wildcards).classifying(times * present_mb([input.new]))
+    """By the megabytes of new objects, unpacked, twice if both strands may be aligned. Of a part it
+    is its share; what is no sequence is read as a whole."""
+    source, request = plan(wildcards).source, plan(wildcards).request(wildcards.name)
+    nucleotides = plan(wildcards).settings["source"].get("molecule") == "nucleotide"
+    times = 2 if nucleotides and request["strand"] != "given" else 1
+    times *= 4 if input.new.endswith(".gz") else 1
+    parts = request["parts"] if source.aligned else 1
+    return costs(wildcards).classifying(times * present_mb([input.new]) / parts)

@@ -14,9 +14,10 @@ from kreinflow.classify.classification import (
     write_tables,
 )
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import Options
+from kreinflow.classify.new_objects import Options, Shard, n_objects
 from kreinflow.files.atomic import replacing
 from kreinflow.files.console import logged
+from kreinflow.files.tables import table_text
 from kreinflow.sequences.dataset import read_dataset
 
 memory_mb = snakemake.resources.learning_memory_mb
@@ -36,6 +37,8 @@ with (
     if vectors is not None and not model.classifier.looks_at_vectors:
         console.say("the model does without the vectors: they were worth nothing in training")
         vectors = None
+    shard = Shard(*map(int, params.part.split("-of-")))
+    first, last = (0, None) if shard.of == 1 else shard.bounds(n_objects(model, new))
     batches = classify_batches(
         model,
         new,
@@ -45,12 +48,19 @@ with (
             on_fault=first_faults(console.show),
             backend=backend_named(params.backend),
             vectors=None if vectors is None else Path(vectors),
+            first=first,
+            last=last,
         ),
     )
     if new.stat().st_size == 0:  # all sequences of the data set have a label
         batches = iter([pd.DataFrame(columns=list(COLUMNS))])
+    header = shard.number == 1
     with part.open("w", encoding="utf-8") as file:
-        counts = write_tables(batches, file.write)
+        counts = write_tables(
+            batches,
+            file.write,
+            text=lambda table, first: table_text(table, header=header and first),
+        )
     console.say(
         f"{counts['classified']} classified, {counts['rejected']} rejected, "
         f"{counts['fault']} not classified"

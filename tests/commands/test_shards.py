@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from answering.cascades import cascade_model
-from kreinflow.commands.shards import Shard
+from kreinflow.classify.new_objects import Shard
 from small_inputs import families, model_of, write_fasta
 
 

@@ -152,6 +152,13 @@ def test_classification_follows_alignments_and_lengths():
     assert 1.5 <= SPARE * run.classifying(100).on(4) / 60 / 257 <= 10
 
 
+def test_memory_to_classify_sequences_does_not_grow_without_end():
+    run = by_hand({"method": "uniform", "budget": 30}, [100, 100], length=50)
+    assert run.classifying(1).mb < run.classifying(1000).mb == run.classifying(100_000).mb < 10_000
+    matrix = by_hand({"method": "uniform", "budget": 30}, [100, 100])
+    assert matrix.classifying(1000).mb < matrix.classifying(2000).mb
+
+
 def test_costs_of_results_are_by_what_is_there(tmp_path):
     config = complete_configuration(configuration(fasta_source()))
     plan = DatasetPlan(config, "mine")

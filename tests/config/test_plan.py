@@ -111,8 +111,9 @@ def test_vectors_are_read_with_the_data_set_and_classified_with():
         "dataset/view.npy",
         "unknown/dataset/view.npy",
     )
-    assert found.vectors_to_classify("unlabelled") == ["v.tsv"]
-    assert found.vectors_to_classify("new") == []
+    assert found.request("unlabelled")["vectors"] == ["v.tsv"]
+    assert found.request("new")["vectors"] == []
+    assert found.parts("unlabelled") == found.parts("new") == []
 
 
 def test_jobs_that_are_timed():
@@ -125,6 +126,10 @@ def test_jobs_that_are_timed():
     assert {"landmarks.all", "model.drawn.r0f1", "unknown", "classify.new"} <= set(jobs)
     assert "model.lender.all" not in jobs
     assert "unlabelled" not in jobs
+    found.config["classify"]["new"]["parts"] = 2
+    home = "out/mine/classified/new"
+    assert found.parts("new") == [f"{home}/1-of-2.tsv", f"{home}/2-of-2.tsv"]
+    assert set(found.timed_jobs()) - set(jobs) == {"classify.new/1-of-2", "classify.new/2-of-2"}
 
 
 def test_small_files_take_few_jobs(tmp_path):

@@ -101,9 +101,9 @@ def write_inputs(data):
             "unknown": ["b"],
         },
     }, {
-        "again": {"dataset": "proteins", "input": "new.fasta.gz"},
+        "again": {"dataset": "proteins", "input": "new.fasta.gz", "parts": 3},
         "strands": {"dataset": "dna", "input": "dna.fasta", "strand": "both"},
-        "direction": {"dataset": "directed", "input": "directed.csv"},
+        "direction": {"dataset": "directed", "input": "directed.csv", "parts": 2},
         "table": {"dataset": "vectors", "input": "vectors.tsv"},
     }
 
@@ -214,14 +214,17 @@ def test_times_have_a_row_for_each_job_but_those_that_show_them(run):
     for dataset in DATASETS:
         times = read(result(run, dataset, "times.tsv")).fillna({"job": ""})
         rows = (times["stage"] + "." + times["job"]).str.rstrip(".")
-        jobs = {path.stem for path in result(run, dataset, "times").iterdir()}
+        home = result(run, dataset, "times")
+        jobs = {str(path.relative_to(home).with_suffix("")) for path in home.rglob("*.tsv")}
         assert sorted(rows) == sorted({job for job in jobs if not job.startswith("figures")})
         assert {"map", "columns"} <= jobs
         assert ("classify.unlabelled" in jobs) == (dataset == "proteins")
+        assert ("classify.again/3-of-3" in jobs) == (dataset == "proteins")
         assert ("unknown" in jobs) == (dataset == "vectors")
 
 
 def test_classified_in_the_workflow_as_on_the_command_line(run, tmp_path):
+    """By one job, or in parts whose tables are joined and removed."""
     data = run.folder / "data"
     for dataset, name, new in (
         ("proteins", "again", "new.fasta"),
@@ -235,6 +238,7 @@ def test_classified_in_the_workflow_as_on_the_command_line(run, tmp_path):
         strand = ["--strand", "both"] if name == "strands" else []
         assert main(["classify", str(model), str(data / new), "-o", str(out), *strand]) == 0
         assert out.read_bytes() == result(run, dataset, "classified", f"{name}.tsv").read_bytes()
+    assert [path for path in run.folder.rglob("*-of-*.tsv") if "times" not in path.parts] == []
     assert read(tmp_path / "strands.tsv")["strand"].tolist() == ["+", "-"]
     ids = re.findall(r"^>(\S+)", (data / "new.fasta").read_text(), re.MULTILINE)
     assert read(tmp_path / "again.tsv")["id"].tolist() == ids

@@ -64,6 +64,8 @@ STATISTICS = {
     "unknown": {"c": 50_000, "d": 20_000},
 }
 LANDMARKS, MEGABYTES = 3000, 150
+REQUEST = {"dataset": "small", "input": "new.fasta"}
+CONFIG = SMALL | {"classify": {"x": REQUEST, "parted": REQUEST | {"parts": 30}}}
 PROFILE = yaml.safe_load((ROOT / "profiles" / "slurm" / "config.yaml").read_text())
 GROUPS = {
     "groups": dict(line.split("=") for line in PROFILE["groups"]),
@@ -88,7 +90,7 @@ def ask(tmp_path_factory):
     for name in ("big.npy", "new.fasta"):
         with (folder / name).open("wb") as file:
             file.truncate(MEGABYTES * 1_000_000)  # without a byte on the disk
-    (folder / "config.yaml").write_text(json.dumps(SMALL))
+    (folder / "config.yaml").write_text(json.dumps(CONFIG))
 
     def answers(questions, sums=(), cores=1, groups=None, components=None, **resources):
         given = {
@@ -119,6 +121,7 @@ def test_jobs_ask_for_what_the_model_expects(ask):
         "align_columns": (every.block("columns"), {}),
         "train_models": (run.training("meb"), MEB),
         "classify_new": (every.classifying(MEGABYTES), {"name": "x"}),
+        "classify_part": (every.classifying(MEGABYTES / 30), {"name": "parted"}),
         "score_unknown": (every.unknown(), {}),
     }
     questions = [

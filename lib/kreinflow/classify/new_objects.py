@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,24 @@ class Options:
 
 
 DEFAULTS = Options()
+
+
+class Shard(NamedTuple):
+    """The k-th of n parts of objects in a row, counted from 1; the first is the largest."""
+
+    number: int = 1
+    of: int = 1
+
+    def bounds(self, total: int) -> tuple[int, int]:
+        """Return the first object of the part, and the first behind it, of so many.
+
+        Examples
+        --------
+        >>> [Shard(k, 3).bounds(4) for k in (1, 2, 3)]
+        [(0, 2), (2, 3), (3, 4)]
+        """
+        first, last = (-(-k * total // self.of) for k in (self.number - 1, self.number))
+        return first, last
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

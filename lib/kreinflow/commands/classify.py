@@ -28,9 +28,10 @@ from kreinflow.classify.classification import (
 from kreinflow.classify.evidence import Evidence
 from kreinflow.classify.formats import FORMATS, blast6, refuse_format, taxonomy
 from kreinflow.classify.model_file import Model
+from kreinflow.classify.new_objects import Shard
 from kreinflow.commands.arguments import add_scoring_arguments, asked, inputs_of, model_to_ask
 from kreinflow.commands.outputs import is_standard_output, output, refuse_one_file
-from kreinflow.commands.shards import Shard, parts, shard
+from kreinflow.commands.shards import parts, shard
 from kreinflow.commands.unfinished import Unfinished, unfinished
 from kreinflow.files.provenance import file_sha256
 from kreinflow.files.tables import table_text

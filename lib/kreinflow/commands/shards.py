@@ -4,29 +4,10 @@ import argparse
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import n_objects
+from kreinflow.classify.new_objects import Shard, n_objects
 from kreinflow.commands.arguments import columns_of
-
-
-class Shard(NamedTuple):
-    """The k-th of n parts of objects in a row, counted from 1; the first is the largest."""
-
-    number: int = 1
-    of: int = 1
-
-    def bounds(self, total: int) -> tuple[int, int]:
-        """Return the first object of the part, and the first behind it, of so many.
-
-        Examples
-        --------
-        >>> [Shard(k, 3).bounds(4) for k in (1, 2, 3)]
-        [(0, 2), (2, 3), (3, 4)]
-        """
-        first, last = (-(-k * total // self.of) for k in (self.number - 1, self.number))
-        return first, last
 
 
 def shard(text: str) -> Shard:

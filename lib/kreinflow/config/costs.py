@@ -31,6 +31,8 @@ PROCESS_MB, LIFT_MB = 250, 200  # what a process mostly takes beside its data; a
 # Bytes in memory: of a record, an aligned pair, a score that a selector looks at, an asked pair.
 RECORD_BYTES, PAIR_BYTES, LOOKED_AT_BYTES, ASKED_BYTES = 1000, 100, 40, 50
 
+BATCHES_MB = 50  # of new sequences, the most that is held at a time
+
 STARTED, SHOWN = 0.9, 10.0  # a job beside its work; figures, tables and page of a data set
 GATHERED, LOOKED_AT, CLUSTERED = 5e-8, 1e-7, 3e-6  # a score: in columns, by selectors, by k-means
 TOLD = 1e-3  # a record held out as unknown, for each recipe and fold
@@ -200,8 +202,9 @@ class RunCosts:
         return found
 
     def classifying(self, megabytes: float) -> Cost:
-        """Return the cost of classifying so many megabytes of new objects."""
-        mb = self._records_mb + self._most + 40 * megabytes
+        """Return the cost of classifying so many megabytes of new objects; sequences in batches."""
+        held = min(megabytes, BATCHES_MB) if self.length else megabytes
+        mb = self._records_mb + self._most + 40 * held
         if not self.length:  # vectors and strings of 300 bytes
             of_score = self.of_score + self.of_asked
             seconds = of_score * 1e6 * megabytes / 300 * self.most_landmarks

@@ -180,7 +180,9 @@ def _of_request(
     if request["strand"] == "both" and plan.settings["source"].get("molecule") != "nucleotide":
         why = f"the objects of {name!r} are no nucleotides, so they have no other strand."
         yield f"{place}.strand", f"{why} Leave it out."
-    if key.casefold() == UNLABELLED and plan.classifies_unlabelled:
+    if key.casefold() == UNLABELLED and any(
+        DatasetPlan(config, own).classifies_unlabelled for own in datasets
+    ):
         why = "is the name of the data set's own sequences without label (unmatched: classify)."
         yield place, f"{why} Choose another name."
 

@@ -210,18 +210,20 @@ class DatasetPlan:
         blocks = range(1 if self.in_few_jobs else self.config["alignment"]["blocks"])
         return [f"{self.folder}/alignment/{stage}.{block}.json" for block in blocks]
 
-    def to_classify(self, name: str) -> str:
-        """Return what a request names, or the sequences of the data set that have no label."""
+    def request(self, name: str) -> Settings:
+        """Return a request, with paths, or that of the sequences of the data set without label."""
         if name == UNLABELLED and self.classifies_unlabelled:
-            return f"{self.folder}/dataset/{UNLABELLED}.fasta"
-        return self.path(self.config["classify"][name]["input"])
+            own = {"input": f"{self.folder}/dataset/{UNLABELLED}.fasta", "vectors": self.vectors}
+            return own | {"strand": "auto", "parts": 1}
+        asked = self.config["classify"][name]
+        vectors = [self.path(asked["vectors"])] if asked["vectors"] else []
+        return {**asked, "input": self.path(asked["input"]), "vectors": vectors}
 
-    def vectors_to_classify(self, name: str) -> list[str]:
-        """Return the table of the vectors of what :meth:`to_classify` returns, if there is one."""
-        if name == UNLABELLED and self.classifies_unlabelled:
-            return self.vectors
-        table = self.config["classify"][name]["vectors"]
-        return [self.path(table)] if table else []
+    def parts(self, name: str) -> list[str]:
+        """Return the tables of the parts of a request in their order, none if it is one job's."""
+        of = self.request(name)["parts"]
+        home = f"{self.folder}/classified/{name}"
+        return [f"{home}/{k}-of-{of}.tsv" for k in range(1, of + 1)] if of > 1 else []
 
     def of_folds(self, stage: str, ending: str, *folds: str, lenders: bool = False) -> list[str]:
         """Return the files of a stage for the selectors of the recipes, or with all lenders.
@@ -256,6 +258,7 @@ class DatasetPlan:
     def timed_jobs(self) -> list[str]:
         """Return the names of a run's benchmarks: the folder may hold those of an earlier one."""
         aligned = [*self.blocks("class_scores"), *self.blocks("columns")]
+        requests = [Path(path).stem for path in self.classified]
         return [
             *("dataset", "folds", "candidates"),
             *(Path(path).stem for path in aligned),
@@ -268,7 +271,12 @@ class DatasetPlan:
             *("evaluation", "final_model", "map"),
             *(("unknown_scores", "unknown") if self.settings["unknown"] else ()),
             *(("levels",) if self.levels else ()),
-            *(f"classify.{Path(path).stem}" for path in self.classified),
+            *(f"classify.{name}" for name in requests),
+            *(
+                f"classify.{name}/{Path(part).stem}"
+                for name in requests
+                for part in self.parts(name)
+            ),
         ]
 
     def timed_products(self) -> list[str]:
