@@ -7,17 +7,18 @@
 # race. That of jobs for one selector is the first: profiles and settings name it.
 TRAINERS = {}
 for _dataset, _plan in PLANS.items():
-    for _folds in [_plan.folds[:1], _plan.folds[1:]] if _plan.race(ALL) else [_plan.folds]:
-        _alone = _plan.alone(_folds[0])
+    for _alone in (True, False):
+        _folds = [fold for fold in _plan.folds if _plan.alone(fold) == _alone]
         _selectors = ("{selector}",) if _alone else (*_plan.trained_selectors,)
-        _datasets, _names = TRAINERS.setdefault((_selectors, len(_folds) > 1), ([], []))
-        _datasets.append(_dataset)
-        _names.extend(_folds)
+        _key = _selectors, len(_folds) < len(_plan.folds)
+        if _folds:
+            TRAINERS.setdefault(_key, []).append((_dataset, _folds))
 
 _ordered = sorted(TRAINERS.items(), key=lambda trainer: trainer[0][0] != ("{selector}",))
-for _number, ((_selectors, _), (_datasets, _folds)) in enumerate(_ordered, 1):
+for _number, ((_selectors, _), _of_rule) in enumerate(_ordered, 1):
     _name = "train_models" if _number == 1 else f"train_models_{_number}"
-    _job = PLANS[_datasets[0]].model_job("{selector}", _folds[0]).replace(_folds[0], "{fold}")
+    _dataset, _folds = _of_rule[0]
+    _job = PLANS[_dataset].model_job("{selector}", _folds[0]).replace(_folds[0], "{fold}")
 
     rule:
         name:
@@ -40,8 +41,8 @@ for _number, ((_selectors, _), (_datasets, _folds)) in enumerate(_ordered, 1):
         benchmark:
             f"{HERE}/times/{_job}.tsv"
         wildcard_constraints:
-            dataset=one_of(_datasets),
-            fold=one_of(set(_folds)),
+            dataset=one_of(dataset for dataset, _ in _of_rule),
+            fold=one_of(sorted({fold for _, folds in _of_rule for fold in folds})),
         conda:
             "../envs/learning.yaml"
         threads: CONFIG["learning"]["threads"]
