@@ -12,10 +12,13 @@ from kreinflow.classify.learned_file import Learned, learned_path
 from kreinflow.classify.model_file import Model
 from kreinflow.commands import update as module
 from small_inputs import (
+    DNA,
     configuration,
     families,
+    fasta_source,
     learned_of,
     trained_recipe,
+    turned,
     write_fasta,
     write_input,
     write_labels,
@@ -70,6 +73,37 @@ def test_two_files_that_belong_together(run, classified, arguments, folder, tmp_
     code, out, _ = run("inspect", tmp_path / "three.safetensors")
     first, second = "classes (z), landmarks 3, records 20", "classes (none), landmarks 0, records 1"
     assert f"updates: {first}; {second}\n" in out
+
+
+def test_records_of_the_other_strand_are_turned_and_told(run, tmp_path):
+    records = families(5, classes=("a", "b", "z"), each=14, letters=DNA, length=90, changed=0.15)
+    old = [r for r in records if r[1] != "z" and int(r[0][1:]) < 6]
+    new = [r for r in records if r not in old]
+    write_fasta(tmp_path / "x.fasta", old)
+    config = configuration(fasta_source(molecule="nucleotide"), scoring={"matrix": "dnafull"})
+    it = trained_recipe(config, tmp_path)
+    model = tmp_path / "model.safetensors"
+    it.model.save(model)
+    learned_of(it).save(learned_path(model), model)
+    labels = write_labels(tmp_path / "new.tsv", new)
+    # More of a and b than were learned, and few of the new class.
+    other = [turned(r) if r[1] != "z" or r[0] in ("z3", "z7") else r for r in new]
+
+    def updated(records, *more):
+        fasta = write_fasta(tmp_path / "new.fasta", records)
+        two = tmp_path / "two.safetensors"
+        code, _, err = run("update", model, fasta, "--labels", labels, "-o", two, *more)
+        assert code == 0, err
+        return [two.read_bytes(), learned_path(two).read_bytes()], err
+
+    forward, said = updated(new)
+    assert "turned" not in said
+    found, said = updated(other)
+    assert found == forward
+    assert said.startswith("kreinflow: 18 records were turned to the strand of those like them: a6")
+    found, said = updated(other, "--strand", "given")
+    assert found != forward
+    assert "turned" not in said
 
 
 def test_what_it_learned_may_be_elsewhere(run, refused, arguments, folder, tmp_path):

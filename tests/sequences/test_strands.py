@@ -103,6 +103,17 @@ def test_those_that_are_unknown_say_nothing_of_others():
     assert found[17:].all()
 
 
+def test_leading_ones_say_which_strand_is_meant():
+    """Also where they are fewer; where there are none it is the strand of most."""
+    sequences, labels = classes(3, [13, 5])
+    meant = np.array([label == "c0" for label in labels])
+    meant[:3] = False
+    meant[-1] = True
+    found = [turned_round(s) if t else s for s, t in zip(sequences, meant, strict=True)]
+    np.testing.assert_array_equal(on_other_strand(found, leading=3), meant)
+    np.testing.assert_array_equal(np.flatnonzero(on_other_strand(found)), [0, 1, 2, 17])
+
+
 def test_nothing_is_said_of_what_shares_no_words():
     sequences, _ = classes(2, [10, 10])
     sequences[:10] = [turned_round(s) for s in sequences[:10]]

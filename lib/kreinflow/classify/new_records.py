@@ -22,6 +22,7 @@ from kreinflow.sequences.headers import known_by
 from kreinflow.sequences.labels import check_matched, read_pairs
 from kreinflow.sequences.matrix_files import read_objects
 from kreinflow.sequences.payload import Compared, Payload, Sequences
+from kreinflow.sequences.strands import on_other_strand, turned
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +99,19 @@ def read_new(
             f"{abridged(missing)}. Add them, or remove the records."
         )
     return NewRecords(ids, names, new, np.asarray(table.values[rows]), separator)
+
+
+def on_one_strand(learned: Learned, new: NewRecords, letters: str) -> tuple[NewRecords, list[str]]:
+    """Return new nucleotide sequences on the strand of those like them, and the ids of the turned.
+
+    The learned ones stay, and lead. See :func:`~kreinflow.sequences.strands.on_other_strand`;
+    ``letters`` are those of the substitution matrix.
+    """
+    assert isinstance(new.payload, Sequences), "objects that have no strand"
+    old, residues = learned.dataset.sequences, new.payload.residues
+    meant = on_other_strand([*old, *residues], leading=len(old))[len(old) :]
+    oriented, rows = turned(residues, meant, letters)
+    return replace(new, payload=Sequences(tuple(oriented))), [new.ids[row] for row in rows]
 
 
 def with_new(learned: Learned, new: NewRecords) -> tuple[Dataset, tuple[str, ...]]:

@@ -11,7 +11,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import limited
 from kreinflow.classify.learned_file import Learned, learned_path
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_records import read_new
+from kreinflow.classify.new_records import on_one_strand, read_new
 from kreinflow.classify.update import update, update_text
 from kreinflow.commands.arguments import (
     add_vectors_and_threads,
@@ -21,6 +21,8 @@ from kreinflow.commands.arguments import (
 )
 from kreinflow.commands.outputs import output, refuse_one_file
 from kreinflow.files.tables import table_text
+from kreinflow.sequences.collapse import examples
+from kreinflow.sequences.strands import strand_advice
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +59,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="TSV",
         help="write what was said of each record before and after, by models without it",
     )
+    parser.add_argument(
+        "--strand",
+        choices=("auto", "given"),
+        default="auto",
+        help="of nucleotides: new records that stand on the other strand than those like them are "
+        "turned, as in training (auto, the default); or all are taken as they stand (given)",
+    )
     add_vectors_and_threads(parser)
 
 
@@ -79,6 +88,9 @@ def run(options: argparse.Namespace) -> None:
         path, labels = Path(options.input), Path(options.labels)
         columns = columns_of(model, path)
         new = read_new(model, learned, path, labels, vectors_of(options), columns)
+        on_other: list[str] = []
+        if options.strand == "auto" and model.scheme and model.molecule == "nucleotide":
+            new, on_other = on_one_strand(learned, new, model.scheme.matrix.alphabet)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("default", UserWarning)
             updated = update(model, learned, new, options.threads)
@@ -90,5 +102,7 @@ def run(options: argparse.Namespace) -> None:
             updated.learned.save(files[1], files[0])
             for file, write in zip(files, (write_model, write_learned), strict=True):
                 write(file.read_bytes())
-    for line in [*(f"warning: {one.message}" for one in told), *update_text(updated).splitlines()]:
+    lines = [f"warning: {one.message}" for one in told]
+    lines += filter(None, [strand_advice({**examples(on_other), "turned": True})])
+    for line in [*lines, *update_text(updated).splitlines()]:
         print(f"kreinflow: {line}", file=sys.stderr)

@@ -30,7 +30,7 @@ for _letters, _code in ((b"Aa", 0), (b"Cc", 1), (b"Gg", 2), (b"TtUu", 3)):
 
 
 def on_other_strand(
-    sequences: Sequence[bytes], known: NDArray[np.bool_] | None = None
+    sequences: Sequence[bytes], known: NDArray[np.bool_] | None = None, leading: int = 0
 ) -> NDArray[np.bool_]:
     """Return which nucleotide sequences stand on the other strand than those like them, (n,).
 
@@ -41,7 +41,8 @@ def on_other_strand(
     given, and a sequence is meant if the same holds for it, turned, with all others. So none is
     meant that shares no words, or about as many on both strands.
 
-    Sequences that are not ``known`` say nothing about others.
+    Sequences that are not ``known`` say nothing about others. In a set with some of the first
+    ``leading`` ones these alone say which strand is the one as given.
     """
     n = len(sequences)
     known = np.ones(n, dtype=np.bool_) if known is None else known
@@ -71,7 +72,8 @@ def on_other_strand(
             begun[left] = number  # a chance word may link sets that did not begin together
         strands[joining] = np.where(back, -1, 1)[joining]
     sets = np.unique(linked * _ROUNDS + begun, return_inverse=True)[1]
-    mostly = np.bincount(sets, strands, minlength=1)
+    votes = np.where(np.arange(n) < leading, n, 1)
+    mostly = np.bincount(sets, votes * strands, minlength=1)
     return clear(np.where(mostly[sets] < 0, -strands, strands))[1]
 
 
@@ -152,6 +154,18 @@ def strand_fault(sequence: bytes, letters: str) -> str | None:
         f"--strand both: the substitution matrix lacks the complement of {chr(min(left))!r}. "
         "Give sequences of one strand."
     )
+
+
+def turned(
+    sequences: Sequence[bytes], meant: NDArray[np.bool_], letters: str
+) -> tuple[list[bytes], list[int]]:
+    """Return sequences with those turned that are ``meant`` and can be turned, and their places."""
+    found, rows = list(sequences), np.flatnonzero(meant).tolist()
+    rows = [row for row in rows if strand_fault(found[row], letters) is None]
+    others = reverse_complements([found[row] for row in rows], letters)
+    for row, other in zip(rows, others, strict=True):
+        found[row] = other
+    return found, rows
 
 
 FRAMES = ("+1", "+2", "+3", "-1", "-2", "-3")

@@ -32,7 +32,7 @@ from kreinflow.sequences.sources.source import (
     labels_schema,
     optional_text,
 )
-from kreinflow.sequences.strands import on_other_strand, reverse_complements, strand_fault
+from kreinflow.sequences.strands import on_other_strand, turned
 from kreinflow.sequences.user_tables import check_columns
 
 
@@ -141,19 +141,15 @@ class FastaSource(Source):
     ) -> SourceRecords:
         if self.settings["molecule"] != "nucleotide":
             return records
-        residues = list(records.payload.contents(records.ids))
+        given = list(records.payload.contents(records.ids))
         known = np.array([label not in unknown for label in records.labels], dtype=np.bool_)
-        found, turned = on_other_strand(residues, known), self.settings["strand"] == "auto"
-        for row in np.flatnonzero(found).tolist():  # what lacks a complement stays as it is
-            found[row] = strand_fault(residues[row], alphabet or "") is None
-        told = examples([records.ids[row] for row in np.flatnonzero(found & known).tolist()])
-        statistics = {**records.statistics, "other_strand": {**told, "turned": turned}}
-        if turned:
-            rows = np.flatnonzero(found).tolist()
-            other = reverse_complements([residues[row] for row in rows], alphabet or "")
-            for row, sequence in zip(rows, other, strict=True):
-                residues[row] = sequence
-        return replace(records, payload=Sequences(tuple(residues)), statistics=statistics)
+        oriented, rows = turned(given, on_other_strand(given, known), alphabet or "")
+        told = {**examples([records.ids[row] for row in rows if known[row]])}
+        told["turned"] = self.settings["strand"] == "auto"
+        payload = Sequences(tuple(oriented if told["turned"] else given))
+        return replace(
+            records, payload=payload, statistics={**records.statistics, "other_strand": told}
+        )
 
     def fasta_files(self) -> list[Path]:
         """Return the FASTA files: one, several, or all of a folder in order of name."""
