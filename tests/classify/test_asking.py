@@ -156,7 +156,7 @@ def test_the_workflow_takes_records_that_are_apart_from_its_data_set(tmp_path):
             vectors=[],
             records=str(tmp_path / "dataset" / "records.tsv"),
         ),
-        params=SimpleNamespace(strand="given", backend="auto", asked=None),
+        params=SimpleNamespace(strand="given", backend="auto", asked=None, part="1-of-1"),
         resources=SimpleNamespace(learning_memory_mb=2048),
         threads=1,
     )
