@@ -24,7 +24,8 @@ def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
     """Write a TSV (gzip if the name ends in ``.gz``), floats with all their digits, atomically."""
     data = table_text(table).encode()
     if str(path).endswith(".gz"):
-        data = gzip.compress(data, compresslevel=6, mtime=0)
+        # Digits hardly get smaller above 4, which takes half the time of 6.
+        data = gzip.compress(data, compresslevel=4, mtime=0)
     write_bytes(path, data)
 
 
