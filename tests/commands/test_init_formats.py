@@ -334,7 +334,8 @@ def test_where_a_run_takes_hours_something_takes_minutes(proposed, tmp_path, mon
 
 def test_what_takes_long_is_proposed_with_fewer_recipes_and_folds(proposed, tmp_path, monkeypatch):
     fasta(lambda id, label: f"{id} family={label};")
-    config, _, err = proposed("x.fasta")
+    config, out, err = proposed("x.fasta")
+    assert "x: 5 folds: " in out
     assert "recipes" not in part_of(config)
     assert "Proposed are" not in err
     made = propose(["x.fasta"], None)
@@ -355,8 +356,9 @@ def test_what_takes_long_is_proposed_with_fewer_recipes_and_folds(proposed, tmp_
         assert f"All 7 recipes with 5 folds take about {whole:.0f} minutes on 2 cores" in told
         assert f"Proposed are {len(checks.plan.recipes())} recipes of few landmarks" in told
         assert "leave out the line 'recipes: ...' and write 'k: 5'" in told
-    config, _, err = proposed("x.fasta", "--force")
+    config, out, err = proposed("x.fasta", "--force")
     assert "Proposed are" in err
+    assert "5 folds: " not in out
     assert part_of(config)["folds"]["k"] == 3
     text = (tmp_path / "kreinflow.yaml").read_text()
     assert "# Look at this: All 7 recipes" in text

@@ -115,7 +115,8 @@ def lighter(made: Proposal, one: Checked) -> tuple[Proposal, Checked]:
         f"of few landmarks with {plural(folds['k'].value, 'fold')}, about {minutes:.0f} minutes. "
         f"For all, leave out the line 'recipes: ...' and write 'k: {all_folds}'."
     )
-    made = replace(made, content=content, config=config, advice=[*made.advice, said])
+    found = [text for text in made.found if not text.startswith(f"{plural(all_folds, 'fold')}: ")]
+    made = replace(made, content=content, config=config, found=found, advice=[*made.advice, said])
     return made, checked(config, made.name, one.data, made.groups)
 
 
