@@ -4,13 +4,20 @@ import importlib
 import shlex
 import shutil
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
+import parasail
 import pytest
+import yaml
 
+from kreinflow.commands.main import main
+from kreinflow.config.configuration import complete_configuration
 from kreinflow.estimators import KreinClassifier
 from kreinflow.kernels.command import CommandKernel
+from kreinflow.sequences.sources.registry import make_source
+from small_inputs import configuration, families
 
 FOLDER = Path(__file__).parents[1] / "examples" / "own_similarity"
 
@@ -47,6 +54,51 @@ def test_strings(adapter):
     noisy = np.where(rng.random((60, 30)) < 0.4, rng.integers(97, 107, (60, 30)), ancestors[labels])
     texts = ["".join(map(chr, row)) for row in noisy]
     assert accuracy(module.similarity, texts, labels, "similarity") > 0.9
+
+
+def aligned(x, y):
+    """The score of Smith and Waterman as parasail has it without a profile."""
+    return parasail.sw(x, y, 11, 1, parasail.blosum62).score if x and y else 0
+
+
+def test_paired_chains(adapter, tmp_path, monkeypatch, capsys):
+    module = adapter("chains", "parasail")
+    alpha, beta = (
+        [r for r in families(s, ("x", "y"), each=24, length=n, changed=0.4)]
+        for s, n in ((3, 13), (4, 15))
+    )
+    rows = [  # every third lacks a chain
+        (id, label, a * (i % 6 != 1), b * (i % 6 != 4))
+        for i, ((id, label, a), (*_, b)) in enumerate(zip(alpha, beta, strict=True))
+    ]
+    texts = [f"{a}|{b}" for *_, a, b in rows]
+    expected = [
+        [
+            sum(
+                aligned(u, v) / np.sqrt(aligned(u, u) * aligned(v, v)) if u and v else 0
+                for u, v in zip(x[2:], y[2:], strict=True)
+            )
+            for y in rows[:9]
+        ]
+        for x in rows[:9]
+    ]
+    np.testing.assert_allclose(module.together(texts[:9], texts[:9]), expected, rtol=1e-12)
+
+    assert accuracy(module.together, texts, np.array([r[1] for r in rows]), "similarity") > 0.9
+
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{id},{a},{b},{label}\n" for id, label, a, b in rows]
+    Path("receptors.csv").write_text(f"id,cdr3a,cdr3b,epitope\n{''.join(lines)}")
+    assert main(["init", "receptors.csv"]) == 2
+    said = capsys.readouterr().err
+    assert "several columns have sequences, 'cdr3a' and 'cdr3b', and a record has one." in said
+    assert "examples/own_similarity/chains.py" in said
+    # The config of the example reads the table.
+    told = textwrap.dedent(module.__doc__.split("empty:\n\n")[1])
+    config = complete_configuration(configuration(yaml.safe_load(told)["source"], transform="raw"))
+    dataset = make_source(config["datasets"]["mine"]["source"], Path()).load(None, 1)
+    assert dataset.payload.objects.tolist() == texts
+    assert dataset.row_labels == [label for _, label, *_ in rows]
 
 
 def warped(x, y):

@@ -30,6 +30,15 @@ KINDS = {
 _LISTS = 256  # that are asked for together, by pairs
 
 _COLUMN: dict[str, Any] = {"type": ["string", "integer"]}
+FIELDS: dict[str, Any] = {
+    "description": "of a table of texts; of several columns the texts are joined by |, and a cell "
+    "may be empty",
+    "type": ["string", "integer", "array"],
+    "items": _COLUMN,
+    "minItems": 1,
+    "uniqueItems": True,
+    "default": "object",
+}
 
 READ_BY_SOURCE = ("objects", "column", "id_column")
 """Settings that are no part of a score in the config: the source fills them in."""
@@ -74,7 +83,7 @@ class AskedKernel(Kernel):
             exclusiveMinimum=0,
         ),
         "objects": one_of("texts", "files", "arrays", about="what is compared"),
-        "column": {"description": "of a table of texts", **_COLUMN, "default": "object"},
+        "column": FIELDS,
         "id_column": {"description": "of their ids", **_COLUMN, "default": "id"},
     }
 

@@ -1,5 +1,6 @@
 """Objects that the user's own score compares, as texts or as names of files."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from kreinflow.base.errors import InputError
@@ -7,8 +8,10 @@ from kreinflow.base.wording import abridged
 from kreinflow.files.text_files import check_file, name_endings, plain_files
 from kreinflow.kernels.asked import AskedKernel
 from kreinflow.kernels.pair_table import PairsKernel
-from kreinflow.sequences.labels import read_lines, read_pairs
-from kreinflow.sequences.user_tables import check_columns
+from kreinflow.sequences.labels import label_columns, read_lines, read_pairs
+from kreinflow.sequences.user_tables import Column, check_columns, read_columns
+
+BETWEEN = "|"  #: the fields of an object of several columns
 
 
 def check_texts(path: Path, kernel: AskedKernel) -> None:
@@ -18,7 +21,8 @@ def check_texts(path: Path, kernel: AskedKernel) -> None:
         return
     check_file(path)
     if name_endings(path)[1] != ".txt" and not isinstance(kernel, PairsKernel):
-        check_columns(path, *_columns(kernel))
+        id_column, columns = _columns(kernel)
+        check_columns(path, id_column, *columns)
 
 
 def read_texts(path: Path, kernel: AskedKernel) -> tuple[tuple[str, ...] | None, list[str]]:
@@ -26,7 +30,8 @@ def read_texts(path: Path, kernel: AskedKernel) -> tuple[tuple[str, ...] | None,
 
     They are the lines of a ``.txt[.gz]``; columns of a table; or the files of a folder, with their
     names without endings as ids. Paths in a file start at its folder. Of a table of pairs they are
-    the ids of its first column. An InputError says that they cannot be read, or two have one id.
+    the ids of its first column. Texts of several columns are joined by :data:`BETWEEN`. An
+    InputError says that they cannot be read, or two have one id.
     """
     if path.is_dir():
         files = _files_of(path)
@@ -37,7 +42,11 @@ def read_texts(path: Path, kernel: AskedKernel) -> tuple[tuple[str, ...] | None,
     if name_endings(path)[1] == ".txt":
         texts = read_lines(path, "object")
     else:
-        found = read_pairs(path, *_columns(kernel))
+        id_column, columns = _columns(kernel)
+        if len(columns) > 1:
+            found = _joined(path, id_column, columns)
+        else:
+            found = read_pairs(path, id_column, columns[0])
         ids, texts = tuple(found), list(found.values())
     if kernel.settings["objects"] == "files":
         texts = [str(path.parent / text) for text in texts]
@@ -46,8 +55,26 @@ def read_texts(path: Path, kernel: AskedKernel) -> tuple[tuple[str, ...] | None,
     return ids, texts
 
 
-def _columns(kernel: AskedKernel) -> tuple[str | int, str | int]:
-    return kernel.settings["id_column"], kernel.settings["column"]
+def _joined(path: Path, id_column: Column, columns: Sequence[Column]) -> dict[str, str]:
+    """Return the texts of several columns of each id, joined; all but one may be empty."""
+    fields = [
+        {id: text for _, id, text in read_columns(path, (id_column, column), skip_empty=True)}
+        for column in columns
+    ]
+    found = {}
+    for id in read_pairs(path, id_column, id_column):
+        texts = [of.get(id, "") for of in fields]
+        if not any(texts) or any(BETWEEN in text for text in texts):
+            raise InputError(
+                f"{path}, {id}: the columns {abridged([*map(str, columns)])} are all empty, or one "
+                f"has {BETWEEN!r} in it, which joins them. Correct it, or remove the line."
+            )
+        found[id] = BETWEEN.join(texts)
+    return found
+
+
+def _columns(kernel: AskedKernel) -> tuple[Column, list[Column]]:
+    return kernel.settings["id_column"], label_columns(kernel.settings["column"])
 
 
 def _files_of(folder: Path) -> list[Path]:

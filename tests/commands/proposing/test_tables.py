@@ -24,7 +24,11 @@ def test_letters_tell_sequences_from_other_texts(tmp_path):
     assert found(tmp_path, ids, ["ACD", "KL"] * 6, head=("x", "CDR3")) == (True, "x", "CDR3")
     # One of ten may be something else.
     assert found(tmp_path, ids, [*SEQUENCES[:-1], "n.d."], head=("x", "y")) == (True, "x", "y")
-    assert found(tmp_path, ids, [*SEQUENCES[:-2], "n.d.", ""], head=("x", "y")) is None
+    assert found(tmp_path, ids, [*SEQUENCES[:-2], "n.d.", "n.d."], head=("x", "y")) is None
+    # And half of the cells may be empty.
+    halves = [[*SEQUENCES[:n], *[""] * (12 - n)] for n in (6, 5)]
+    assert found(tmp_path, ids, halves[0], head=("x", "y")) == (True, "x", "y")
+    assert found(tmp_path, ids, halves[1], head=("x", "y")) is None
 
 
 def test_ids_have_a_text_of_their_own_in_each_row(tmp_path):

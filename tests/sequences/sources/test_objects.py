@@ -39,6 +39,31 @@ def test_texts_of_a_table(tmp_path):
     assert again.first_ids == [id for id, _, _ in RECORDS[:-1]]
 
 
+def test_texts_of_several_columns(tmp_path):
+    """A record may lack a field; the texts of two that lack another one differ."""
+    table = [("r1", "CAV", "CAS"), ("r2", "", "CAV"), ("r3", "CAV", ""), ("r4", "CAS", "CAV")]
+
+    def read(rows, **more):
+        text = "".join(f"{id},{one},{two},{'xy'[i % 2]}\n" for i, (id, one, two) in enumerate(rows))
+        (tmp_path / "t.csv").write_text(f"id,cdr3a,cdr3b,label\n{text}")
+        source = {"type": "objects", "objects": "t.csv", "labels": {"table": "t.csv"}}
+        source["score"] = {"function": "own:shared", "kind": "similarity"}
+        return load(source | {"object_column": ["cdr3a", "cdr3b"]} | more, tmp_path)
+
+    dataset = read(table)
+    assert dataset.ids == ("r1", "r2", "r3", "r4")
+    assert dataset.payload.objects.tolist() == ["CAV|CAS", "|CAV", "CAV|", "CAS|CAV"]
+    one = read([(id, "", f"CA{id}") for id, *_ in table], object_column=["cdr3b"])
+    assert one.payload.objects.tolist() == ["CAr1", "CAr2", "CAr3", "CAr4"]
+    for wrong in (("r5", "", ""), ("r5", "CA|V", "CAS")):
+        with pytest.raises(InputError, match=r"csv, r5: the columns cdr3a, cdr3b are all empty,"):
+            read([*table, wrong])
+    with pytest.raises(InputError, match="id 'r1' stands twice"):
+        read([*table, table[0]])
+    with pytest.raises(InputError, match="column 'light' is missing; it has id, cdr3a"):
+        read(table, object_column=["cdr3a", "light"])
+
+
 def test_lines_files_and_arrays(tmp_path):
     source = write_texts(tmp_path, RECORDS)
     source["labels"] = {"lines": "labels.txt"}

@@ -1,8 +1,9 @@
 """Tables that have sequences in a column, as papers publish data: what the columns are.
 
-A column has sequences if nearly all of its texts are letters of one case, five or more in the mean,
-and most of them differ. One that is called so comes first. The first line is a row if it is like
-the others: it has letters of sequences, and a text that another row has.
+A column has sequences if half of its cells or more have a text, nearly all of these are letters of
+one case, five or more in the mean, and most of them differ. One that is called so comes first. The
+first line is a row if it is like the others: it has letters of sequences, and a text that another
+row has.
 """
 
 import re
@@ -51,7 +52,8 @@ def find_sequences(name: str) -> SequenceTable | None:
         shown = " and ".join(repr(first[place]) for place in called or found)
         raise InputError(
             f"{path}: several columns have sequences, {shown}, and a record has one. Leave the "
-            "others out. A config may name one as 'sequence_column'."
+            "others out, or name one in the config as 'sequence_column'. Chains that belong "
+            "together are objects with a score of your own: examples/own_similarity/chains.py."
         )
     (own,) = called or found
     letters = set("".join(columns[own]))
@@ -70,7 +72,9 @@ def find_sequences(name: str) -> SequenceTable | None:
 
 
 def _are_sequences(name: str, texts: Sequence[str]) -> bool:
-    good = [text for text in texts if _SEQUENCE.fullmatch(text)]
+    filled = [text for text in texts if text]  # of two chains one may be missing
+    good = [text for text in filled if _SEQUENCE.fullmatch(text)]
     n, different = len(good), len(set(good))
     like = sum(map(len, good)) >= _MEAN * n and different >= _DIFFERENT * n
-    return n >= _SEQUENCES * len(texts) and (like or _CALLED.search(name) is not None)
+    enough = n >= _SEQUENCES * len(filled) and 2 * len(filled) >= len(texts)
+    return enough and (like or _CALLED.search(name) is not None)

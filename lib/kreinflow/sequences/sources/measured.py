@@ -10,7 +10,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.settings import SettingsSchema, number, one_of
 from kreinflow.base.wording import abridged, plural
 from kreinflow.files.text_files import refuse_control
-from kreinflow.kernels.asked import READ_BY_SOURCE
+from kreinflow.kernels.asked import FIELDS, READ_BY_SOURCE
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.pair_table import PairsKernel
 from kreinflow.kernels.registry import ASKED, asked_kernel, make_kernel
@@ -224,11 +224,7 @@ class ObjectsSource(ComparedSource, MeasuredSource):
             "type": "boolean",
             "default": False,
         },
-        "object_column": {
-            "description": "of a table of objects",
-            "type": ["string", "integer"],
-            "default": "object",
-        },
+        "object_column": FIELDS,
         "score": _score_schema(),
         "labels": _row_labels_schema("objects")["labels"],
         **conflicting_labels("objects"),
