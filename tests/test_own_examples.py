@@ -95,6 +95,7 @@ def test_paired_chains(adapter, tmp_path, monkeypatch, capsys):
     assert "examples/own_similarity/chains.py" in said
     # The config of the example reads the table.
     told = textwrap.dedent(module.__doc__.split("empty:\n\n")[1])
+    assert told.strip() in (FOLDER.parents[1] / "docs" / "own-similarity.md").read_text()
     config = complete_configuration(configuration(yaml.safe_load(told)["source"], transform="raw"))
     dataset = make_source(config["datasets"]["mine"]["source"], Path()).load(None, 1)
     assert dataset.payload.objects.tolist() == texts
