@@ -19,6 +19,7 @@ from kreinflow.fitting.predictions import UnknownRecords
 from kreinflow.fitting.record_index import row_query
 from kreinflow.fitting.run import open_run, pair_scores
 from kreinflow.views.objects import Viewed
+from kreinflow.views.seeds import SeedIndex
 from small_inputs import configuration, trained_recipe, write_input
 
 
@@ -151,6 +152,23 @@ def test_the_curve_of_a_fold_is_what_each_threshold_gives(asks):
     first = replace(climbed, levels=climbed.levels[:1]).table(truth)
     assert first["threshold"].tolist() == [0, it.threshold, 2], "there is nothing to choose"
     assert set(first["alignments"]) == {base}
+
+
+def test_a_fold_is_searched_by_seeds_once(asks, monkeypatch):
+    """For all levels of the cascade, and for what it answers."""
+    it, run, asked, *_ = asks
+    tested, looked = fold_records(it, run, it.classifier, asked), []
+    search = SeedIndex.nearest
+
+    def counted(index, sequences, q):
+        looked.extend(sequences)
+        return search(index, sequences, q)
+
+    monkeypatch.setattr(SeedIndex, "nearest", counted)
+    monkeypatch.setattr(module, "_ROWS", 3)
+    tested.curve()
+    tested.predictions("it")
+    assert len(looked) == len(tested.records)
 
 
 def test_unknown_records_are_answered_through_the_cascade(asks, monkeypatch):

@@ -179,6 +179,8 @@ def by_seeds(records: Records, query: Query, most: int) -> IntArray:
 
     Of what has no hit the record is -1, and the score 0; so nothing but sequences has any.
     """
+    if query.seeds is not None and min(most, len(records)) <= query.seeds.shape[2]:
+        return query.seeds[:, :, :most]
     if records.seeds is None:
         return np.tile(np.array([[NOBODY], [0]]), (len(query), 1, most))
     sequences = None if query.objects is None else query.objects.sequences
@@ -258,9 +260,7 @@ class RecordScores:
     @cached_property
     def by_seeds(self) -> tuple[IntArray, IntArray]:
         """The :data:`BY_SEEDS` records that are first by seeds of all objects, and their scores."""
-        found = self.query.seeds
-        if found is None:
-            found = by_seeds(self.records, self.query, BY_SEEDS)
+        found = by_seeds(self.records, self.query, BY_SEEDS)
         return found[:, 0], found[:, 1]
 
     def rank(self, places: IntArray, most: int, besides: Besides | None = None) -> None:

@@ -34,16 +34,18 @@ class Query:
     """A batch of n objects.
 
     ``scores``, of shape (n, n_landmarks), are as aligned or measured, dissimilarities squared; not
-    transformed. ``ask`` scores the objects, by their places, with training records.
+    transformed. ``ask`` scores the objects, by their places, with training records. ``seeds``, of
+    shape (n, 2, q), are the records that are first by seeds, and their scores, if they are known.
     """
 
-    per_object: ClassVar[tuple[str, ...]] = ("scores", "self_scores", "lengths")
+    per_object: ClassVar[tuple[str, ...]] = ("scores", "self_scores", "lengths", "seeds")
 
     scores: NDArray[Any]
     self_scores: FloatArray  # (n,): of sequences; zeros for others, which no transform asks for
     lengths: FloatArray  # (n,)
     objects: Viewed | None = None  # the objects as views see them
     ask: Ask | None = None
+    seeds: IntArray | None = None
 
     @classmethod
     def measured(cls, scores: NDArray[Any]) -> "Query":
@@ -71,7 +73,7 @@ class Query:
 
     def decided(self, rows: FloatArray, decisions: FloatArray) -> "Decided":
         """Return the query with what a first stage made of it."""
-        known = self.scores, self.self_scores, self.lengths, self.objects, self.ask
+        known = self.scores, self.self_scores, self.lengths, self.objects, self.ask, self.seeds
         return Decided(*known, rows=rows, decisions=decisions)
 
 
@@ -79,13 +81,10 @@ class Query:
 class Decided(Query):
     """A query after the first stage of a model."""
 
-    per_object: ClassVar[tuple[str, ...]] = (*Query.per_object, "rows", "decisions", "seeds")
+    per_object: ClassVar[tuple[str, ...]] = (*Query.per_object, "rows", "decisions")
 
     rows: FloatArray  # (n, n_landmarks): transformed scores
     decisions: FloatArray  # (n, n_classes)
-    seeds: IntArray | None = (
-        None  # (n, 2, q): the records that are first by seeds, and their scores, if known
-    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Predictions of the records that outer folds test, and of those held out as unknown."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.answering.cascade import LevelAnswers
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.label_sets import outcomes
-from kreinflow.answering.nearest_records import ScoreCache
+from kreinflow.answering.nearest_records import BY_SEEDS, ScoreCache
 from kreinflow.answering.query_and_answers import Answers, Query
 from kreinflow.answering.several_labels import label_texts
 from kreinflow.base.numerics import TILE, IntArray, single_threaded, tile_map
@@ -56,7 +56,18 @@ class FoldRecords:
         if self.cache is not None and asked is not None:
             ask = self.hits.noting(self.cache.of_rows(rows, asked.rows), places, asked)
         objects = self.run.objects if self.classifier.looks_at_objects else None
-        return row_query(self.landmarks, rows, objects, ask)
+        query = row_query(self.landmarks, rows, objects, ask)
+        return query if self.seeds is None else replace(query, seeds=self.seeds[places])
+
+    @cached_property
+    def seeds(self) -> IntArray | None:
+        """The training records that are first by seeds of the records: all that look share them."""
+        asked, objects = self.classifier.records, self.run.objects
+        if self.cache is None or asked is None or asked.seeds is None:
+            return None
+        sequences = objects.take(self.run.dataset.rows[self.records]).sequences
+        assert sequences is not None, "seeds of no sequences"
+        return np.stack(asked.by_seeds.nearest(sequences, BY_SEEDS), axis=1)
 
     def curve(self) -> CascadeCurve:
         """Return what all levels of the cascade say of the records."""
