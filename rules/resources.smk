@@ -68,7 +68,8 @@ def rows_memory(wildcards, input):
     """What the rows of a learning job may take; less where `--resources mem_mb` gives jobs less."""
     given, most = workflow.global_resources.get("mem_mb").value, CONFIG["learning"]["memory_mb"]
     try:
-        held = BASE_MB + square_mb(costs(wildcards).most_landmarks) if given else 0
+        learns = given and hasattr(wildcards, "dataset")  # the report has all data sets
+        held = BASE_MB + square_mb(costs(wildcards).most_landmarks) if learns else 0
     except InputError:
         return most
     return int(max(min(given - held, most), LEAST_ROWS_MB)) if given else most

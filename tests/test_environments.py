@@ -22,6 +22,7 @@ CONDA_NAMES = {
     "matplotlib-base": "matplotlib",
     "snakemake-minimal": "snakemake",
 }
+CLOUDS = ("kubernetes", "googlebatch", "aws-batch")
 ENVIRONMENTS = sorted((ROOT / "envs").glob("*.yaml"))
 
 
@@ -59,6 +60,10 @@ def test_the_lock_meets_the_ranges_and_has_hashes():
     (plugin,) = optional["cluster"]
     for name in ("profiles/slurm/config.yaml", "docs/cluster.md"):
         assert f"pip install {plugin}\n" in (ROOT / name).read_text(), name
+    for name in CLOUDS:
+        text = (ROOT / "profiles" / name / "config.yaml").read_text()
+        command = re.search("^#   (pip install .*)$", text, re.MULTILINE)[1]
+        assert f"{command}\n" in (ROOT / "docs" / "cluster.md").read_text(), name
     text = (ROOT / "requirements.lock").read_text()
     assert text.count("==") <= text.count("--hash=sha256:")
     assert not re.search(r"^-", text, re.MULTILINE), "the lock names options of its maker"
@@ -121,6 +126,26 @@ def test_the_container_has_the_python_of_the_environments_and_the_packages_of_th
         "--from=wheel /wheel /wheel",
         "pip install --no-deps /wheel/*.whl",
     ]
+
+
+def test_the_profiles_for_clouds_differ_in_what_a_cloud_asks_for_alone():
+    """One job has all rules but the download and all stages, in the image of this version."""
+    read = {
+        name: yaml.safe_load((ROOT / "profiles" / name / "config.yaml").read_text())
+        for name in ("default", *CLOUDS)
+    }
+    rules = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
+    names = {*re.findall(r"^rule (\w+):$|^use rule \w+ as (\w+) with:$", rules, re.MULTILINE)}
+    snakefile = (ROOT / "Snakefile").read_text()
+    stages = re.findall(r'^    "(\w+)":', snakefile[snakefile.index("TARGETS = {") :], re.MULTILINE)
+    for name in CLOUDS:
+        profile = read[name]
+        assert profile["container-image"] == f"kreinflow/kreinflow:{__version__}"
+        assert profile["groups"] == read[CLOUDS[0]]["groups"]
+        assert read["default"].items() <= profile.items()
+        grouped = dict(line.split("=") for line in profile["groups"])
+        assert {*map("".join, names), *stages} - {"download"} <= set(grouped)
+        assert set(grouped.values()) == {"run"}
 
 
 def test_the_recipe_for_bioconda_is_the_package_of_this_version():

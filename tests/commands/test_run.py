@@ -69,10 +69,11 @@ def test_the_cores_and_the_profile_are_those_that_are_named(run, snakemake, tmp_
     for given in ("-j1", "-pc2", "--jobs=1"):
         run("run", "mine.yaml", given)
         assert "--cores" not in asked(tmp_path)[0]
-    run("run", "mine.yaml", "--profile", "slurm")
-    shipped = asked(tmp_path)[0]
-    assert "--cores" not in shipped, "those of the profile"
-    assert shipped[shipped.index("--profile") + 1] == str(WORKFLOW_FOLDER / "profiles" / "slurm")
+    for name in ("slurm", "kubernetes", "googlebatch", "aws-batch"):
+        run("run", "mine.yaml", "--profile", name)
+        shipped = asked(tmp_path)[0]
+        assert "--cores" not in shipped, "those of the profile"
+        assert shipped[shipped.index("--profile") + 1] == str(WORKFLOW_FOLDER / "profiles" / name)
     (tmp_path / "slurm").mkdir()
     run("run", "mine.yaml", "--profile", "slurm")
     own = asked(tmp_path)[0]

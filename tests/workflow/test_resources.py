@@ -40,9 +40,9 @@ with SnakemakeApi(OutputSettings()) as api:
     def asked(rule, resource, wildcards, attempt=1, threads=1):
         inputs = Input(["big.npy", "absent"])
         inputs.new = "new.fasta"
+        own = {} if rule == "write_report" else {"dataset": "small", **wildcards}
         return rules[rule].resources[resource].evaluate(
-            SimpleNamespace(dataset="small", **wildcards),
-            input=inputs, attempt=attempt, threads=threads,
+            SimpleNamespace(**own), input=inputs, attempt=attempt, threads=threads,
         ).value
 
     answers = [asked(*question) for question in given["questions"]]
@@ -150,8 +150,10 @@ def test_no_rule_asks_for_more_than_the_queue_allows_and_rows_take_what_is_left(
     assert len(names) > 20
     questions = [(name, "runtime", wildcards, n) for name in names for n in (1, 2, 3)]
     rows = ("train_models", "learning_memory_mb", MEB)
-    *answers, left = ask([*questions, rows], max_runtime=7, mem_mb=3000)[0]
+    report = ("write_report", "learning_memory_mb", {})
+    *answers, of_all, left = ask([*questions, report, rows], max_runtime=7, mem_mb=3000)[0]
     assert [q for q, a in zip(questions, answers, strict=True) if not 1 <= a <= 7] == []
+    assert of_all == 2048
     assert left == 3000 - BASE_MB - 16 * 8 * LANDMARKS**2 // 10**6
 
 

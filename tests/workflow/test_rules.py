@@ -150,10 +150,11 @@ def test_a_changed_setting_and_a_changed_residue_rerun_what_depends_on_them(fini
     assert (jobs["select_landmarks"], jobs["train_models"]) == (3, 9)
 
 
+@pytest.mark.parametrize("profile", ["slurm", "kubernetes", "googlebatch", "aws-batch"])
 @pytest.mark.parametrize("target", ["compare", "all"])
-def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, target):
-    """No group waits for a rule outside of it that waits for the group. No Slurm is needed."""
-    pytest.importorskip("snakemake_executor_plugin_slurm")
+def test_the_groups_of_a_profile_have_no_cycle(workflow, target, profile):
+    """No group waits for a rule outside of it that waits for the group. Neither Slurm nor cloud."""
+    pytest.importorskip(f"snakemake_executor_plugin_{profile.replace('-', '_')}")
     labels = {"table": "x.tsv"}
     config = configuration(fasta_source(labels=labels, unmatched="classify"), data="data")
     config["datasets"]["mine"] |= {"unknown": ["c"], "levels": {}}
@@ -162,11 +163,17 @@ def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, target):
     records = families(1)
     write_fasta(run.folder / "data" / "x.fasta", records)
     write_labels(run.folder / "data" / "x.tsv", records[:-1])
-    targets = [target]
+    arguments = ["--workflow-profile", str(ROOT / "profiles" / profile)]
+    if profile != "slurm":  # a bucket would be asked what it has: a folder answers in its place
+        pytest.importorskip("snakemake_storage_plugin_fs")
+        bucket = run.folder / "bucket"
+        shutil.copytree(run.folder / "data", bucket / "data")
+        arguments += ["--default-storage-provider", "fs", "--default-storage-prefix", str(bucket)]
+    arguments.append(target)
     if target == "compare":  # what follows the groups of its folds is asked for by name
-        targets += ["--", "results/mine+homology-aware/compare/kreinflow/r0f0.tsv"]
-        targets.append("results/mine/compare/kreinflow/r0f0.tsv")
-    jobs = run.jobs("--workflow-profile", str(ROOT / "profiles" / "slurm"), *targets)
+        folds = ("mine+homology-aware", "mine")
+        arguments += ["--", *(f"results/{name}/compare/kreinflow/r0f0.tsv" for name in folds)]
+    jobs = run.jobs(*arguments)
     assert jobs["evaluate"] == (2 if target == "compare" else 1)
     if target == "all":
         assert {"write_report", "draw_optional", "measure_levels"} <= set(jobs)
