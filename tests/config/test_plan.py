@@ -174,6 +174,9 @@ def test_behind_a_race_a_fold_is_one_job_and_its_first_fold_waits_for_the_fewest
     (first,) = found.ahead("balls", "r0f0")
     assert first.endswith("models/drawn/r0f0.tsv")
     assert found.ahead("drawn", "r0f0") == found.ahead("balls", "r0f1") == []
+    found.settings["levels"] = {}
+    assert found.stops
+    assert found.ahead("balls", "r0f0") == []
     found.settings["final"] = "two"
     assert not found.stops
 

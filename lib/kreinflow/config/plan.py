@@ -172,9 +172,12 @@ class DatasetPlan:
         return "auto" in self.config and cheap
 
     def ahead(self, selector: str, fold: str) -> list[str]:
-        """Return the table of the models that may leave a selector's own no chance in a fold."""
+        """Return the table of the models that may leave a selector's own no chance in a fold.
+
+        Of labels that are paths it would not pay to wait: some record is wrong at a low level.
+        """
         first = self.trained_selectors[0]
-        waits = self.stops and self.alone(fold) and selector != first
+        waits = self.stops and self.levels is None and self.alone(fold) and selector != first
         return [f"{self.folder}/models/{first}/{fold}.tsv"] if waits else []
 
     @cached_property
