@@ -18,6 +18,7 @@ import yaml
 from kreinflow.classify.model_file import Model
 from kreinflow.fitting.fold_models import load_fold_model
 from small_inputs import configuration, without_times
+from warm.server import warm_python
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,11 +52,15 @@ SMALL = configuration({}) | {
 
 
 class Workflow:
-    """One folder with a config, in which the workflow is run."""
+    """One folder with a config, in which the workflow of a clone is run.
 
-    def __init__(self, folder, config, root=ROOT):
+    That of this one begins where the imports are done, if it need not be ``cold``.
+    """
+
+    def __init__(self, folder, config, root=ROOT, cold=False):
         self.folder = folder
         self.root = root
+        self.cold = cold or root != ROOT
         folder.mkdir(parents=True, exist_ok=True)
         if config is not None:
             self.configure(config)
@@ -77,8 +82,9 @@ class Workflow:
         ]
 
     def run(self, *arguments, check=True, **how):
+        _, *command = self.command(*arguments, **how)
         done = subprocess.run(
-            self.command(*arguments, **how),
+            [sys.executable if self.cold else warm_python(), *command],
             cwd=self.folder,
             capture_output=True,
             text=True,

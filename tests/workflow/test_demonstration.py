@@ -3,7 +3,6 @@
 import gzip
 import re
 import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ import yaml
 
 from kreinflow.classify.model_file import Model
 from sequence_pairs import rectangle, scheme_of
+from warm.server import warm_python
 from workflow.conftest import ROOT, Workflow, read
 
 DATA = ROOT / "examples" / "pfam_kin"
@@ -62,7 +62,7 @@ def test_some_of_the_spectrum_is_negative(known, table):
 
 
 def test_from_another_folder_it_says_which_file_is_missing(tmp_path):
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores"]
+    command = [warm_python(), "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores"]
     done = subprocess.run([*command, "1", "-n"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
     assert "examples/pfam_kin/pfam_kin.fasta.gz" in done.stderr

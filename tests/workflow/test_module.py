@@ -13,6 +13,7 @@ import yaml
 
 import kreinflow
 from small_inputs import configuration, write_input
+from warm.server import warm_python
 from workflow.conftest import ROOT, Workflow
 
 TINY = configuration({"type": "simulated", "families": 2, "sequences": 24}) | {
@@ -63,8 +64,9 @@ use rule * from c as c_*
 
 
 def snakemake(folder, *arguments, library=ROOT / "lib", **more):
+    cold = more or library != ROOT / "lib"
     return subprocess.run(
-        [sys.executable, "-m", "snakemake", "--cores", "2", *arguments],
+        [sys.executable if cold else warm_python(), "-m", "snakemake", "--cores", "2", *arguments],
         cwd=folder,
         capture_output=True,
         text=True,

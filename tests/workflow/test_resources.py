@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 
 import pytest
 import yaml
@@ -13,6 +12,7 @@ from kreinflow.config.costs import RunCosts
 from kreinflow.config.part_costs import BASE_MB, START_MINUTES
 from kreinflow.config.plan import DatasetPlan
 from kreinflow.files.json_files import write_json
+from warm.server import warm_python
 from workflow.conftest import ROOT, SMALL
 
 ASKED = """
@@ -102,7 +102,7 @@ def ask(tmp_path_factory):
             "resources": resources,
         }
         done = subprocess.run(
-            [sys.executable, "-c", ASKED, ROOT / "Snakefile", "config.yaml", json.dumps(given)],
+            [warm_python(), "-c", ASKED, ROOT / "Snakefile", "config.yaml", json.dumps(given)],
             cwd=folder,
             capture_output=True,
             text=True,

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from kreinflow.commands.main import main
 from kreinflow.files.provenance import file_sha256
 from kreinflow.report.names import WORKFLOW
 from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
+from warm.server import warm_python
 from workflow.conftest import ROOT, read
 
 
@@ -89,7 +89,7 @@ print(json.dumps(rules))
 
 def test_every_rule_with_a_script_has_all_that_it_should(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", PARSED, str(ROOT / "Snakefile"), str(ROOT)],
+        [warm_python(), "-c", PARSED, str(ROOT / "Snakefile"), str(ROOT)],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -181,7 +181,7 @@ def test_the_groups_of_a_profile_have_no_cycle(workflow, target, profile):
 
 
 def test_lint():
-    command = [sys.executable, "-m", "snakemake", "--lint"]
+    command = [warm_python(), "-m", "snakemake", "--lint"]
     lint = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert lint.returncode == 0, lint.stdout + lint.stderr
 
