@@ -1,5 +1,5 @@
 # Aligns: first the class scores and the sketch that selectors ask for, then all sequences with the
-# union of the landmarks. Scores live in one store a data set, RESULTS/DATASET/scores, in which no pair of
+# union of the landmarks; with `auto` in stages, see column_stages in kreinflow/config/plan.py. Scores live in one store a data set, RESULTS/DATASET/scores, in which no pair of
 # sequences is ever aligned twice; a block of rows has one writer. So do those of the user's own score,
 # which is asked where sequences are aligned. A matrix is only sliced; a kernel of vectors is computed
 # where its columns are asked for.
@@ -31,17 +31,13 @@ rule list_candidates:
         "../scripts/candidates.py"
 
 
+COLUMNS = list(dict.fromkeys(stage for plan_ in PLANS.values() for stage in plan_.column_stages))
+
 # What is aligned for each stage, and what says so.
-ALIGNED = {
-    "class_scores": ("candidates", {"candidates": f"{HERE}/candidates.tsv"}),
-    "columns": (
-        "landmarks",
-        {
-            "class_scores": lambda wildcards: plan(wildcards).blocks("class_scores"),
-            "landmarks": landmark_tables,
-        },
-    ),
-}
+ALIGNED = {"class_scores": ("candidates", {"candidates": f"{HERE}/candidates.tsv"})}
+for _stage in COLUMNS:
+    _before = lambda wildcards: plan(wildcards).blocks("class_scores")
+    ALIGNED[_stage] = "landmarks", {"class_scores": _before, "landmarks": landmarks_of(_stage)}
 
 for _stage, (_columns, _files) in ALIGNED.items():
 
@@ -72,27 +68,31 @@ for _stage, (_columns, _files) in ALIGNED.items():
             "../scripts/alignment.py"
 
 
-rule gather_columns:
-    input:
-        unpack(dataset_files),
-        candidates=f"{HERE}/candidates.tsv",
-        aligned=lambda wildcards: plan(wildcards).blocks("columns"),
-        landmarks=landmark_tables,
-    output:
-        scores=f"{HERE}/columns/scores.npy",
-        landmarks=f"{HERE}/columns/landmarks.tsv",
-        self_scores=f"{HERE}/columns/self_scores.npy",
-        alignments=f"{HERE}/columns/alignments.json",
-    log:
-        f"{HERE}/logs/columns.log",
-    benchmark:
-        f"{HERE}/times/columns.tsv"
-    conda:
-        "../envs/alignment.yaml"
-    resources:
-        **asks("gather_columns", lambda w, _: costs(w).gathering()),
-    params:
-        **given("scoring data"),
-        code=code("columns.py"),
-    script:
-        "../scripts/columns.py"
+for _stage in COLUMNS:
+
+    rule:
+        name:
+            f"gather_{_stage}"
+        input:
+            unpack(dataset_files),
+            candidates=f"{HERE}/candidates.tsv",
+            aligned=lambda wildcards, stage=_stage: plan(wildcards).blocks(stage),
+            landmarks=landmarks_of(_stage),
+        output:
+            scores=f"{HERE}/{_stage}/scores.npy",
+            landmarks=f"{HERE}/{_stage}/landmarks.tsv",
+            self_scores=f"{HERE}/{_stage}/self_scores.npy",
+            alignments=f"{HERE}/{_stage}/alignments.json",
+        log:
+            f"{HERE}/logs/{_stage}.log",
+        benchmark:
+            f"{HERE}/times/{_stage}.tsv"
+        conda:
+            "../envs/alignment.yaml"
+        resources:
+            **asks(f"gather_{_stage}", lambda w, _: costs(w).gathering()),
+        params:
+            **given("scoring data"),
+            code=code("columns.py"),
+        script:
+            "../scripts/columns.py"

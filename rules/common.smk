@@ -1,6 +1,7 @@
 # What all stages share: the checked configuration, the plan of each data set, names of files,
 # digests of code.
 import fcntl
+import math
 import os
 import shlex
 import signal
@@ -112,7 +113,7 @@ try:
     for _plan in PLANS.values():
         _plan.folds  # reads the user's table of folds, if there is one
         if MODULE:  # the files may be made by others, and then their size would change the rules
-            _plan.in_few_jobs = False
+            _plan.file_bytes = math.inf
 except InputError as error:
     refuse(error)
 
@@ -232,14 +233,20 @@ def landmark_tables(wildcards):
     return plan(wildcards).of_folds("landmarks", "tsv", lenders=True)
 
 
+def landmarks_of(stage):
+    """What says which landmarks a stage of the columns has."""
+    return lambda wildcards: plan(wildcards).column_stages[stage]
+
+
 def column_files(wildcards):
     """What learning reads beside the landmarks of its fold: data set, folds and columns."""
-    folder = plan(wildcards).folder
+    own = getattr(wildcards, "fold", ALL), getattr(wildcards, "selector", None)
+    folder = plan(wildcards).columns(*own)
     return dataset_files(wildcards) | {
-        "folds": f"{folder}/folds.tsv",
-        "columns": f"{folder}/columns/scores.npy",
-        "union": f"{folder}/columns/landmarks.tsv",
-        "self_scores": f"{folder}/columns/self_scores.npy",
+        "folds": f"{plan(wildcards).folder}/folds.tsv",
+        "columns": f"{folder}/scores.npy",
+        "union": f"{folder}/landmarks.tsv",
+        "self_scores": f"{folder}/self_scores.npy",
     }
 
 
@@ -249,15 +256,9 @@ def trained_here(wildcards):
     return plan(wildcards).trained_selectors if own is None else [own]
 
 
-def stops_here(wildcards):
-    """Whether a job leaves out recipes that cannot be chosen: where `auto` starts its race."""
-    return plan(wildcards).stops and wildcards.fold == plan(wildcards).folds[0]
-
-
-def models_ahead(wildcards):
-    """The models that a job waits for, as they may leave its own no chance."""
-    own = getattr(wildcards, "selector", None)
-    return [] if own is None else plan(wildcards).ahead(own, wildcards.fold)
+def race_here(wildcards):
+    """The table of the recipes that a job trains or leaves out, if any may be left out."""
+    return plan(wildcards).race(wildcards.fold, getattr(wildcards, "selector", None))
 
 
 def recipes_here(wildcards):

@@ -6,7 +6,7 @@
 # larger data are the first: profiles and settings name the first one.
 CHOOSERS = {}
 for _dataset, _plan in PLANS.items():
-    _folds = _plan.folds if _plan.in_few_jobs else ["{fold}"]
+    _folds = _plan.folds if _plan.landmarks_in_one_job else ["{fold}"]
     CHOOSERS.setdefault((tuple(_plan.selectors), tuple(_folds)), []).append(_dataset)
 
 _ordered = sorted(CHOOSERS.items(), key=lambda chooser: chooser[0][1] != ("{fold}",))

@@ -26,8 +26,7 @@ for _number, ((_selectors, _), _of_rule) in enumerate(_ordered, 1):
         input:
             unpack(column_files),
             landmarks=[f"{HERE}/landmarks/{selector}/{{fold}}.tsv" for selector in _selectors],
-            race=lambda wildcards: plan(wildcards).race(wildcards.fold),
-            ahead=models_ahead,
+            race=race_here,
         output:
             factors=[f"{HERE}/factors/{name}/{{fold}}.safetensors" for name in _selectors],
             factor_table=[f"{HERE}/factors/{name}/{{fold}}.tsv" for name in _selectors],
@@ -62,7 +61,7 @@ for _number, ((_selectors, _), _of_rule) in enumerate(_ordered, 1):
                 name: CONFIG["selectors"][name] for name in trained_here(wildcards)
             },
             unknown=CONFIG["unknown"],
-            stops=stops_here,
+            stops=lambda w: plan(w).in_few_jobs and plan(w).stops and w.fold == plan(w).folds[0],
             asked=lambda wildcards: plan(wildcards).source.asked_of_records,
             code=code("model.py"),
         script:

@@ -108,7 +108,7 @@ rule write_report:
         aligned=[
             path
             for dataset in DATASETS
-            for stage in ("class_scores", "columns")
+            for stage in ("class_scores", *PLANS[dataset].column_stages)
             for path in PLANS[dataset].blocks(stage)
         ],
         factors=of_folds("factors", "tsv"),

@@ -32,7 +32,6 @@ from kreinflow.fitting.recipe_choice import (
     BITS,
     FIGURES_COLUMNS,
     going_on,
-    read_models,
     unbeatable,
 )
 from kreinflow.fitting.run import open_run, read_landmark_table
@@ -46,20 +45,20 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     fold, folder = snakemake.wildcards.fold, Path(files.records).parent.parent
     run, going = open_run(files), going_on(params.recipes, files.race)
     scheme = read_scheme(run.dataset, params.scoring, params.data)
-    found = [
-        row for path in files.ahead for row in read_models(path, params.order).to_dict("records")
-    ]
+    found = []
     for of, (selector, settings) in enumerate(params.selectors.items()):
         start = perf_counter()
         fitted = [recipe for recipe in going if recipe["selector"] == selector]
-        landmarks = run.landmarks(read_landmark_table(files.landmarks[of], run.dataset))
+        table = read_landmark_table(files.landmarks[of], run.dataset)
         if not fitted:
-            console.say(f"{selector}: no recipe went on after the race")
-        elif params.stops and (winner := unbeatable(found, len(landmarks.rows))):
+            console.say(f"{selector}: no recipe is fitted; {', '.join(files.race)} says why")
+        elif params.stops and (winner := unbeatable(found, len(table))):
             fitted = []
             console.say(
                 f"{selector}: no recipe is fitted, for none could be chosen before {winner}"
             )
+        # Of a selector without a recipe the columns may be missing.
+        landmarks = run.landmarks(table if fitted else table[:0])
         transforms = transforms_of([r["transform"] for r in fitted], params.transforms, scheme)
         needing = factored(fitted, params.learners)
         entries = make_factors(landmarks, run.training_part(fold), transforms, needing)

@@ -1,5 +1,6 @@
 """What a run makes of a data set: the names of selectors, transforms, folds, files and jobs."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -154,6 +155,11 @@ def test_small_files_take_few_jobs(tmp_path):
     assert not found(499_000).in_few_jobs
     assert not found(498_999, vectors=str(vectors)).in_few_jobs
     assert found(494_999, vectors=str(vectors)).in_few_jobs
+    large = found(4_998_999)
+    assert (large.landmark_job("r0f0"), large.model_job("drawn", "all")) == (
+        *("landmarks", "model.drawn.all"),
+    )
+    assert found(4_999_000).landmark_job("r0f0") == "landmarks.r0f0"
     slow = found(494_999)
     slow.source = SimpleNamespace(files=lambda: [fasta], downloads=dict, asked={})
     assert not slow.in_few_jobs
@@ -161,24 +167,41 @@ def test_small_files_take_few_jobs(tmp_path):
 
 
 def test_behind_a_race_a_fold_is_one_job_and_its_first_fold_waits_for_the_fewest_landmarks():
-    found = plan(recipe("one", "drawn"), recipe("two", "balls"))
-    assert not found.stops
-    assert found.ahead("balls", "r0f0") == []
-    found.config["auto"] = {}
-    assert not found.stops, "with prefer: accuracy a lower loss may still win"
-    jobs = [found.model_job("balls", fold) for fold in ("r0f0", "r0f1", "all")]
+    def found(**more):
+        made = plan(recipe("one", "drawn"), recipe("two", "balls"))
+        made.config |= {"auto": {}} | more
+        return made
+
+    named = plan(recipe("one", "drawn"), recipe("two", "balls"))
+    assert not named.stops
+    assert [*named.column_stages] == ["columns"]
+    assert named.race("r0f1") == named.race("r0f0", "balls") == []
+    accurate = found()
+    assert not accurate.stops, "with prefer: accuracy a lower loss may still win"
+    assert [*accurate.column_stages] == ["race_columns", "columns"]
+    jobs = [accurate.model_job("balls", fold) for fold in ("r0f0", "r0f1", "all")]
     assert jobs == ["model.balls.r0f0", "model.r0f1", "model.all"]
-    assert set(jobs) < set(found.timed_jobs())
-    found.config["prefer"] = "cheap"
-    assert found.stops
-    (first,) = found.ahead("balls", "r0f0")
-    assert first.endswith("models/drawn/r0f0.tsv")
-    assert found.ahead("drawn", "r0f0") == found.ahead("balls", "r0f1") == []
-    found.settings["levels"] = {}
-    assert found.stops
-    assert found.ahead("balls", "r0f0") == []
-    found.settings["final"] = "two"
-    assert not found.stops
+    cheap = found(prefer="cheap")
+    assert cheap.stops
+    assert {*jobs, *cheap.column_stages, "stop", "race"} < set(cheap.timed_jobs())
+    assert [Path(cheap.columns(*of)).name for of in (("r0f0", "drawn"), ("r0f0", "balls"))] == [
+        *("first_columns", "race_columns"),
+    ]
+    assert {cheap.columns("r0f1"), cheap.columns("all", "drawn")} == {f"{cheap.folder}/columns"}
+    (first,) = cheap.column_stages["first_columns"]
+    assert first.endswith("landmarks/drawn/r0f0.tsv")
+    assert cheap.race("r0f0", "balls") == [f"{cheap.folder}/stop.tsv"]
+    assert cheap.race("r0f0", "drawn") == []
+    assert cheap.race("r0f1", "balls") == cheap.race("all") == [f"{cheap.folder}/race.tsv"]
+    with_levels = found(prefer="cheap")
+    with_levels.settings["levels"] = {"separator": ";"}
+    assert [*with_levels.column_stages] == ["race_columns", "columns"]
+    assert with_levels.race("r0f0", "balls") == []
+    small = found(prefer="cheap")
+    small.file_bytes = 1000
+    assert [*small.column_stages] == ["columns"]
+    cheap.settings["final"] = "two"
+    assert not cheap.stops
 
 
 @pytest.mark.parametrize(("learn", "times"), [("leaves", 1), ("siblings", 1), ("inner", 2)])

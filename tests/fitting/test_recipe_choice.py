@@ -17,12 +17,15 @@ from kreinflow.fitting.recipe_choice import (
     close,
     fold_accuracies,
     gained,
+    going_on,
     inner_bits,
     other_choice,
     packed,
     race_table,
     read_figures,
+    stop_table,
     unbeatable,
+    unite,
     unpacked,
     worst_fold,
 )
@@ -366,3 +369,26 @@ def test_flips_of_single_bits_in_figures_are_read_or_refused(tmp_path):
         choose_recipe(read_figures(paths, ORDER)[:2].to_dict("records"), ORDER[:2])
 
     assert count_refused(paths[0], read, flips=150) > 90
+
+
+def test_a_stop_leaves_out_what_needs_more_landmarks_than_a_recipe_that_none_can_beat(tmp_path):
+    """Not what is fitted already; a recipe with two wrong records can be beaten."""
+    counts = {"many": 900, "few": 9, "fewer": 9}
+    for wrong, fate in ((0, "no"), (2, "yes")):
+        table = stop_table([inner("few", np.arange(100) >= wrong, 10)], counts)
+        assert table["goes_on"].tolist() == [fate, "yes", "yes"]
+        assert (table["why"] != "").tolist() == [fate == "no", False, False]
+        write_table(tmp_path / "stop.tsv", table)
+        left = going_on([{"name": name} for name in counts], [tmp_path / "stop.tsv"])
+        assert [recipe["name"] for recipe in left] == [
+            n for n in counts if fate == "yes" or n != "many"
+        ]
+
+
+def test_landmarks_of_several_tables_stand_once_each(tmp_path):
+    tables = {"one": [5, 2], "two": [2, 9], "none": []}
+    for name, rows in tables.items():
+        digests = [f"d{row}" for row in rows]
+        write_table(tmp_path / name, pd.DataFrame({"row": rows, "class": "c", "digest": digests}))
+    found = unite([tmp_path / name for name in tables])
+    assert found.to_dict("list") == {"row": [2, 5, 9], "digest": ["d2", "d5", "d9"]}

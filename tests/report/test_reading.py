@@ -90,7 +90,8 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(request, tmp_path,
         line = {"label": "01", "reject": "no", "landmark_score": 0.5, "problem": ""}
         write_table(folder / "classified" / "unlabelled.tsv", pd.DataFrame([line]))
     found = results(tmp_path, **own)
-    plan = SimpleNamespace(blocks=lambda stage: ["more", "than", "the run had"])
+    blocks = ["more", "than", "the run had"]
+    plan = SimpleNamespace(blocks=lambda stage: blocks, column_stages=["columns"])
     vars(found)["plan"] = plan
     for name in ("statistics", "alignments", "agreed", "landmark_map", "final_recipe", "several"):
         assert getattr(found, name) == getattr(expected, name)

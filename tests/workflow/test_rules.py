@@ -52,8 +52,14 @@ def test_what_cannot_be_chosen_is_not_fitted_and_a_fold_behind_the_race_is_one_j
     found = run.folder / "results" / "mine"
     fate = read(found / "race.tsv").set_index("recipe")
     assert fate["goes_on"].to_dict().pop("fewer-log-cascade") == "yes"
-    many = fate.index.str.startswith("many")
-    assert fate.loc[many, "why"].str.startswith("not fitted").tolist() == [True] * 3
+    dear = fate.index.str.startswith("many")
+    assert fate.loc[dear, "why"].str.startswith("not fitted").tolist() == [True] * 3
+    going = {recipe.partition("-")[0] for recipe in fate.index[fate["goes_on"] == "yes"]}
+    folders = [found / "landmarks" / selector for selector in going]
+    tables = [path for folder in folders for path in folder.glob("*.tsv")]
+    aligned = set(read(found / "columns" / "landmarks.tsv")["row"])
+    assert aligned == {row for path in tables for row in read(path)["row"]}
+    assert not set(read(found / "landmarks" / "many" / "all.tsv")["row"]) <= aligned
     sizes = [len(read(found / "models" / f"{of}.tsv")) for of in ("fewer/r0f0", "many/r0f0")]
     assert [*sizes, len(read(found / "models" / "many" / "r0f1.tsv"))] == [1, 0, 0]
 

@@ -226,7 +226,7 @@ class RunCosts:
         return Cost(shared=pairs * seconds, mb=self._records_mb + scores_mb)
 
     def block(self, stage: str) -> Cost:
-        """Return the cost of a block of ``class_scores`` or ``columns``."""
+        """Return the cost of a block of ``class_scores``, or at most of columns."""
         pairs = self.choosing_pairs if stage == "class_scores" else self.column_pairs
         return self.aligning(pairs / self.plan.config["alignment"]["blocks"])
 

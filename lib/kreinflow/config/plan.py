@@ -1,5 +1,6 @@
 """What a run makes of a data set: its recipes, selectors, folds, files and jobs, by their names."""
 
+import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +22,7 @@ UNLABELLED = "unlabelled"
 Settings = Mapping[str, Any]
 
 SMALL_BYTES = 500_000
-"""Of the user's files together, packed ones four times: then a fit takes about a second."""
+"""Of the user's files together: then a fit takes about a second."""
 
 
 class DatasetPlan:
@@ -92,16 +93,25 @@ class DatasetPlan:
         return make_source(self.settings["source"], Path(self.config["data"]), self.separator)
 
     @cached_property
+    def file_bytes(self) -> float:
+        """The size of the user's files, packed ones four times; infinite if it tells nothing."""
+        files = [*self.source.files(), *map(Path, self.vectors)]
+        if not files or self.source.downloads() or self.source.asked is not None:
+            return math.inf
+        return sum(f.stat().st_size * (4 if f.suffix == ".gz" else 1) for f in files if f.is_file())
+
+    @property
     def in_few_jobs(self) -> bool:
-        """Whether all rows are a block, and all folds' landmarks and a fold's recipes are a job.
+        """Whether all rows are a block, and a fold's recipes are a job.
 
         So it is for small files, of which jobs would take longer to start than to learn.
         """
-        files = [*self.source.files(), *map(Path, self.vectors)]
-        if not files or self.source.downloads() or self.source.asked is not None:
-            return False
-        sizes = (f.stat().st_size * (4 if f.suffix == ".gz" else 1) for f in files if f.is_file())
-        return sum(sizes) < SMALL_BYTES
+        return self.file_bytes < SMALL_BYTES
+
+    @property
+    def landmarks_in_one_job(self) -> bool:
+        """Whether one job chooses the landmarks of all folds, which is quicker than a fit."""
+        return self.file_bytes < 10 * SMALL_BYTES
 
     @property
     def levels(self) -> Settings | None:
@@ -160,25 +170,44 @@ class DatasetPlan:
         names += [name for name, request in requests if request["dataset"] == self.name]
         return [f"{self.folder}/classified/{name}.tsv" for name in names]
 
-    def race(self, fold: str) -> list[str]:
-        """Return the table of the race of ``auto`` in the first part, which other folds need."""
-        races = "auto" in self.config and fold != self.folds[0]
-        return [f"{self.folder}/race.tsv"] if races else []
-
     @property
     def stops(self) -> bool:
         """Whether recipes are not fitted that could not be chosen any more, however right."""
         cheap = self.config["prefer"] == "cheap" and self.settings["final"] is None
         return "auto" in self.config and cheap
 
-    def ahead(self, selector: str, fold: str) -> list[str]:
-        """Return the table of the models that may leave a selector's own no chance in a fold.
+    def race(self, fold: str, selector: str | None = None) -> list[str]:
+        """Return the table that says which recipes of a fold are fitted, where some may not be.
 
-        Of labels that are paths it would not pay to wait: some record is wrong at a low level.
+        In the first fold it is that of a stop, for which all but the first selector wait.
         """
-        first = self.trained_selectors[0]
-        waits = self.stops and self.levels is None and self.alone(fold) and selector != first
-        return [f"{self.folder}/models/{first}/{fold}.tsv"] if waits else []
+        if fold == self.folds[0]:
+            waits = "first_columns" in self.column_stages and selector != self.trained_selectors[0]
+            return [f"{self.folder}/stop.tsv"] if waits else []
+        return [f"{self.folder}/race.tsv"] if "auto" in self.config else []
+
+    @cached_property
+    def column_stages(self) -> dict[str, list[str]]:
+        """The folders of columns in the order they are made in, and the tables of their landmarks.
+
+        With ``auto`` those of the first fold come first: a race or a stop leaves selectors out, and
+        their landmarks in other folds need no columns. Of labels that are paths a stop would not
+        pay for the wait: some record is wrong at a low level. Small files have all at once.
+        """
+        if "auto" not in self.config or self.in_few_jobs:
+            return {"columns": self.of_folds("landmarks", "tsv", lenders=True)}
+        race = {"race_columns": self.of_folds("landmarks", "tsv", self.folds[0])}
+        if self.stops and self.levels is None:
+            first = race["race_columns"][:1]
+            race = {"first_columns": first, "race_columns": [f"{self.folder}/stop.landmarks.tsv"]}
+        return race | {"columns": [f"{self.folder}/race.landmarks.tsv"]}
+
+    def columns(self, fold: str, selector: str | None = None) -> str:
+        """Return the folder of the columns that recipes learn from in a fold."""
+        *before, last = self.column_stages
+        if before and fold == self.folds[0]:
+            last = before[0 if selector == self.trained_selectors[0] else -1]
+        return f"{self.folder}/{last}"
 
     @cached_property
     def folds(self) -> list[str]:
@@ -206,11 +235,12 @@ class DatasetPlan:
         return [self.path(table)] if table else []
 
     def blocks(self, stage: str) -> list[str]:
-        """Return the files of the blocks scored for ``class_scores`` or ``columns``, if any."""
+        """Return the files of the blocks scored for ``class_scores`` or columns, if any."""
         chosen = any(self.most_wanted(key) != 0 for key in ("candidates", "sketch"))
         if not self.source.stored or (stage == "class_scores" and not chosen):
             return []
-        blocks = range(1 if self.in_few_jobs else self.config["alignment"]["blocks"])
+        one = self.in_few_jobs or stage == "first_columns"
+        blocks = range(1 if one else self.config["alignment"]["blocks"])
         return [f"{self.folder}/alignment/{stage}.{block}.json" for block in blocks]
 
     def request(self, name: str) -> Settings:
@@ -245,14 +275,14 @@ class DatasetPlan:
 
     def landmark_job(self, fold: str) -> str:
         """Return the name of the job that chooses the landmarks of a fold."""
-        return "landmarks" if self.in_few_jobs else f"landmarks.{fold}"
+        return "landmarks" if self.landmarks_in_one_job else f"landmarks.{fold}"
 
     def alone(self, fold: str) -> bool:
         """Whether the recipes of each selector are trained by a job of their own in a fold.
 
         So they are, but of small files, and behind a race, which leaves few recipes.
         """
-        return not (self.in_few_jobs or self.race(fold))
+        return not self.in_few_jobs and (fold == self.folds[0] or "auto" not in self.config)
 
     def model_job(self, selector: str, fold: str) -> str:
         """Return the name of the job that trains the recipes of a selector."""
@@ -260,17 +290,19 @@ class DatasetPlan:
 
     def timed_jobs(self) -> list[str]:
         """Return the names of a run's benchmarks: the folder may hold those of an earlier one."""
-        aligned = [*self.blocks("class_scores"), *self.blocks("columns")]
+        stages = self.column_stages
+        aligned = [path for stage in ("class_scores", *stages) for path in self.blocks(stage)]
         requests = [Path(path).stem for path in self.classified]
         return [
             *("dataset", "folds", "candidates"),
             *(Path(path).stem for path in aligned),
-            "columns",
+            *stages,
             *dict.fromkeys(self.landmark_job(fold) for fold in self.folds),
             *dict.fromkeys(
                 self.model_job(name, fold) for name in self.trained_selectors for fold in self.folds
             ),
             *(Path(path).stem for path in self.race(ALL)),
+            *(["stop"] if "first_columns" in stages else ()),
             *("evaluation", "final_model", "map"),
             *(("unknown_scores", "unknown") if self.settings["unknown"] else ()),
             *(("levels",) if self.levels else ()),

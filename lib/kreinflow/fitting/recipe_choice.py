@@ -56,7 +56,9 @@ RACE_COLUMNS = (
     *("recipe", "landmarks", "alignments_per_query", "inner_accuracy"),
     *("behind", "standard_error", "goes_on", "why"),
 )
-"""Of :func:`race_table`."""
+"""Of :func:`race_table` and :func:`stop_table`."""
+
+NOT_FITTED = "not fitted: with no wrong record it were not a standard error ahead of {}"
 
 
 def packed(right: NDArray[np.bool_]) -> str:
@@ -272,6 +274,20 @@ def unbeatable(figures: Sequence[Mapping[Any, Any]], landmarks: float = math.inf
     return ""
 
 
+def stop_table(figures: Sequence[Mapping[Any, Any]], landmarks: Mapping[str, int]) -> pd.DataFrame:
+    """Return which recipes are fitted in the first part, as :func:`race_table` does.
+
+    Those without ``figures`` are not if none of them can be chosen; see :func:`unbeatable`.
+    ``landmarks``: their number, by all recipes.
+    """
+    fitted, table = {row["recipe"] for row in figures}, []
+    for name, count in landmarks.items():
+        best = "" if name in fitted else unbeatable(figures, count)
+        fate = ("no", NOT_FITTED.format(best)) if best else ("yes", "")
+        table.append((name, count, *[math.nan] * 4, *fate))
+    return pd.DataFrame(table, columns=list(RACE_COLUMNS))
+
+
 def other_choice(
     figures: Sequence[Mapping[str, Any]], order: Sequence[str], prefer: str
 ) -> tuple[str, str]:
@@ -324,7 +340,7 @@ def race_table(
         )
         for name in rows
     ]
-    out = f"not fitted: with no wrong record it were not a standard error ahead of {best}"
+    out = NOT_FITTED.format(best)
     table += [(name, *[math.nan] * 5, "no", out) for name in order if name not in rows]
     return pd.DataFrame(table, columns=list(RACE_COLUMNS))
 
@@ -345,3 +361,9 @@ def going_on(
             raise InputError(f"{path}: is damaged, or of another run. Delete it and run again.")
         found = [recipe for recipe, f in zip(found, fate, strict=True) if f == "yes"]
     return found
+
+
+def unite(paths: Sequence[str | os.PathLike[str]]) -> pd.DataFrame:
+    """Return the distinct rows that are a landmark in any of the tables, with their digests."""
+    tables = [read_table(path, ["digest"], ["digest"], whole=["row"]) for path in paths]
+    return pd.concat(tables)[["row", "digest"]].drop_duplicates().sort_values("row")

@@ -145,7 +145,7 @@ class DatasetResults:
     def agreed(self) -> int:
         """Pairs that parasail scored too, with the same result."""
         agreed, folder = 0, self.folder / "alignment"
-        for stage in ("class_scores", "columns"):
+        for stage in ("class_scores", *self.plan.column_stages):
             if planned := self.plan.blocks(stage):
                 blocks = read_json(folder / f"{stage}.0.json").get("blocks", len(planned))
                 told = (read_json(folder / f"{stage}.{block}.json") for block in range(blocks))
