@@ -45,7 +45,7 @@ WORDS = {"protein": [1, 2, 3], "nucleotide": [1, 2, 3, 4]}
 K = 3
 HOMOLOGY = ("remote", "duplicates")
 """Kinds that are also tried with folds between which no sequences are alike."""
-TEXTS = ("recipe", "cascade", "inner_right", "inner_known")
+TEXTS = ("recipe", "cascade", "inner_sizes", "inner_right", "inner_known")
 """Figures that are no numbers, and may look like some."""
 
 

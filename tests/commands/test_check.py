@@ -73,6 +73,11 @@ def test_a_comparison_of_several_recipes_has_a_range(run, checked, tmp_path):
     write_fasta(tmp_path / "x.fasta", GOOD)
     config = {"datasets": {"mine": {"source": fasta_source(), "folds": {"k": 2}}}}
     _, out, _ = checked(run, config)
+    assert (
+        "mine: where the recipe with the fewest landmarks is hardly ever wrong, no other is" in out
+    )
+    _, accurate, _ = checked(run, config | {"prefer": "accuracy"})
+    assert "hardly ever wrong" not in accurate
     assert re.search(
         r"\nmine: a new sequence takes about 4 to 31 alignments, by the recipe, and up to 30 more "
         r"where it is unsure or may be unknown\n$",

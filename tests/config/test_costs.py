@@ -50,10 +50,10 @@ def demonstration(size=60, **more):
 SIZES = [4999 // 28] * 27 + [4999 - 27 * (4999 // 28)]
 
 
-def automatic():
+def automatic(sizes=SIZES):
     source = {"type": "fasta", "fasta": "x.fasta", "labels": {"from_file_names": True}}
     config = {"datasets": {"mine": {"source": source, "folds": {"k": 5}}}}
-    return of_config(config, SIZES, 380)
+    return of_config(config, sizes, 380)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,12 @@ def test_pairs_are_those_of_all_with_the_landmarks_of_all_training_parts(selecto
     union = min(200, (1 + 5 * 0.24) * landmarks)
     assert run.column_pairs == pytest.approx(200 * union - union * (union + 1) / 2)
     assert run.pairs == pytest.approx(run.choosing_pairs + run.column_pairs, rel=0.5)
+
+
+def test_half_of_the_landmarks_of_other_folds_are_behind_the_race():
+    run = automatic([20 * size for size in SIZES])
+    chosen = sum(map(run.landmarks, run.plan.selectors))
+    assert run.union == pytest.approx((1 + 5 * 0.24 * 0.5) * chosen) < run.distinct
 
 
 def test_a_matrix_aligns_nothing_and_asks_nothing_of_a_query():

@@ -154,6 +154,11 @@ class Checked:
             f"about {aligned}{_time(run.minutes(cores))} on {plural(cores, 'core')}, "
             f"{_size(run.memory_mb)} of memory for the largest job"
         ]
+        if self.plan.stops:
+            said.append(
+                "where the recipe with the fewest landmarks is hardly ever wrong, no other is "
+                "fitted, and a run takes a part of that"
+            )
         if self.asking is not None:
             kernel, an_hour = self.asking.kernel, 3600 / max(run.of_asked, 1e-9)
             said.append(

@@ -120,11 +120,16 @@ class RunCosts:
     @cached_property
     def union(self) -> float:
         """Landmarks of all selectors and training parts together."""
-        return min(self._of_parts(sum(map(self.landmarks, self.plan.selectors))), self.distinct)
+        raced = RACED if "race_columns" in self.plan.column_stages else 1.0
+        chosen = self._of_parts(sum(map(self.landmarks, self.plan.selectors)), raced)
+        return min(chosen, self.distinct)
 
-    def _of_parts(self, chosen: float) -> float:
-        """Return what all training parts choose together where one chooses so many."""
-        return (1 + NEW_OF_PART * self.folds) * chosen
+    def _of_parts(self, chosen: float, raced: float = 1.0) -> float:
+        """Return what all training parts choose together where one chooses so many.
+
+        ``raced``: the share that others than the first one need.
+        """
+        return (1 + NEW_OF_PART * self.folds * raced) * chosen
 
     @cached_property
     def choosing_pairs(self) -> float:
