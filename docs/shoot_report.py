@@ -1,13 +1,11 @@
-"""Take pictures of a report with a browser that is installed.
+"""Take the picture of a report that the README shows, with a browser that is installed.
 
-``python docs/shoot_report.py results/report.html`` takes the one that the README shows,
-``docs/report.png``. With ``--folder shots`` it takes the first screen instead, in windows of
-``--width`` pixels.
+``python docs/shoot_report.py results/report.html`` writes ``docs/report.png``.
 """
 
-import argparse
 import io
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,8 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 
 WIDTH = 1200
 SECTION = "section:has(> #data-1-confusion)"
-WIDTHS = (1280, 1400)
-HEIGHT = 800  # of a first screen
+HEIGHT = 800
 
 
 @contextmanager
@@ -55,22 +52,7 @@ def picture(png: bytes) -> Image.Image:
     return Image.open(io.BytesIO(png)).convert("RGB")
 
 
-def save(image: Image.Image, path: Path) -> None:
-    """Write a picture with few colours."""
-    image.quantize(256).save(path, optimize=True)
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("report", type=Path)
-    parser.add_argument("--folder", type=Path, help="where pictures of the first screen go")
-    parser.add_argument("--width", type=int, nargs="+", default=WIDTHS, help="of the windows")
-    asked = parser.parse_args()
-    with opened(asked.report) as tab:
-        if asked.folder is None:
-            save(shoot(tab), Path(__file__).with_name("report.png"))
-        else:
-            asked.folder.mkdir(parents=True, exist_ok=True)
-            for width in asked.width:
-                tab.set_viewport_size({"width": width, "height": HEIGHT})
-                save(picture(tab.screenshot()), asked.folder / f"{width}.png")
+    with opened(Path(sys.argv[1])) as tab:
+        few_colours = shoot(tab).quantize(256)
+    few_colours.save(Path(__file__).with_name("report.png"), optimize=True)

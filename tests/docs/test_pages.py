@@ -2,7 +2,6 @@
 
 import os
 import re
-import runpy
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -87,11 +86,6 @@ def test_links_of_the_markdown_lead_to_files(name):
         parts = urlsplit(link)
         if not parts.scheme and parts.path:
             assert (path.parent / parts.path).exists(), link
-
-
-def test_the_picture_of_the_stages_is_what_its_script_draws():
-    script = runpy.run_path(str(DOCS / "draw_stages.py"))
-    assert (DOCS / "stages.svg").read_text(encoding="utf-8") == script["draw"]()
 
 
 def test_the_readme_is_short():
