@@ -42,6 +42,7 @@ for _number, ((_selectors, _), _of_rule) in enumerate(_ordered, 1):
         wildcard_constraints:
             dataset=one_of(dataset for dataset, _ in _of_rule),
             fold=one_of(sorted({fold for _, folds in _of_rule for fold in folds})),
+        priority: lambda wildcards: int(wildcards.fold == ALL)  # the final model is made of it
         conda:
             "../envs/learning.yaml"
         threads: CONFIG["learning"]["threads"]
