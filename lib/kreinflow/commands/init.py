@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
     screen = sys.stderr if is_standard_output(name) else sys.stdout
     for text in advice:
         print(f"kreinflow: {made.name}: {text}", file=sys.stderr)
-    for text in [*made.found, one.ready(), *one.costs(os.cpu_count() or 1)]:
+    for text in [*made.found, made.folds, one.ready(), *one.costs(os.cpu_count() or 1)]:
         print(f"{made.name}: {text}", file=screen)
     if not is_standard_output(name):
         shown = shlex.quote(name)
@@ -115,8 +115,7 @@ def lighter(made: Proposal, one: Checked) -> tuple[Proposal, Checked]:
         f"of few landmarks with {plural(folds['k'].value, 'fold')}, about {minutes:.0f} minutes. "
         f"For all, leave out the line 'recipes: ...' and write 'k: {all_folds}'."
     )
-    found = [text for text in made.found if not text.startswith(f"{plural(all_folds, 'fold')}: ")]
-    made = replace(made, content=content, config=config, found=found, advice=[*made.advice, said])
+    made = replace(made, content=content, config=config, advice=[*made.advice, said])
     return made, checked(config, made.name, one.data, made.groups)
 
 

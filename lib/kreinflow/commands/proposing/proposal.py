@@ -41,6 +41,12 @@ class Proposal:
     found: list[str]
     advice: list[str]
 
+    @property
+    def folds(self) -> str:
+        """How many folds are proposed, and why."""
+        count, why = self.content["datasets"][self.name]["folds"]["k"]
+        return f"{plural(count, 'fold')}: {why}."
+
 
 def propose(inputs: Sequence[str], labels: str | None) -> Proposal:
     """Look at data and propose a config for them.
@@ -144,6 +150,5 @@ def _folds(found: FoldsFound, source: SourceFound) -> Mapping[str, Any]:
     why = f"the smallest class, {found.smallest}, has {what}"
     if found.fewest < found.settings["k"]:
         why += ": it is in no more folds than that, and always learned if it has one"
-    source.found.append(f"{plural(found.settings['k'], 'fold')}: {why}.")
     notes = {"method": note, "k": why}
     return {key: Noted(value, notes.get(key, "")) for key, value in found.settings.items()}
