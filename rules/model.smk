@@ -4,20 +4,26 @@
 # and behind a race, a job trains those of all selectors.
 
 # Outputs cannot depend on a wildcard, so each set of selectors has a rule, and so do the folds behind a
-# race. That of jobs for one selector is the first: profiles and settings name it.
+# race. That of jobs for one selector is the first: profiles and settings name it. What a stop waits for
+# has a rule of its own, and is in no group with those that wait for the stop.
 TRAINERS = {}
 for _dataset, _plan in PLANS.items():
     for _alone in (True, False):
         _folds = [fold for fold in _plan.folds if _plan.alone(fold) == _alone]
-        _selectors = ("{selector}",) if _alone else (*_plan.trained_selectors,)
-        _key = _selectors, len(_folds) < len(_plan.folds)
+        _trained = ("{selector}",) if _alone else (*_plan.trained_selectors,)
+        _key = _trained, len(_folds) < len(_plan.folds), ""
         if _folds:
-            TRAINERS.setdefault(_key, []).append((_dataset, _folds))
+            TRAINERS.setdefault(_key, []).append((_dataset, _folds, _plan.trained_selectors))
+    if "first_columns" in _plan.column_stages:
+        _first = _dataset, _plan.folds[:1], _plan.trained_selectors[:1]
+        TRAINERS.setdefault((("{selector}",), True, "first_"), []).append(_first)
 
-_ordered = sorted(TRAINERS.items(), key=lambda trainer: trainer[0][0] != ("{selector}",))
-for _number, ((_selectors, _), _of_rule) in enumerate(_ordered, 1):
-    _name = "train_models" if _number == 1 else f"train_models_{_number}"
-    _dataset, _folds = _of_rule[0]
+_ordered = sorted(
+    TRAINERS.items(), key=lambda trainer: (trainer[0][2], trainer[0][0] != ("{selector}",))
+)
+for _number, ((_selectors, _, _what), _of_rule) in enumerate(_ordered, 1):
+    _name = f"train_{_what}models" if _number == 1 or _what else f"train_models_{_number}"
+    _dataset, _folds, _ = _of_rule[0]
     _job = PLANS[_dataset].model_job("{selector}", _folds[0]).replace(_folds[0], "{fold}")
 
     rule:
@@ -40,8 +46,9 @@ for _number, ((_selectors, _), _of_rule) in enumerate(_ordered, 1):
         benchmark:
             f"{HERE}/times/{_job}.tsv"
         wildcard_constraints:
-            dataset=one_of(dataset for dataset, _ in _of_rule),
-            fold=one_of(sorted({fold for _, folds in _of_rule for fold in folds})),
+            dataset=one_of(dataset for dataset, *_ in _of_rule),
+            selector=one_of(sorted({name for *_, own in _of_rule for name in own})),
+            fold=one_of(sorted({fold for _, folds, _ in _of_rule for fold in folds})),
         priority: lambda wildcards: int(wildcards.fold == ALL)  # the final model is made of it
         conda:
             "../envs/learning.yaml"
@@ -67,3 +74,8 @@ for _number, ((_selectors, _), _of_rule) in enumerate(_ordered, 1):
             code=code("model.py"),
         script:
             "../scripts/model.py"
+
+
+if any("first_columns" in plan_.column_stages for plan_ in PLANS.values()):
+
+    ruleorder: train_first_models > train_models

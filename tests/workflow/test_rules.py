@@ -46,8 +46,8 @@ def test_what_cannot_be_chosen_is_not_fitted_and_a_fold_behind_the_race_is_one_j
     run = workflow(config)
     records = families(1, changed=0.02)
     write_fasta(run.folder / "data" / "x.fasta", records, "{id} family={label}; " + 20_000 * "x")
-    assert run.jobs("model")["train_models"] == 4  # of the first fold, one a selector
-    assert run.jobs("model")["train_models_2"] == 2
+    jobs = run.jobs("model")  # of the first fold, one a selector
+    assert [jobs[f"train_{of}"] for of in ("first_models", "models", "models_2")] == [1, 3, 2]
     run.run("--", "results/mine/models/fewer/r0f1.tsv")
     found = run.folder / "results" / "mine"
     fate = read(found / "race.tsv").set_index("recipe")
@@ -184,6 +184,14 @@ def test_the_groups_of_a_profile_have_no_cycle(workflow, target, profile):
     if target == "all":
         assert {"write_report", "draw_optional", "measure_levels"} <= set(jobs)
         assert jobs["classify_new"] == 2
+
+
+def test_what_a_stop_waits_for_is_in_no_group_with_those_that_wait_for_it(workflow):
+    pytest.importorskip("snakemake_executor_plugin_slurm")
+    run = workflow({"datasets": {"mine": {"source": {"type": "simulated"}, "folds": {"k": 3}}}})
+    jobs = run.jobs("--workflow-profile", str(ROOT / "profiles" / "slurm"), "all")
+    names = "train_first_models", "stop", "train_models", "race", "train_models_2"
+    assert [jobs[name] for name in names] == [1, 1, 3, 1, 3]
 
 
 def test_lint():
