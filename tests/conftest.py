@@ -17,5 +17,5 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what runs the workflow: a file of these that came last would leave cores idle."""
-    long = {"docs", "series", "test_installed.py", "workflow"}
+    long = {"docs", "series", "test_installed.py", "test_types.py", "workflow"}
     items.sort(key=lambda item: long.isdisjoint(item.path.parts[-2:]))

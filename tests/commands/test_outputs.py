@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from small_inputs import write_fasta
-
-KREINFLOW = f"{sys.executable} -m kreinflow.commands.main"
+from warm.server import warm_python
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def shell(place):
         done = subprocess.run(
             ["bash", "-c", f"set -o pipefail\n{line}"],
             cwd=place,
-            env=os.environ | {"K": KREINFLOW},
+            env=os.environ | {"K": str(Path(warm_python()).with_name("kreinflow"))},
             capture_output=True,
             timeout=300,
             **more,
@@ -98,7 +98,7 @@ def test_an_end_that_is_asked_for_waits_for_no_reader(place):
     write_fasta(place / "new.fasta", [(f"r{i}", "", "MKVLAW" * 4) for i in range(3000)])
     reader, writer = os.pipe()
     process = subprocess.Popen(
-        [*KREINFLOW.split(), "classify", "model", "new.fasta"],
+        [sys.executable, "-m", "kreinflow.commands.main", "classify", "model", "new.fasta"],
         cwd=place,
         stdout=writer,
         stderr=subprocess.PIPE,

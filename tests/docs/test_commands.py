@@ -8,8 +8,9 @@ A comment before a block, which readers do not see, says what is done with it:
 
 Other blocks of bash and Python are run in something like a clone, and YAML is checked against the
 schema of the config. The two commands of the README that are marked for CI stay as they are:
-`.ci/run` runs one of them. docs/guide.md is run first, and the others in its folder; all tests
-of what is left there are in this file, so that one process runs it once.
+`.ci/run` runs one of them. docs/guide.md is run first, and the others in its folder, in processes
+that have the imports done; all tests of what is left there are in this file, so that one process
+runs it once.
 """
 
 import html
@@ -32,6 +33,7 @@ from kreinflow.classify.evidence import EVIDENCE_COLUMNS
 from kreinflow.config.configuration import complete_configuration
 from kreinflow.config.schema import schema
 from kreinflow.files.arrays import read_arrays
+from warm.server import warm_python
 from workflow.conftest import Workflow, read
 
 ROOT = Path(__file__).parents[2]
@@ -82,16 +84,18 @@ def run_page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("clone")
     for part in PARTS:
         (folder / part).symlink_to(ROOT / part)
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = os.environ | {"PATH": path, "PYTHONPATH": str(folder / "lib")}
+    programs = [str(Path(sys.executable).parent), os.environ["PATH"]]
+    environment = os.environ | {"PYTHONPATH": str(folder / "lib")}
     done = set()
 
     def run(name):
         if name in done:
             return folder
         done.add(name)
+        begun = programs
         if name != "guide.md":
             run("guide.md")
+            begun = [str(Path(warm_python()).parent), *programs]
         for block in BLOCKS[name]:
             if block.mark == "file":
                 (folder / block.argument).write_text(block.text)
@@ -101,7 +105,7 @@ def run_page(tmp_path_factory):
             finished = subprocess.run(
                 [*(shell if block.language == "bash" else [sys.executable, "-c"]), block.text],
                 cwd=folder,
-                env=environment,
+                env=environment | {"PATH": os.pathsep.join(begun)},
                 capture_output=True,
                 text=True,
             )

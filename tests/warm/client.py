@@ -1,11 +1,12 @@
 """Stands where a command names Python: what it runs begins in a fork of a warm process.
 
-Arguments, folder, environment and open files go to ``server.py``, which forks. This process passes
-signals on, and ends as the fork ends.
+Arguments, folder, environment, limits and open files go to ``server.py``, which forks. This process
+passes signals on, and ends as the fork ends.
 """
 
 import json
 import os
+import resource
 import signal
 import socket
 import sys
@@ -14,7 +15,8 @@ import sys
 def main(path, program, *arguments):
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(path)
-        how = json.dumps([program, arguments, os.getcwd(), dict(os.environ)]).encode()
+        limits = [resource.getrlimit(number) for number in range(resource.RLIMIT_RTTIME + 1)]
+        how = json.dumps([program, arguments, os.getcwd(), dict(os.environ), limits]).encode()
         socket.send_fds(server, [len(how).to_bytes(8, "big")], [0, 1, 2])
         server.sendall(how)
         pid = int.from_bytes(server.recv(8), "big")

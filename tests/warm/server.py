@@ -12,6 +12,7 @@ import gc
 import importlib
 import json
 import os
+import resource
 import runpy
 import select
 import shlex
@@ -24,18 +25,24 @@ import threading
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+PROGRAMS = {"kreinflow": "-m kreinflow.commands.main", "snakemake": "-m snakemake"}
+"""What stands beside the program, with the arguments of it that they are."""
 
 
 @functools.cache
 def warm_python() -> str:
     """Start the server of this process; it ends with it."""
     folder = tempfile.TemporaryDirectory()
-    program, path = Path(folder.name) / "python", Path(folder.name) / "socket"
-    client = [sys.executable, "-IS", str(Path(__file__).with_name("client.py")), str(path)]
-    program.write_text(f'#!/bin/sh\nexec {shlex.join(client)} "$0" "$@"\n')
-    program.chmod(0o755)
+    program, socket_path = Path(folder.name) / "python", str(Path(folder.name) / "socket")
+    client = [sys.executable, "-IS", str(Path(__file__).with_name("client.py")), socket_path]
+    for name, more in (("python", ""), *PROGRAMS.items()):
+        path = Path(folder.name) / name
+        path.write_text(
+            f'#!/bin/sh\nexec {shlex.join(client)} {shlex.quote(str(program))} {more} "$@"\n'
+        )
+        path.chmod(0o755)
     server = subprocess.Popen(
-        [sys.executable, __file__, str(path)],
+        [sys.executable, __file__, socket_path],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": ""},
@@ -99,25 +106,30 @@ def answer(connection, base):
     os._exit(0)
 
 
-def become(files, program, arguments, folder, environment, base):
+def become(files, program, arguments, folder, environment, limits, base):
     """Run what Python was asked to run, in its folder and environment."""
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
+    for number, limit in enumerate(limits):
+        resource.setrlimit(number, limit)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
     importlib.reload(sys.modules["kreinflow"])  # which looks at the environment
     sys.executable = program
+    if isolated := arguments[0] == "-P":
+        arguments = arguments[1:]
     first, *rest = arguments
-    start = {"-c": "", "-m": folder}.get(first, os.path.abspath(Path(first).parent))
+    start = {"-c": "", "-": "", "-m": folder}.get(first, os.path.abspath(Path(first).parent))
     given = environment.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[:] = [start, *filter(None, given), *base]
+    sys.path[:] = [*([] if isolated else [start]), *filter(None, given), *base]
     sys.argv = arguments if first not in ("-c", "-m") else [first, *rest[1:]]
     if first == "-m":
         runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
-    elif first == "-c":
-        exec(rest[0], {"__name__": "__main__"})
+    elif first in ("-c", "-"):
+        code = rest[0] if first == "-c" else sys.stdin.read()
+        exec(code, {"__name__": "__main__"})
     else:
         runpy.run_path(first, run_name="__main__")
 

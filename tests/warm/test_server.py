@@ -1,6 +1,7 @@
 """What runs in a fork sees what it would see in a Python that was just begun."""
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -11,23 +12,24 @@ import pytest
 from warm.server import warm_python
 
 SAYS = """
-import json, os, sys
+import json, os, resource, sys
 folders = [folder for folder in sys.path[:2] if folder]
 said = [sys.argv, os.getcwd(), os.environ["MINE"], sys.stdin.read(), __name__, folders]
-print(json.dumps(said))
+print(json.dumps([*said, resource.getrlimit(resource.RLIMIT_FSIZE)]))
 """
 
 
-@pytest.mark.parametrize("how", ["-c", "-m", "script"])
+@pytest.mark.parametrize("how", ["-c", "-", "-m", "script"])
 def test_it_has_the_arguments_the_folder_the_environment_and_the_files(tmp_path, how):
     (tmp_path / "says.py").write_text(SAYS)
-    command = {"-c": ["-c", SAYS], "-m": ["-m", "says"], "script": ["says.py"]}[how]
+    command = {"-c": ["-c", SAYS], "-m": ["-m", "says"], "script": ["says.py"]}.get(how, ["-"])
     cold, warm = (
         subprocess.run(
             [python, *command, "more", "-x"],
             cwd=tmp_path,
             env=os.environ | {"MINE": "ü", "PYTHONPATH": str(tmp_path)},
-            input="given",
+            input=SAYS if how == "-" else "given",
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (12345, 123456)),
             capture_output=True,
             text=True,
             check=True,
