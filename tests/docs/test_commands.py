@@ -8,9 +8,9 @@ A comment before a block, which readers do not see, says what is done with it:
 
 Other blocks of bash and Python are run in something like a clone, and YAML is checked against the
 schema of the config. The two commands of the README that are marked for CI stay as they are:
-`.ci/run` runs one of them. docs/guide.md is run first, and the others in its folder, in processes
-that have the imports done; all tests of what is left there are in this file, so that one process
-runs it once.
+`.ci/run` runs one of them. Processes have the imports done. docs/guide.md is run first, and the
+others in its folder; all tests of what is left there are in this file, so that one process runs it
+once.
 """
 
 import html
@@ -84,18 +84,17 @@ def run_page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("clone")
     for part in PARTS:
         (folder / part).symlink_to(ROOT / part)
-    programs = [str(Path(sys.executable).parent), os.environ["PATH"]]
-    environment = os.environ | {"PYTHONPATH": str(folder / "lib")}
+    programs = [str(Path(python).parent) for python in (warm_python(), sys.executable)]
+    path = os.pathsep.join([*programs, os.environ["PATH"]])
+    environment = os.environ | {"PATH": path, "PYTHONPATH": str(folder / "lib")}
     done = set()
 
     def run(name):
         if name in done:
             return folder
         done.add(name)
-        begun = programs
         if name != "guide.md":
             run("guide.md")
-            begun = [str(Path(warm_python()).parent), *programs]
         for block in BLOCKS[name]:
             if block.mark == "file":
                 (folder / block.argument).write_text(block.text)
@@ -103,9 +102,9 @@ def run_page(tmp_path_factory):
                 continue
             shell = ["bash", "-euo", "pipefail", "-c"]
             finished = subprocess.run(
-                [*(shell if block.language == "bash" else [sys.executable, "-c"]), block.text],
+                [*(shell if block.language == "bash" else [warm_python(), "-c"]), block.text],
                 cwd=folder,
-                env=environment | {"PATH": os.pathsep.join(begun)},
+                env=environment,
                 capture_output=True,
                 text=True,
             )

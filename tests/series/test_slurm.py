@@ -36,6 +36,7 @@ def slurm(tmp_path_factory):
 def jobs_of(run, slurm, *arguments):
     """Run under the profile, and return the jobs of this run."""
     before = len(slurm.jobs())
+    run.cold = True  # jobs of another node know no process of this one
     run.run(*SITE, *arguments)
     return slurm.jobs()[before:]
 

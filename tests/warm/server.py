@@ -99,10 +99,11 @@ def answer(connection, base):
     for number in files:
         os.close(number)
     ended = os.pidfd_open(pid)
-    if connection in select.select([ended, connection], [], [])[0]:  # the client was killed
-        os.kill(pid, signal.SIGKILL)
+    if killed := connection in select.select([ended, connection], [], [])[0]:
+        os.kill(pid, signal.SIGKILL)  # as the client was
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    connection.sendall(code.to_bytes(8, "big", signed=True))
+    if not killed:
+        connection.sendall(code.to_bytes(8, "big", signed=True))
     os._exit(0)
 
 

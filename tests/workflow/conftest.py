@@ -52,15 +52,15 @@ SMALL = configuration({}) | {
 
 
 class Workflow:
-    """One folder with a config, in which the workflow of a clone is run.
+    """One folder with a config, in which the workflow is run.
 
-    That of this one begins where the imports are done, if it need not be ``cold``.
+    It begins where the imports of this library are done, if it need not be ``cold``.
     """
 
     def __init__(self, folder, config, root=ROOT, cold=False):
         self.folder = folder
         self.root = root
-        self.cold = cold or root != ROOT
+        self.cold = cold
         folder.mkdir(parents=True, exist_ok=True)
         if config is not None:
             self.configure(config)

@@ -125,7 +125,7 @@ def test_changed_content_reruns_and_a_time_stamp_does_not(
         shutil.copytree(ROOT / name, copied / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("Snakefile", "config.yaml"):
         shutil.copy(ROOT / name, copied / name)
-    run = workflow(small_config, root=copied)
+    run = workflow(small_config, root=copied, cold=True)
     run.start_from(reference)
     for path in (*copied.rglob("*.py"), *copied.rglob("*.smk"), *copied.rglob("*.j2")):
         os.utime(path)
