@@ -131,6 +131,15 @@ def test_one_wrong_score_of_up_to_1000_is_found_for_certain_and_named(by):
             checked(Erring((i, j), by))(packed, rows, columns)
 
 
+def test_the_first_pairs_are_compared_and_then_a_share():
+    check = checked(align_fast, 0.1, first=150)
+    packed, agreed = pack(SEQUENCES, SCHEME, 2), []
+    for _ in range(3):
+        check(packed, EVERYONE[:10], EVERYONE[:10])
+        agreed.append(check.agreed)
+    assert agreed == [100, 150, 160]
+
+
 # The sample of a fill of the store.
 
 

@@ -65,12 +65,12 @@ def compile_or_not(monkeypatch, compiled):
 
 
 @pytest.mark.parametrize(
-    ("tile", "residues", "hits"), [(25, 1 << 22, 1 << 22), (700, 3000, 9), (4096, 1 << 22, 100)]
+    ("tile", "residues", "hits"), [(25, 1 << 22, 1 << 22), (700, 3000, 9), (8192, 1 << 22, 100)]
 )
 @pytest.mark.parametrize("case", CASES)
 def test_the_nearest_are_those_of_plain_loops(case, tile, residues, hits, monkeypatch):
     """Of equal scores the first; -1 for a score of 0; whatever is done at once."""
-    for name, value in (("TILE", tile), ("_RESIDUES", residues), ("_HITS", hits)):
+    for name, value in (("_RECORDS", tile), ("_RESIDUES", residues), ("_HITS", hits)):
         monkeypatch.setattr(module, name, value)
     seeds, records, queries = CASES[case]
     index, n = SeedIndex(seeds, records), len(records)
@@ -84,6 +84,18 @@ def test_the_nearest_are_those_of_plain_loops(case, tile, residues, hits, monkey
             assert places.tolist() == [
                 [j if s[j] else -1 for j in of[:q]] for s, of in zip(expected, order, strict=True)
             ]
+
+
+def test_all_records_of_a_tile_are_told_apart(monkeypatch):
+    letters = np.random.default_rng(5).choice([*b"ARNDCQEGHILKMFPSTWYV"], (module.MOST + 40, 24))
+    records = [row.astype(np.uint8).tobytes() for row in letters]
+    index, found = SeedIndex(Seeds.of(records), records), []
+    own = [0, 4095, 4096, module.MOST - 1, module.MOST, len(records) - 1]
+    for compiled in (False, True):
+        compile_or_not(monkeypatch, compiled)
+        found.append(index.by_hits([records[i] for i in own], 50))
+        assert found[-1][0][:, 0].tolist() == own
+    np.testing.assert_array_equal(*found)
 
 
 def test_the_cases_have_what_they_are_for():

@@ -115,7 +115,8 @@ class CheckedBackend:
     """A backend some of whose scores are compared with those of parasail.
 
     A ``share`` of the pairs of each call is compared, but one at least and 1,000 at most; or, if
-    the ``total`` of the pairs of all calls is given, 1,000 of them or all. ``agreed`` counts them.
+    the ``total`` of the pairs of all calls is given, 1,000 of them or all. ``agreed`` counts them;
+    all are compared until it is ``first``.
     """
 
     backend: Backend
@@ -123,6 +124,7 @@ class CheckedBackend:
     total: int | None = None
     seed: int = 0
     advice: str = ""
+    first: int = 0
     agreed: int = 0
     _aligned: int = 0
 
@@ -149,7 +151,7 @@ class CheckedBackend:
     ) -> None:
         """Compare some of the wanted scores of rows with the partners of each."""
         count = int(np.count_nonzero(wanted))
-        size = min(SAMPLE, math.ceil(self.share * count))
+        size = min(SAMPLE, max(math.ceil(self.share * count), self.first - self.agreed))
         seed = self.seed
         if self.total is not None:
             most, total = min(SAMPLE, self.total), max(self.total, 1)
@@ -161,9 +163,11 @@ class CheckedBackend:
         self.agreed += r.size
 
 
-def checked(backend: Backend, share: float = 1.0, advice: str = "") -> Backend:
+def checked(backend: Backend, share: float = 1.0, advice: str = "", first: int = 0) -> Backend:
     """Return a :class:`CheckedBackend`, or parasail itself."""
-    return backend if backend is align_rectangle else CheckedBackend(backend, share, advice=advice)
+    if backend is align_rectangle:
+        return backend
+    return CheckedBackend(backend, share, advice=advice, first=first)
 
 
 def align_with_others(

@@ -43,6 +43,7 @@ PROMISES = ("set", "set_size", "error_p", "accepted")  #: of joined_labels and a
 LABELS_COLUMNS = ("labels", "label_probabilities")  #: from thresholds on, likeliest first
 
 
+_TRACED = 32  # alignments that a thread traces back at once
 _COUNTED = ("accepted", "accepted", "yes"), ("beyond", "beyond", "yes"), ("turned", "strand", "-")
 """What is counted of a table: its name, the column, and the cell."""
 
@@ -259,10 +260,11 @@ def nearest_records(
         lengths = batch.lengths[rows], records.lengths[own]
         evalue[rows] = asking.evidence.evalues(answers.nearest_score[rows], *lengths)
 
-        def share(row: int) -> float:
-            return aligned_identity(sequences[row], residues[nearest[row]], scheme)
+        def shares(some: list[int]) -> list[float]:
+            return [aligned_identity(sequences[i], residues[nearest[i]], scheme) for i in some]
 
-        identity[rows] = in_threads(share, rows.tolist(), threads)
+        parts = [rows[i : i + _TRACED].tolist() for i in range(0, len(rows), _TRACED)]
+        identity[rows] = [own for part in in_threads(shares, parts, threads) for own in part]
     return dict(zip(RECORD_COLUMNS, (ids, labels, evalue, identity), strict=True))
 
 

@@ -11,11 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
-from kreinflow.alignment.backends import Backend, align_with_others, backend_named, checked
+from kreinflow.alignment.backends import (
+    SAMPLE,
+    Backend,
+    align_with_others,
+    backend_named,
+    checked,
+)
 from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.answering.query_and_answers import Ask, Query
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import TILE, FloatArray, IntArray, tiles
+from kreinflow.base.numerics import FloatArray, IntArray, tiles
 from kreinflow.base.wording import abridged, plural
 from kreinflow.classify.model_file import Model
 from kreinflow.files.text_files import STANDARD_INPUT
@@ -32,9 +38,10 @@ from kreinflow.sequences.matrix_files import (
 from kreinflow.sequences.strands import FRAMES, reverse_complements, six_frames, strand_fault
 from kreinflow.views.objects import Viewed
 
-_RECORDS = 4 * TILE  # of a batch, at most
+_RECORDS = 2048  # of a batch, at most: more take memory, and save no time
 _LETTERS = 1 << 23  # of headers and residues
 _PAIRS = 1 << 22
+_CHECKED = 0.005  # of pairs, but all of the first
 _DNA, _SHORTEST = "ACGTRYSWKMBDHVN", 5  # of what is translated: each frame has a codon
 
 
@@ -43,7 +50,7 @@ class Options:
     """How new objects are read and scored, and what is told of them.
 
     Results do not depend on the threads, nor on what aligns (``backend``, "auto" if it is left
-    out): 1,000 pairs of each call are held against parasail.
+    out): the first 1,000 pairs are held against parasail, and then one of 200.
     """
 
     threads: int = 1
@@ -192,7 +199,8 @@ class _Aligner:
         self.records = model.classifier.records if seeds and not options.translate else None
         # If a score differs from that of parasail and the user named no backend, no other helps.
         advice = "Use the alignment backend parasail." if options.backend else ""
-        self.checked = checked(options.backend or backend_named("auto"), advice=advice)
+        named = options.backend or backend_named("auto")
+        self.checked = checked(named, _CHECKED, advice, first=SAMPLE)
 
     def batches(self, path: Path) -> Iterator[list[FastaRecord]]:
         """Yield the records of a file, batch by batch."""

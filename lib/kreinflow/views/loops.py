@@ -27,8 +27,10 @@ def add_products(
         sums = out[row]
         for at in range(indptr[row], indptr[row + 1]):
             word, value = indices[at], values[at]
-            for place in range(other_indptr[word], other_indptr[word + 1]):
-                sums[other_indices[place]] += value * other_values[place]
+            own = slice(np.uint64(other_indptr[word]), np.uint64(other_indptr[word + 1]))
+            places, others = other_indices[own], other_values[own]
+            for k in range(len(places)):
+                sums[places[k]] += value * others[k]
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -60,7 +62,7 @@ def add_hits(
 
     From the highest bits these are the score; in 32 bits ``last`` less the record; and in 5 bits 31
     less the second of the first two bands that have the score. ``cells``, ``best``: to work in.
-    Numbers are constants here: 4096 records at most, 512 diagonals, 32 bands. The places of a seed
+    Numbers are constants here: 8192 records at most, 512 diagonals, 32 bands. The places of a seed
     are far from those of the seed before: they are fetched two residues ahead.
     """
     pointers, places, weights = index
@@ -82,15 +84,15 @@ def add_hits(
                 weight = weights[seed]
                 if weight == 0:
                     continue
-                at = (residue - start) << 12
+                at = (residue - start) << 13
                 for place in places[pointers[seed] : pointers[seed + 1]]:
                     moved = place - at
-                    cell = np.uint64((moved >> 4) & 0x1F000 | moved & 0xFFF)
+                    cell = np.uint64((moved >> 4) & 0x3E000 | moved & 0x1FFF)
                     cells[cell] = min(65535, cells[cell] + weight)
         best[:] = 0
-        before = cells[31 << 12 :]
+        before = cells[31 << 13 :]
         for band in range(32):
-            here = cells[band << 12 :]
+            here = cells[band << 13 :]
             for record in range(len(best)):
                 both = (np.int32(here[record]) + before[record] << 5) + (31 - band)
                 best[record] = max(best[record], both)

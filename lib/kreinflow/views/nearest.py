@@ -174,7 +174,9 @@ class Search:
             if points.words is not None:
                 counted.append(points.words)
         if counted:
-            columns = scipy.sparse.csr_array(scipy.sparse.vstack(counted, format="csr")).T.tocsr()
+            together = scipy.sparse.csr_array(scipy.sparse.vstack(counted, format="csr"))
+            counted.clear()  # bounds memory
+            columns = together.T.tocsr()
             words = columns.indptr, columns.indices.astype(np.uint16), columns.data
         tile = _Tile(dense, words, norms)
         held = sum(other.nbytes for other in self._tiles.values())

@@ -26,12 +26,13 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from kreinflow.base.numerics import TILE, IntArray, ordered_map, worth_compiling
+from kreinflow.base.numerics import IntArray, ordered_map, worth_compiling
 from kreinflow.views.gapless import ABOVE, MANY, Gapless, compiled_loops
 
 BAND = 16  #: diagonals
 DIAGONALS = 512  #: that are told apart
-MOST = 4096  #: records of a tile, whose bands stay in a near cache
+MOST = 8192  #: records of a tile, whose bands stay in a near cache
+_RECORDS = MOST  # of a tile
 _RESIDUES = 1 << 22  # of a tile, and of objects that are looked up at once: bounds memory
 _HITS = 1 << 22  # that are added up at once without compiled loops
 _LARGEST = (1 << 16) - 1  # of a band
@@ -171,7 +172,9 @@ class SeedIndex:
     def __init__(self, seeds: Seeds, sequences: Sequence[bytes]) -> None:
         self.seeds, self._n = seeds, len(sequences)
         self._gapless = Gapless(seeds.groups, sequences)
-        self._tiles = [self._tile(sequences[part], part.start) for part in _parts(sequences, TILE)]
+        self._tiles = [
+            self._tile(sequences[part], part.start) for part in _parts(sequences, _RECORDS)
+        ]
         counts = np.zeros(len(seeds.shapes) * seeds.n_seeds, dtype=np.int64)
         for tile in self._tiles:
             counts += np.diff(tile.pointers)
@@ -194,18 +197,22 @@ class SeedIndex:
         place += np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         pointers = [np.zeros(1, dtype=np.int32)]
         places = np.empty(total * len(self.seeds.shapes), dtype=np.int32)
-        for shape in self.seeds.shapes:  # one by one: bounds memory
+
+        def by_seed(shape: str) -> "scipy.sparse.csc_array":
             [own], _ = replace(self.seeds, shapes=(shape,)).numbers(sequences)
             there = own >= 0
-            values = place[there]
+            own, values = own[there], place[there]
             # The transposition of one row sorts by counting, and keeps the order of equal keys.
             row = scipy.sparse.csr_array(
-                (values, own[there], [0, len(values)]), shape=(1, self.seeds.n_seeds)
+                (values, own, [0, len(values)]), shape=(1, self.seeds.n_seeds)
             )
-            columns = row.tocsc()
-            end = pointers[-1][-1]
+            return row.tocsc()
+
+        for shape in self.seeds.shapes:  # one by one: bounds memory
+            columns, end = by_seed(shape), pointers[-1][-1]
             pointers.append(columns.indptr[1:].astype(np.int32) + end)
             places[end : pointers[-1][-1]] = columns.data
+            del columns
         return _Tile(np.concatenate(pointers), places[: pointers[-1][-1]], first, len(sizes))
 
     def by_hits(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
