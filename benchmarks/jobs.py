@@ -235,7 +235,7 @@ def shares(folder: Path, queries: str, threads: int) -> tuple[float, float, floa
             patch.object(
                 new_objects,
                 "checked",
-                lambda align, **options: timed("alignment", checked(align, **options)),
+                lambda *given, **options: timed("alignment", checked(*given, **options)),
             )
         )
         changes.enter_context(patch.object(backends, "align_pairs", timed("check", align_pairs)))

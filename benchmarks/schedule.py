@@ -3,8 +3,9 @@
     python benchmarks/schedule.py FOLDER/config.yaml
     python benchmarks/schedule.py FOLDER/config.yaml --blocks 32 --threads 1
 
-The job graph is that of a dry run of all jobs, the work of a job the processor time that the run
-measured (``times/*.tsv``). A job of t threads takes its work over t. Blocks share the work of their
+The job graph is that of a dry run of all jobs, the work of a job what the run measured
+(``times/*.tsv``): seconds of one thread, of more the processor time, of which Snakemake's samples
+miss the end. A job of t threads takes its work over t. Blocks share the work of their
 stage, and have a start of their own. A free core takes the ready job with the longest way to the
 end. Left out are Snakemake itself (0.3 to 1 s a job), and that cores share memory and caches.
 """
@@ -73,8 +74,10 @@ def asked_jobs(folder: Path, config: dict[str, Any]) -> list[Job]:
 
 def weigh(jobs: list[Job], times: Path) -> None:
     """Give each job its measured work, blocks their share, and what waits for it."""
-    measured = {path.stem: pd.read_csv(path, sep="\t").cpu_time[0] for path in times.glob("*.tsv")}
+    tables = {path.stem: pd.read_csv(path, sep="\t").iloc[0] for path in times.glob("*.tsv")}
     for job in jobs:
+        key = "s" if job.threads == 1 else "cpu_time"
+        measured = {name: float(of[key]) for name, of in tables.items()}
         stage, _, block = job.name.partition(".")
         blocks = [value for name, value in measured.items() if re.fullmatch(rf"{stage}\.\d+", name)]
         if block.isdecimal():
