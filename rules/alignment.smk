@@ -1,8 +1,9 @@
 # Aligns: first the class scores and the sketch that selectors ask for, then all sequences with the
-# union of the landmarks; with `auto` in stages, see column_stages in kreinflow/config/plan.py. Scores live in one store a data set, RESULTS/DATASET/scores, in which no pair of
-# sequences is ever aligned twice; a block of rows has one writer. So do those of the user's own score,
-# which is asked where sequences are aligned. A matrix is only sliced; a kernel of vectors is computed
-# where its columns are asked for.
+# union of the landmarks; with `auto` in stages, see column_stages in kreinflow/config/plan.py. Scores
+# live in one store a data set, RESULTS/DATASET/scores, in which no pair of sequences is ever aligned
+# twice; a block of rows has one writer. So do those of the user's own score, which is asked where
+# sequences are aligned. A matrix is only sliced; a kernel of vectors is computed where its columns are
+# asked for.
 
 
 rule list_candidates:
