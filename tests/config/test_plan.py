@@ -197,9 +197,12 @@ def test_behind_a_race_a_fold_is_one_job_and_its_first_fold_waits_for_the_fewest
     with_levels.settings["levels"] = {"separator": ";"}
     assert [*with_levels.column_stages] == ["race_columns", "columns"]
     assert with_levels.race("r0f0", "balls") == []
+    assert not with_levels.stops, "so check does not say that a run may stop"
     small = found(prefer="cheap")
     small.file_bytes = 1000
     assert [*small.column_stages] == ["columns"]
+    small.settings["levels"] = {"separator": ";"}
+    assert small.stops
     cheap.settings["final"] = "two"
     assert not cheap.stops
 

@@ -172,9 +172,13 @@ class DatasetPlan:
 
     @property
     def stops(self) -> bool:
-        """Whether recipes are not fitted that could not be chosen any more, however right."""
+        """Whether recipes are not fitted that could not be chosen any more, however right.
+
+        Of labels that are paths the jobs of larger files do not wait for it, as it would not pay:
+        some record is wrong at a low level.
+        """
         cheap = self.config["prefer"] == "cheap" and self.settings["final"] is None
-        return "auto" in self.config and cheap
+        return "auto" in self.config and cheap and (self.levels is None or self.in_few_jobs)
 
     def race(self, fold: str, selector: str | None = None) -> list[str]:
         """Return the table that says which recipes of a fold are fitted, where some may not be.
@@ -191,13 +195,12 @@ class DatasetPlan:
         """The folders of columns in the order they are made in, and the tables of their landmarks.
 
         With ``auto`` those of the first fold come first: a race or a stop leaves selectors out, and
-        their landmarks in other folds need no columns. Of labels that are paths a stop would not
-        pay for the wait: some record is wrong at a low level. Small files have all at once.
+        their landmarks in other folds need no columns. Small files have all at once.
         """
         if "auto" not in self.config or self.in_few_jobs:
             return {"columns": self.of_folds("landmarks", "tsv", lenders=True)}
         race = {"race_columns": self.of_folds("landmarks", "tsv", self.folds[0])}
-        if self.stops and self.levels is None:
+        if self.stops:
             first = race["race_columns"][:1]
             race = {"first_columns": first, "race_columns": [f"{self.folder}/stop.landmarks.tsv"]}
         return race | {"columns": [f"{self.folder}/race.landmarks.tsv"]}
