@@ -164,6 +164,18 @@ def scoring_threads(wildcards):
     return 1 if plan(wildcards).source.asked else CONFIG["alignment"]["threads"]
 
 
+def learning_threads(wildcards):
+    """Those of a job that trains recipes: more than the config says where cores would wait, for the inner
+    folds of larger files. The final model has them, and the recipe that a stop waits for."""
+    own, given = plan(wildcards), CONFIG["learning"]["threads"]
+    if own.in_few_jobs:
+        return given
+    waits = own.folds[0] if "first_columns" in own.column_stages else None
+    jobs = 1 if wildcards.fold in (ALL, waits) else len(own.folds)
+    spare = (workflow.resource_settings.cores or 1) // jobs
+    return max(given, min(CONFIG["inner_folds"], spare))
+
+
 def setting(key):
     """A part of the data set's configuration, as a param."""
     return lambda wildcards: plan(wildcards).settings[key]

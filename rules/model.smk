@@ -52,7 +52,7 @@ for _number, ((_selectors, _, _what), _of_rule) in enumerate(_ordered, 1):
         priority: lambda wildcards: int(wildcards.fold == ALL)  # the final model is made of it
         conda:
             "../envs/learning.yaml"
-        threads: CONFIG["learning"]["threads"]
+        threads: learning_threads
         resources:
             **asks(_name, training_cost),
         params:

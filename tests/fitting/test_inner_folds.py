@@ -1,5 +1,7 @@
 """Inner folds: what is held out, what is measured, and what a fit may know."""
 
+import threading
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -228,6 +230,42 @@ def noise(seed, n=120, classes=4):
     """Points of one cloud, and labels that say nothing of them."""
     random = np.random.default_rng(seed)
     return random.normal(size=(n, 10)), random.permutation(np.arange(n) % classes)
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_same_bits_however_many_inner_folds_are_fitted_at_once(learner):
+    landmarks, part, _ = problem("similarity")
+    inner = inner_partition(part, 3, 1, "r0f0")
+    found = []
+    for threads in (1, 3):
+        with limited(threads):
+            found.append(held_decisions(learner, landmarks, part, inner).tobytes())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("memory_mb", "at_once"), [(2048, 3), (0.01, 1)])
+def test_inner_folds_are_fitted_at_once_where_memory_allows_and_without_warnings(
+    memory_mb, at_once, recwarn
+):
+    landmarks, part, _ = problem("similarity")
+    fits = InnerFits(inner_partition(part, 3, 1, "r0f0"))
+    learner, meeting = registry.make_learner(LEARNERS["ikfd"]), threading.Barrier(at_once)
+
+    class Meeting:
+        def fit(self, *given):
+            meeting.wait(timeout=60)
+            warnings.warn("an inner fold's own", UserWarning, stacklevel=1)
+            return learner.fit(*given)
+
+        decide = learner.decide
+
+    before = list(warnings.filters)
+    with limited(3, memory_mb):
+        choices = learner.choices(len(landmarks.rows))
+        _held_out_decisions(Meeting(), whole(landmarks, part, "flip"), choices, fits, "misfit")
+    assert warnings.filters == before
+    assert not [one for one in recwarn if "own" in str(one.message)]
 
 
 @pytest.mark.filterwarnings("ignore")

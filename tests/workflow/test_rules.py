@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import zipfile
@@ -48,6 +49,18 @@ def test_what_cannot_be_chosen_is_not_fitted_and_a_fold_behind_the_race_is_one_j
     write_fasta(run.folder / "data" / "x.fasta", records, "{id} family={label}; " + 20_000 * "x")
     jobs = run.jobs("model")  # of the first fold, one a selector
     assert [jobs[f"train_{of}"] for of in ("first_models", "models", "models_2")] == [1, 3, 2]
+    dry = run.run("--dry-run", "model", cores="12")  # of 3 folds, each with 5 inner ones
+    asked = re.findall(
+        r"rule (train_\w+):\n(?: .*\n)*? +wildcards: .*fold=(\w+)\n(?: .*\n)*? +threads: (\d+)",
+        dry.stdout + dry.stderr,
+    )
+    threads = {(rule, fold): int(count) for rule, fold, count in asked}
+    assert threads == {
+        ("train_first_models", "r0f0"): 5,
+        ("train_models", "r0f0"): 5,
+        ("train_models_2", "r0f1"): 4,
+        ("train_models_2", "all"): 5,
+    }
     run.run("--", "results/mine/models/fewer/r0f1.tsv")
     found = run.folder / "results" / "mine"
     fate = read(found / "race.tsv").set_index("recipe")

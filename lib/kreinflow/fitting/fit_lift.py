@@ -1,7 +1,7 @@
 """The lift of a training part: inducing points, widths, and the landmarks that it makes of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple, cast
@@ -12,7 +12,7 @@ from scipy.linalg import lapack
 
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tile_map
+from kreinflow.base.numerics import FloatArray, IntArray, ordered_map, single_threaded, tile_map
 from kreinflow.base.tiled_matrix import MatrixLike, TiledMatrix, select
 from kreinflow.fitting.calibration import LOSS_DIGITS
 from kreinflow.krein.correction import CorrectedFactor
@@ -51,6 +51,13 @@ class Lifted:
     lift: Lift
     landmarks: Landmarks  # to a learner: the inducing points, whose columns cost no alignment
     kernel: LandmarkKernel
+    places: IntArray  # of the inducing points in the training part
+
+    def stored(self) -> "Lifted":
+        """Return it with the rows of the kernel kept, of which each is made anew before."""
+        assert isinstance(self.kernel.C, TiledMatrix)
+        C = self.kernel.C.stored(4)
+        return replace(self, kernel=replace(self.kernel, C=C, W=select(C, self.places)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +155,7 @@ class Lifting:
     def on(self, kernel: LandmarkKernel, seen: IntArray, widths: Widths) -> Lifted:
         """Return the lift for a fit that learns from the records at the places ``seen``.
 
+        The rows of its kernel are made when they are read; see :meth:`Lifted.stored`.
         ``kernel``: of all records of the part, with the landmarks that the fit may know.
         """
         own, n = np.flatnonzero(np.isin(self.inducing, seen)), len(self.part.rows)
@@ -166,13 +174,13 @@ class Lifting:
 
             return by_rows(len(asked), len(places), rows)
 
-        C = TiledMatrix((n, len(places)), columns).stored(4)
+        C = TiledMatrix((n, len(places)), columns)
         lengths = np.ones(n) if self.form == "gaussian" else self._lengths(kernel, rates)
         nothing, of_places = np.empty(0), (self.part.rows[places], self.part.labels[places])
         none = np.empty((0, len(places)))
         landmarks = Landmarks(none, nothing, nothing, *of_places, kind="similarity")
         lifted = LandmarkKernel(make_transform("raw"), None, C, select(C, places), lengths, None)
-        return Lifted(lift, landmarks, lifted)
+        return Lifted(lift, landmarks, lifted, places)
 
     def _lengths(self, kernel: LandmarkKernel, rates: Widths) -> FloatArray:
         """Return k(x, x) of the sum of linear kernels."""
@@ -230,31 +238,35 @@ class Lifting:
 
         together = np.multiply if self.form == "gaussian" else np.add
         others = {key: K for view, own in fixed.items() for key, K in kernels(view, own).items()}
-        with single_threaded():
-            for pair in combinations_with_replacement(found, 2):  # a fold alone, or two of them
-                out = np.isin(folds, pair)
-                if out.all():
-                    continue
-                left = np.flatnonzero(~gone[np.isin(found, pair)].any(axis=0)).tolist()
-                scores = kernels(SCORES, sum((said[number] for number in left), none))
-                blocks = {
-                    key: (K[np.ix_(~out, ~out)], K[np.ix_(out, ~out)])
-                    for key, K in (*scores.items(), *others.items())
-                }
-                for number, widths in enumerate(combinations):
-                    if pair[0] != pair[1] and not np.isfinite(widths[SCORES]):
-                        continue  # only the worth of views looks at it
-                    chosen = [blocks[key] for key in widths.items() if np.isfinite(key[1])]
-                    inside, across = (reduce(together, of) for of in zip(*chosen, strict=True))
-                    for step, f in enumerate(_ridge_decisions(inside, across, targets[~out])):
-                        right = f.argmax(axis=1) == y[out]
-                        losses = ((f - targets[out]) ** 2).mean(axis=1)
-                        at = number * len(RIDGES) + step
-                        for fold, other in {pair, pair[::-1]}:
-                            told = folds[out] == other
-                            trial = trials[None if fold == other else fold]
-                            trial.right[at, folds == other] = right[told]
-                            trial.losses[at, folds == other] = losses[told]
+
+        def try_on(pair: tuple[int, int]) -> None:
+            """Note what all widths give on the records of two folds, or of one alone."""
+            out = np.isin(folds, pair)
+            if out.all():
+                return
+            left = np.flatnonzero(~gone[np.isin(found, pair)].any(axis=0)).tolist()
+            scores = kernels(SCORES, sum((said[number] for number in left), none))
+            blocks = {
+                key: (K[np.ix_(~out, ~out)], K[np.ix_(out, ~out)])
+                for key, K in (*scores.items(), *others.items())
+            }
+            for number, widths in enumerate(combinations):
+                if pair[0] != pair[1] and not np.isfinite(widths[SCORES]):
+                    continue  # only the worth of views looks at it
+                chosen = [blocks[key] for key in widths.items() if np.isfinite(key[1])]
+                inside, across = (reduce(together, of) for of in zip(*chosen, strict=True))
+                for step, f in enumerate(_ridge_decisions(inside, across, targets[~out])):
+                    right = f.argmax(axis=1) == y[out]
+                    losses = ((f - targets[out]) ** 2).mean(axis=1)
+                    at = number * len(RIDGES) + step
+                    for fold, other in {pair, pair[::-1]}:
+                        told = folds[out] == other
+                        trial = trials[None if fold == other else fold]
+                        trial.right[at, folds == other] = right[told]
+                        trial.losses[at, folds == other] = losses[told]
+
+        for _ in ordered_map(try_on, combinations_with_replacement(found, 2)):
+            pass
         return TriedWidths(tries, trials)
 
     def _combinations(self, n_landmarks: int) -> list[Widths]:

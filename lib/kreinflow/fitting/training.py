@@ -26,7 +26,7 @@ from kreinflow.fitting.cascade_choice import described
 from kreinflow.fitting.cascade_update import asking_as_before
 from kreinflow.fitting.factors import FactorEntry, embedding_of
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold, RecipeLift, TrainingData
-from kreinflow.fitting.fit_lift import positive_factor
+from kreinflow.fitting.fit_lift import Lifted, positive_factor
 from kreinflow.fitting.inner_folds import InnerFits, LiftedFits, choose, whole_groups
 from kreinflow.fitting.recipe_choice import inner_bits
 from kreinflow.fitting.reject_threshold import Promise, fitted_levels
@@ -140,6 +140,8 @@ class Training(TrainingData):
             choice, decisions, calibrator, of_forks = choose(
                 machine, problem, fits, recipe["rank"], forks
             )
+            if lift is not None:  # not before: the inner folds need the room
+                problem = self._lifted(lift.lifted.stored())
             (fitted,) = machine.fit(problem, [choice])
         warn_noted(recipe["name"], fitted, part.classes)
         truth = part.truth[self.fits.measured]
@@ -229,18 +231,19 @@ class Training(TrainingData):
         kernel: LandmarkKernel,
     ) -> tuple[Problem, InnerFits, RecipeLift | None]:
         """Return what the learner of a recipe learns from, in all and on inner folds."""
-        every = np.arange(len(self.part.rows))
         if not recipe.get("lift"):
             given = cast(CorrectedFactor, embedding)  # not all learners look at it
             problem = Problem.of(given, kernel, self.landmarks, self.part, self.seed)
             return problem, self.fits, None
         lifting = self.liftings(recipe)
         tried = lifting.tried(kernel, self.landmarks, self.fits.inner)
-        lifted = lifting.on(kernel, every, tried.best())
-        made = cache(lambda: positive_factor(lifted.kernel))
-        problem = Problem(made, lifted.kernel, lifted.landmarks, self.part, every, self.seed)
+        lifted = lifting.on(kernel, np.arange(len(self.part.rows)), tried.best())
         fits = LiftedFits(self.fits, self.landmarks, kernel, lifting, tried)
-        return problem, fits, RecipeLift(lifting, tried, lifted)
+        return self._lifted(lifted), fits, RecipeLift(lifting, tried, lifted)
+
+    def _lifted(self, lifted: Lifted) -> Problem:
+        made, every = cache(lambda: positive_factor(lifted.kernel)), np.arange(len(self.part.rows))
+        return Problem(made, lifted.kernel, lifted.landmarks, self.part, every, self.seed)
 
     def train_recipes(
         self,

@@ -63,12 +63,17 @@ def covariance_about(
 
     scatter = tile_sum(part, len(Z))
     scatter /= len(Z)
-    for start in range(0, len(scatter), _CENTRED):  # the lower triangle
-        stop = min(start + _CENTRED, len(scatter))
-        own = np.triu(scatter[start:stop, start:stop])
-        scatter[start:stop, start:stop] = own + np.triu(own, 1).T
-        scatter[stop:, start:stop] = scatter[start:stop, stop:].T
+    _mirror(scatter)
     return scatter.T
+
+
+def _mirror(A: FloatArray) -> None:
+    """Write the upper triangle of a matrix over its lower one."""
+    for start in range(0, len(A), _CENTRED):
+        stop = min(start + _CENTRED, len(A))
+        own = np.triu(A[start:stop, start:stop])
+        A[start:stop, start:stop] = own + np.triu(own, 1).T
+        A[stop:, start:stop] = A[start:stop, stop:].T
 
 
 def check_variance(variance: float, mean: FloatArray, n: int) -> None:
@@ -118,20 +123,19 @@ class Moments:
         """The mean diagonal of the covariance, in which penalties are measured."""
         return float(np.trace(self.covariance)) / len(self.covariance)
 
-    @cached_property
-    def _room(self) -> FloatArray:
-        """Where systems are solved, one after the other."""
-        return np.empty_like(self.covariance)
-
     def least_squares(self, penalties: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return w = (T + t diag(penalties))^-1 q and b = ybar - w'zbar of the classes, t = scale.
 
         InputError if the matrix is not positive definite in the precision of the machine.
         """
         with single_threaded():
+            T, diagonal = self.covariance, self.covariance.diagonal().copy()
             shift, failure = self.scale * penalties, _too_small(penalties)
-            np.copyto(self._room, self.covariance)
-            coef = solve_positive(self._room, self.cross, shift, failure)
+            try:  # it changes the lower triangle, and needs no second matrix for it
+                coef = solve_positive(T, self.cross, shift, failure)
+            finally:
+                np.fill_diagonal(T, diagonal)
+                _mirror(T)
             return coef, self.target_means - self.mean @ coef
 
 
