@@ -15,6 +15,7 @@ from kreinflow.learners.linear_systems import solve_positive
 from kreinflow.learners.one_against_rest import fitted_classes
 
 _CENTRED = 1024  # rows in memory at once beside those that are given
+_TURNED = 128  # rows that are turned at once, which the cache holds
 _NO_VARIANCE = 1e-24  # of rows, against the square of their mean: rounding alone
 
 
@@ -69,8 +70,8 @@ def covariance_about(
 
 def _mirror(A: FloatArray) -> None:
     """Write the upper triangle of a matrix over its lower one."""
-    for start in range(0, len(A), _CENTRED):
-        stop = min(start + _CENTRED, len(A))
+    for start in range(0, len(A), _TURNED):
+        stop = min(start + _TURNED, len(A))
         own = np.triu(A[start:stop, start:stop])
         A[start:stop, start:stop] = own + np.triu(own, 1).T
         A[stop:, start:stop] = A[start:stop, stop:].T
