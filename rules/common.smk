@@ -268,9 +268,11 @@ def trained_here(wildcards):
     return plan(wildcards).trained_selectors if own is None else [own]
 
 
-def race_here(wildcards):
+def race_of(fold):
     """The table of the recipes that a job trains or leaves out, if any may be left out."""
-    return plan(wildcards).race(wildcards.fold, getattr(wildcards, "selector", None))
+    return lambda wildcards: plan(wildcards).race(
+        wildcards.get("fold", fold), wildcards.get("selector")
+    )
 
 
 def recipes_here(wildcards):

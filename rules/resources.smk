@@ -90,7 +90,7 @@ def folds_cost(wildcards, input):
     return Cost(1.2 * size, mb=60 * size) if grouped else Cost(mb=10 * size)
 
 
-def training_cost(wildcards, input):
+def training_cost(wildcards):
     """Of the recipes that a job trains."""
     run = costs(wildcards)
     return sum(map(run.training, trained_here(wildcards)), Cost())

@@ -48,7 +48,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
         (table["recipe"] == recipe) & (table["repeat"] == repeat) & (table["fold"] == number)
     ]
     logs = Path(files.folds).parent / "logs"
-    jobs = {fold: params.landmark_job, selector: params.model_jobs[selector]}
+    jobs = {fold: params.landmark_job, f"{selector}.{fold}": params.model_jobs[selector]}
     times = {of: logs / f"{job}.json" for of, job in jobs.items()}
     for path in times.values():
         if not path.exists():

@@ -1,8 +1,9 @@
-"""Trains all recipes of some selectors on the training part of a fold, and predicts the rest.
+"""Trains all recipes of some selectors on the training part of some folds, and predicts the rest.
 
 Before that it makes the Krein factors that they learn from, and their corrections.
 """
 
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 
@@ -42,11 +43,11 @@ from kreinflow.sequences.scores import read_scheme, transforms_of
 memory_mb = snakemake.resources.learning_memory_mb
 with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files, out, params = snakemake.input, snakemake.output, snakemake.params
-    fold, folder = snakemake.wildcards.fold, Path(files.records).parent.parent
+    folder = Path(files.records).parent.parent
     run, going = open_run(files), going_on(params.recipes, files.race)
     scheme = read_scheme(run.dataset, params.scoring, params.data)
     found = []
-    for of, (selector, settings) in enumerate(params.selectors.items()):
+    for of, (fold, selector) in enumerate(product(params.folds, params.selectors)):
         start = perf_counter()
         fitted = [recipe for recipe in going if recipe["selector"] == selector]
         table = read_landmark_table(files.landmarks[of], run.dataset)
@@ -68,6 +69,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         write_table(out.spectrum[of], spectrum_table(entries))
         if entries:
             console.say("\n" + table.to_string())
+        settings = params.selectors[selector]
         training = fold_training(run, fold, landmarks, settings, fitted, params, folder)
         recipes = training.train_recipes(fitted, params.learners, transforms, entries)
         repeat, number = fold_numbers(fold)
@@ -103,4 +105,4 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         write_table(out.predictions[of], pd.concat(predictions or [nothing], ignore_index=True))
         curve = pd.concat(curves[1:] or curves, ignore_index=True)
         write_table(out.curves[of], curve[list(CURVE_COLUMNS)])
-        console.seconds[selector] = perf_counter() - start
+        console.seconds[f"{selector}.{fold}"] = perf_counter() - start

@@ -148,7 +148,7 @@ def test_small_files_take_few_jobs(tmp_path):
     assert few.in_few_jobs
     timed = few.timed_jobs()
     assert [job for job in timed if job.startswith(("landmarks", "model"))] == [
-        *("landmarks", "model.r0f0", "model.r0f1", "model.all"),
+        *("landmarks", "model.r0f0-all"),
     ]
     assert {few.landmark_job("r0f0"), few.model_job("drawn", "all")} < set(timed)
     assert len(few.blocks("columns")) == 1 < len(found(499_000).blocks("columns"))
@@ -160,6 +160,14 @@ def test_small_files_take_few_jobs(tmp_path):
         *("landmarks", "model.drawn.all"),
     )
     assert found(4_999_000).landmark_job("r0f0") == "landmarks.r0f0"
+    nine = found(1_000, folds={"k": 3, "repeats": 3})
+    assert nine.fold_sets == [[f"r{r}f{f}" for f in range(3)] for r in range(3)] + [["all"]]
+    assert nine.model_job("drawn", "r1f1") == "model.r1f0-r1f2"
+    assert nine.model_job("drawn", "all") == "model.all"
+    raced = found(1_000)
+    raced.config |= {"auto": {}}
+    assert raced.fold_sets == [["r0f0"], ["r0f1", "all"]], "the others wait for the race of one"
+    assert found(499_000).fold_sets == [["r0f0"], ["r0f1"], ["all"]]
     slow = found(494_999)
     slow.source = SimpleNamespace(files=lambda: [fasta], downloads=dict, asked={})
     assert not slow.in_few_jobs

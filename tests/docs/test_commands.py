@@ -255,7 +255,7 @@ def test_a_lost_race_is_run_again_and_the_recipe_that_is_named_as_final_goes_on(
     raced.run("--", "results-mine/mine/race.tsv")
     assert named in went_on(results)[1]
     jobs = raced.jobs()
-    assert (jobs["train_models"], jobs["choose_final_model"]) == (2, 1)  # of two parts
+    assert (jobs["train_models_2"], jobs["choose_final_model"]) == (1, 1)  # of two parts
 
 
 # docs/files.md names every file of a run.

@@ -31,11 +31,11 @@ def test_named_targets_reach_their_stage_only(run):
 
 
 def test_small_files_take_few_jobs(workflow):
-    """One job for the landmarks of all folds, and one for the models of each."""
+    """One job for the landmarks of all folds, and one for the models of three."""
     run = workflow(configuration(fasta_source(), data="data"))
     write_fasta(run.folder / "data" / "x.fasta", families(1))
     jobs = run.jobs("model")
-    assert (jobs["select_landmarks"], jobs["train_models"]) == (1, 3)
+    assert (jobs["select_landmarks"], jobs["train_models"]) == (1, 1)
 
 
 def test_what_cannot_be_chosen_is_not_fitted_and_a_fold_behind_the_race_is_one_job(workflow):

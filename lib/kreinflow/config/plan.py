@@ -24,6 +24,9 @@ Settings = Mapping[str, Any]
 SMALL_BYTES = 500_000
 """Of the user's files together: then a fit takes about a second."""
 
+FOLDS_TOGETHER = 3
+"""Folds of small files that a job trains one after the other: a fold takes about a start."""
+
 
 class DatasetPlan:
     """One data set of a complete configuration: its ``settings``, and the ``folder`` of results."""
@@ -102,7 +105,7 @@ class DatasetPlan:
 
     @property
     def in_few_jobs(self) -> bool:
-        """Whether all rows are a block, and a fold's recipes are a job.
+        """Whether all rows are a block, and a job trains the recipes of some folds.
 
         So it is for small files, of which jobs would take longer to start than to learn.
         """
@@ -287,9 +290,19 @@ class DatasetPlan:
         """
         return not self.in_few_jobs and (fold == self.folds[0] or "auto" not in self.config)
 
+    @cached_property
+    def fold_sets(self) -> list[list[str]]:
+        """The folds that a job trains: one, or of small files several, on one side of a race."""
+        raced = int("auto" in self.config)
+        step, folds = FOLDS_TOGETHER if self.in_few_jobs else 1, self.folds[raced:]
+        sets = [folds[start : start + step] for start in range(0, len(folds), step)]
+        return [*([self.folds[:1]] if raced else []), *sets]
+
     def model_job(self, selector: str, fold: str) -> str:
         """Return the name of the job that trains the recipes of a selector."""
-        return f"model.{selector}.{fold}" if self.alone(fold) else f"model.{fold}"
+        (own,) = (folds for folds in self.fold_sets if fold in folds)
+        folds = "-".join(dict.fromkeys((own[0], own[-1])))
+        return f"model.{selector}.{fold}" if self.alone(fold) else f"model.{folds}"
 
     def timed_jobs(self) -> list[str]:
         """Return the names of a run's benchmarks: the folder may hold those of an earlier one."""
