@@ -219,6 +219,9 @@ def test_an_overwhelming_hit_is_no_doubt():
         ([np.nan, 5.0, 30.0], 1, True),
         ([np.nan] * 3, 1, False),
     ):
-        assert overwhelming(classes, np.array([label]), around, np.array([gains])) == [expected]
+        assert (overwhelming(classes, around, np.array([gains])) == label) == [expected]
     alone = np.array([[0, NOBODY, NOBODY]])
-    assert overwhelming(classes, np.array([0]), alone, np.array([[25.0, 5.0, 5.0]])) == [True]
+    assert overwhelming(classes, alone, np.array([[25.0, 5.0, 5.0]])) == [0]
+    equal, none = np.array([[25.0, 25.0, 3.0]]), around[:, :0]
+    assert overwhelming(classes, none, equal[:, :0]) == [NOBODY]
+    assert overwhelming(classes, around, equal) == [NOBODY]

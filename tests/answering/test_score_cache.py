@@ -15,10 +15,11 @@ def tables(seed, n=12, records=20, symmetric=False):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_each_pair_is_asked_once_and_no_other(seed):
+@pytest.mark.parametrize("n_queries", [None, 12])
+def test_each_pair_is_asked_once_and_no_other(seed, n_queries):
     rng = np.random.default_rng(seed)
     log = Table(tables(seed))
-    asked = ScoreCache(log, 20)
+    asked = ScoreCache(log, 20, n_queries=n_queries)
     wanted = np.zeros(log.S.shape, dtype=bool)
     for _ in range(8):
         queries = rng.permutation(12)[: rng.integers(0, 13)]
@@ -32,9 +33,10 @@ def test_each_pair_is_asked_once_and_no_other(seed):
         assert asked.aligned == wanted.sum()
 
 
-def test_what_was_aligned_elsewhere_is_not_asked():
+@pytest.mark.parametrize("n_queries", [None, 12])
+def test_what_was_aligned_elsewhere_is_not_asked(n_queries):
     log = Table(tables(3))
-    asked = ScoreCache(log, 20)
+    asked = ScoreCache(log, 20, n_queries=n_queries)
     asked.know(np.array([2, 5]), np.array([7, 1, 3]), log.S[np.ix_([2, 5], [7, 1, 3])])
     found = asked(np.array([5, 2]), np.array([[1, 3, 4], [NOBODY, 7, 7]]))
     np.testing.assert_array_equal(found, [log.S[5, [1, 3, 4]], [np.nan, *log.S[2, [7, 7]]]])

@@ -8,6 +8,7 @@ from kreinflow.answering.unknown_pvalue import (
     Strangeness,
     mean_of_largest,
     strange,
+    unlike,
 )
 
 
@@ -91,3 +92,4 @@ def test_means_are_of_those_there_are():
     assert mean_of_largest(np.empty((2, 0)), 3, -1.0).tolist() == [-1.0, -1.0]
     found = strange(values, -values, np.array([0.9, 0.5, 0.1]))
     assert found.tolist() == [[-2.0, 2.0, -0.9], [0.0, 20.0, -0.5], [5.0, -5.0, -0.1]]
+    np.testing.assert_array_equal(unlike(values, -values), found[:, :2])

@@ -16,6 +16,7 @@ from kreinflow.fitting import fit_unknown as module
 from kreinflow.fitting.fit_unknown import NoRelativeFit
 from kreinflow.fitting.reject_threshold import Promise
 from kreinflow.fitting.strangers import STRANGERS, made_strange
+from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.sequences.payload import digest
 from kreinflow.views.seeds import NUCLEOTIDE
 from plain_seeds import plain_nearest
@@ -113,6 +114,30 @@ def test_unknown_families_and_what_has_no_relative_are_rejected(tables):
         assert told["calibrating"] == 240
         assert told["no_relative"]["shuffled_accepted"] <= 0.02
         assert not told["no_relative"]["off"]
+
+
+def test_recipes_share_what_they_find_in_one_space(tmp_path, monkeypatch):
+    """With the same parts as each would have alone."""
+    it = trained_on(tmp_path, drawn(4, each=20)[0])
+    own, made = module._in_front, []
+    monkeypatch.setattr(module, "_in_front", lambda *given: made.append(1) or own(*given))
+    kernel = landmark_kernel(it.training.landmarks, it.training.part, it.model.classifier.transform)
+    recipe, together = it.model.classifier.about["recipe"] | {"lift": None}, replace(it.training)
+
+    def parts(training, settings):
+        classifier = training.train(recipe, settings, None, kernel).classifier
+        assert classifier.relatives.strangeness is not None
+        assert not classifier.about["unknown"]["no_relative"]["off"]
+        return classifier.about["unknown"], classifier.relatives.to_parts()
+
+    found = []
+    for settings in (LEARNERS["sf-lsm"], {"method": "nearest_landmark"}):
+        found.append(parts(together, settings))
+        np.testing.assert_equal(found[-1], parts(replace(it.training), settings))
+    assert len(made) == 3, "of two recipes together, and of each alone"
+    own = [arrays["of_landmarks"] for _, (_, arrays) in found]
+    assert np.array_equal(own[0][:, :2], own[1][:, :2])
+    assert not np.array_equal(own[0][:, 2], own[1][:, 2]), "the probabilities are each recipe's"
 
 
 def test_the_rule_is_the_second_largest_of_what_reversed_records_have(tmp_path):

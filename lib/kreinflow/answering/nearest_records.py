@@ -33,20 +33,26 @@ _SMALL = 1 << 16  # pairs of a run that is merged with the next, whatever its si
 class ScoreCache:
     """Scores that are asked for when they are needed, and kept.
 
-    Of a small set each pair has a place. Of a larger one there are sorted runs of keys with their
-    scores, each more than twice as long as the next: a pair is seldom copied. If it is
+    Of a small set each pair has a place, if the number of the queries is known. Else there are
+    sorted runs of keys with their scores, each more than twice as long as the next: a pair is
+    seldom copied. If it is
     ``symmetric``, queries and records are numbers of the same sequences, and one of the two
     directions is asked for. ``known`` returns scores that are known elsewhere, NaN for others: they
     are not asked for. ``aligned``: pairs that were asked for so far.
     """
 
     def __init__(
-        self, ask: Ask, n_records: int, symmetric: bool = False, known: Ask | None = None
+        self,
+        ask: Ask,
+        n_records: int,
+        symmetric: bool = False,
+        known: Ask | None = None,
+        n_queries: int | None = None,
     ) -> None:
         self._ask, self._n, self._symmetric, self._known = ask, n_records, symmetric, known
         self._runs: list[tuple[IntArray, FloatArray]] = []
-        small = symmetric and n_records**2 < _TABLE
-        self._table = np.full(n_records**2 + 1, np.nan) if small else None  # the last: no pair
+        size = n_records * (n_records if symmetric else n_queries or _TABLE)
+        self._table = np.full(size + 1, np.nan) if size < _TABLE else None  # the last: no pair
         self.aligned = 0
 
     def know(self, queries: IntArray, records: IntArray, scores: NDArray[np.number]) -> None:
@@ -56,10 +62,14 @@ class ScoreCache:
 
     def know_pairs(self, queries: IntArray, records: IntArray, scores: NDArray[np.number]) -> None:
         """Take scores of single pairs, all of shape (n,), that were asked for elsewhere."""
-        keys, first = np.unique(self._key(queries, records), return_index=True)
+        keys = self._key(queries, records)
         new = np.isnan(self._get(keys))
-        if new.any():
-            self._add(keys[new], scores[first][new].astype(np.float64))
+        keys, own = keys[new], scores[new].astype(np.float64)
+        if self._table is None:
+            keys, first = np.unique(keys, return_index=True)
+            own = own[first]
+        if keys.size:
+            self._add(keys, own)
 
     def said(self) -> str:
         """Return how many pairs were asked for, in words."""
@@ -252,7 +262,9 @@ class RecordScores:
         self.records, self.query, self._evidence = records, query, evidence
         ask, known = query.ask, np.flatnonzero(records.landmarks >= 0)
         assert ask is not None, "a query that cannot be aligned with records"
-        self.scores = ask if isinstance(ask, ScoreCache) else ScoreCache(ask, len(records))
+        if not isinstance(ask, ScoreCache):
+            ask = ScoreCache(ask, len(records), n_queries=len(query))
+        self.scores = ask
         self.scores.know(np.arange(len(query)), records.landmarks[known], query.scores[:, known])
         self._is_landmark = np.isin(np.arange(len(records)), records.landmarks)
         self._order = np.full((len(query), 0), NOBODY, dtype=np.int64)

@@ -135,7 +135,7 @@ class Relatives(ModelPart):
         normalised, gains = scores.resemblance(up, around)
         reason = before.reason
         if threshold is not None:
-            hit = overwhelming(self.records.classes, labels[up], around, gains)
+            hit = overwhelming(self.records.classes, around, gains) == labels[up]
             reason = unsure((_placed(hit, up, n, False) + sureness) / 2, threshold)
         p_value = before.p_value
         if self.strangeness is not None:
@@ -263,20 +263,16 @@ def levels_reached(likeness: FloatArray, needed: FloatArray) -> NDArray[np.bool_
     return np.asarray(np.logical_and.accumulate(likeness > needed, axis=1))
 
 
-def overwhelming(
-    classes: IntArray, labels: IntArray, around: IntArray, gains: FloatArray
-) -> NDArray[np.bool_]:
-    """Return whether the records of a class leave no doubt; see this module.
+def overwhelming(classes: IntArray, around: IntArray, gains: FloatArray) -> IntArray:
+    """Return the class whose records leave no doubt, of shape (n,), -1 for none; see this module.
 
-    ``labels``, of shape (n,): the class of each object. ``around``, ``gains``, of shape (n, q):
-    records, and -ln E.
+    ``around``, ``gains``, of shape (n, q): records, and -ln E.
     """
-    there = (around >= 0) & ~np.isnan(gains)
-    own = classes[around] == labels[:, None]
-    best, other = (
-        np.where(there & mask, gains, -np.inf).max(axis=1, initial=-np.inf) for mask in (own, ~own)
-    )
-    return np.asarray((best >= _OVERWHELMING) & (best >= other + _AHEAD))
+    gains = np.where((around >= 0) & ~np.isnan(gains), gains, -np.inf)
+    best, found = gains.max(axis=1, initial=-np.inf), classes[around]
+    own = np.where(gains == best[:, None], found, NOBODY).max(axis=1, initial=NOBODY)
+    other = np.where(found != own[:, None], gains, -np.inf).max(axis=1, initial=-np.inf)
+    return np.where((best >= _OVERWHELMING) & (best >= other + _AHEAD), own, NOBODY)
 
 
 def _placed(values: NDArray[Any], places: IntArray, n: int, fill: Any) -> NDArray[Any]:

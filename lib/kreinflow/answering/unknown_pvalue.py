@@ -44,15 +44,20 @@ def mean_of_largest(values: FloatArray, k: int, none: float) -> FloatArray:
     return np.asarray(np.where(count > 0, total / np.maximum(count, 1), none))
 
 
-def strange(normalised: FloatArray, gains: FloatArray, probability: FloatArray) -> FloatArray:
-    """Return n, e and p of objects, of shape (n, 3); see this module.
+def unlike(normalised: FloatArray, gains: FloatArray) -> FloatArray:
+    """Return n and e of objects, of shape (n, 2); see this module.
 
     ``normalised``, ``gains``, of shape (n, q): normalised scores, and -ln E; NaN where none was
     aligned.
     """
     likeness = mean_of_largest(normalised, LARGEST, 0.0)
     evidence = mean_of_largest(gains, LARGEST, NONE)
-    return np.stack([-likeness, -evidence, -probability], axis=1)
+    return np.stack([-likeness, -evidence], axis=1)
+
+
+def strange(normalised: FloatArray, gains: FloatArray, probability: FloatArray) -> FloatArray:
+    """Return n, e and p of objects, of shape (n, 3); see :func:`unlike`."""
+    return np.column_stack([unlike(normalised, gains), -probability])
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,6 +60,8 @@ class TrainingData:
     false_alarms: float | None = None  # share of members to reject as unknown; None tests nothing
     overclassification: float | None = None  # share of objects of unknown nodes; None is no limit
     strangers: Strangers | None = None  # which the cache knows
+    # By the transform: what recipes share that find records in the space of the scores.
+    spaces: dict[str, dict[Any, Any]] = field(default_factory=dict, init=False)
 
     @property
     def has_p_values(self) -> bool:
@@ -133,6 +135,12 @@ class FirstStage:
     lift: RecipeLift | None
     # What the cascades of recipes share that differ in these alone.
     shared: dict[Any, Any] = field(default_factory=dict, init=False)
+
+    @property
+    def of_space(self) -> dict[Any, Any]:
+        """What recipes share that find the nearest records in the same space."""
+        name, spaces = self.kernel.transform.name, self.data.spaces
+        return self.shared if self.lift else spaces.setdefault(name, {})
 
     @property
     def alignments(self) -> int:

@@ -5,7 +5,9 @@ probability that it was given when it was held out. The thresholds of T rest on 
 they have the composition, the length and the repeats of proteins, and no relative.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,7 @@ from kreinflow.answering.relatives import (
     likeliest_nodes,
     overwhelming,
 )
-from kreinflow.answering.unknown_pvalue import Strangeness, strange
+from kreinflow.answering.unknown_pvalue import Strangeness, unlike
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tiles
 from kreinflow.fitting.first_stage import FirstStage, OutOfFold
 from kreinflow.fitting.record_index import places_of, records_of, row_query
@@ -64,7 +66,7 @@ def spread(n: int, most: int) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class NoRelativeFit:
-    """What tells of relatives and strangers, for one classifier."""
+    """What tells of relatives and strangers, for classifiers of one space."""
 
     landmarks: Landmarks
     part: TrainingPart
@@ -73,13 +75,21 @@ class NoRelativeFit:
     strangers: Strangers | None  # None of no sequences: then there is no rule of relatives
     cache: ScoreCache  # of the distinct rows, and behind them the strangers, with each other
     letters: str = ""  # of the sequences, for seeds
+    # What classifiers share that find the nearest records in the same space.
+    shared: dict[Any, Any] = field(default_factory=dict, init=False)
 
     def asked(self, classifier: LandmarkClassifier, most: int) -> Records:
         """Return the records that a classifier asks, else those of its part, so many at most."""
         if classifier.records is not None:
             return classifier.records
-        kept, lift = spread(len(self.part.rows), most), classifier.lift
-        rows = self.part.rows[kept]
+        kept = spread(len(self.part.rows), most)
+        if ("asked", len(kept)) not in self.shared:
+            self.shared["asked", len(kept)] = self._asked(classifier, kept)
+        records: Records = self.shared["asked", len(kept)]
+        return records
+
+    def _asked(self, classifier: LandmarkClassifier, kept: IntArray) -> Records:
+        rows, lift = self.part.rows[kept], classifier.lift
         scores = np.empty((len(rows), classifier.n_landmarks), dtype=np.float32)
         for tile in tiles(len(rows)):
             scores[tile] = classifier.landmark_rows(row_query(self.landmarks, rows[tile]))
@@ -103,6 +113,27 @@ class NoRelativeFit:
         if relatives is None:
             records = self.asked(classifier, LARGEST_INDEX // classifier.n_landmarks)
             relatives = Relatives(records, self.evidence)
+        key = "rule", len(relatives.records), classifier.cascade is None
+        if key not in self.shared:
+            self.shared[key] = self._rule(classifier, strangers, relatives)
+        rule, told, shuffled = self.shared[key]
+        told = dict(told)
+        if not told["off"]:
+            told |= {"near": rule.near, "far": rule.far}
+            classifier = classifier.with_parts(relatives=replace(relatives, null=rule))
+        answers = classifier.answer(shuffled)
+        told["shuffled"] = len(answers.reason)
+        told["shuffled_accepted"] = float(np.mean(~answers.rejected))
+        unknown = {**classifier.about.get("unknown", {}), "no_relative": told}
+        return replace(classifier, about={**classifier.about, "unknown": unknown})
+
+    def _rule(
+        self, classifier: LandmarkClassifier, strangers: Strangers, relatives: Relatives
+    ) -> tuple[NoRelative, dict[str, Any], Query]:
+        """Return the rule, what is told of it, and shuffled sequences that try it.
+
+        None of these depends on what the classifier decides.
+        """
         records = relatives.records
         reverse, shuffled = np.split(np.arange(len(strangers.sequences)), 2)
         query = self._query(strangers, records, reverse)
@@ -119,15 +150,8 @@ class NoRelativeFit:
         near, far = _gains(known, (own, others))
         rejected = float(np.mean((evidence_mean(near) <= rule.near) & rule.alone(far)))
         off = rejected > TOO_MANY or not np.isfinite([rule.near, rule.far]).all()
-        told: dict[str, Any] = {"off": off, "known_rejected": rejected, "tried": len(rows)}
-        if not off:
-            told |= {"near": rule.near, "far": rule.far}
-            classifier = classifier.with_parts(relatives=replace(relatives, null=rule))
-        answers = classifier.answer(self._query(strangers, records, shuffled))
-        told["shuffled"] = len(answers.reason)
-        told["shuffled_accepted"] = float(np.mean(~answers.rejected))
-        unknown = {**classifier.about.get("unknown", {}), "no_relative": told}
-        return replace(classifier, about={**classifier.about, "unknown": unknown})
+        told = {"off": off, "known_rejected": rejected, "tried": len(rows)}
+        return rule, told, self._query(strangers, records, shuffled)
 
     def _query(self, of: Strangers, records: Records, numbers: IntArray) -> Query:
         vectors = self.objects.vectors
@@ -165,10 +189,12 @@ def fit_part(
         drawn = first.drawn()
         places, probabilities = places[drawn], probabilities[drawn]
     learned = np.isin(data.fits.inner[places], first.learned)
-    index, of_data = first.index, (data.landmarks, data.part)
-    rule = NoRelativeFit(
-        *of_data, index.objects, first.evidence, data.strangers, first.cache, index.letters
-    )
+    if "no relative" not in (space := first.of_space):
+        index, of_data = first.index, (data.landmarks, data.part)
+        space["no relative"] = NoRelativeFit(
+            *of_data, index.objects, first.evidence, data.strangers, first.cache, index.letters
+        )
+    rule: NoRelativeFit = space["no relative"]
     if learned.any():
         of = places[learned], probabilities[learned]
         with single_threaded():
@@ -191,49 +217,44 @@ def _with_p_values(
     n, truth, labels = len(places), part.labels[places], probabilities.argmax(axis=1)
     decisions = stage.decisions[np.searchsorted(data.fits.measured, places)]
     first: FloatArray = softmax(decisions / classifier.temperature, axis=1)
-    query = stage.query(data.landmarks, stage.kernel, records, places)
-    scores = RecordScores(records, query, stage.evidence)
     groups, every = np.unique(part.groups, return_inverse=True)[1], np.arange(n)
     alone = groups[places], groups[places_of(records.rows, part.rows)]
 
-    def told(
-        objects: IntArray, q: int, besides: Besides, top: FloatArray
-    ) -> tuple[FloatArray, IntArray, FloatArray]:
-        """Return how strange objects are without records, these, and what is left of -ln E."""
-        around = scores.around(objects, q, besides)
-        normalised, gains = scores.resemblance(objects, around)
-        return strange(normalised, gains, top), around, gains
+    @cache
+    def scores() -> RecordScores:
+        query = stage.query(data.landmarks, stage.kernel, records, places)
+        found = RecordScores(records, query, stage.evidence)
+        found.rank(every, NEAREST, alone)
+        return found
 
-    scores.rank(every, NEAREST, alone)
     free = levels if data.limits_levels else None
     likeness = np.zeros((n, 0))
     if free is not None:
         nodes = likeliest_nodes(probabilities, free.paths)
-        likeness = likeness_of(scores, every, alone, free.paths, nodes)
-    of_landmarks, *_ = told(every, 0, alone, first.max(axis=1))
-    of_nearest, around, gains = told(every, NEAREST, alone, probabilities.max(axis=1))
+        likeness = likeness_of(scores(), every, alone, free.paths, nodes)
+    keys = stage.index.keys[part.rows[places]]
+    tried = np.argsort(keys, kind="stable")[:LEFT_OUT]
+    left = truth[tried]
+    key = "p-values", len(records), classifier.cascade is None
+    if key not in stage.of_space:
+        stage.of_space[key] = _in_front(scores(), alone, tried, (left, records.classes))
+    of_all, of_left, doubtless = stage.of_space[key]
+    tops = first.max(axis=1), probabilities.max(axis=1)
+    of_landmarks, of_nearest = _strange(of_all, tops)
     strangeness = Strangeness(of_landmarks, of_nearest, false_alarms)
-    hit = overwhelming(records.classes, labels, around, gains)
+    hit = doubtless == labels
     sure = probabilities / 2
     sure[hit, labels[hit]] += 0.5
     some = data.independent(places)
     of_sureness = data.reject.promise(sure[some], truth[some])
     threshold, promised = _better(classifier, probabilities, of_sureness, sure)
-    keys = stage.index.keys[part.rows[places]]
-    tried = np.argsort(keys, kind="stable")[:LEFT_OUT]
-    left = truth[tried]
-    besides, strangers = (left, records.classes), []
-    scores.rank(tried, NEAREST, besides)
-    for q, p in ((0, first), (NEAREST, probabilities)):
-        others = p[tried].copy()
-        others[np.arange(len(tried)), left] = 0.0
-        others /= np.maximum(others.sum(axis=1, keepdims=True), SMALLEST)
-        strangers.append(told(tried, q, besides, others.max(axis=1))[0])
+    tops = _largest_but(first[tried], left), _largest_but(probabilities[tried], left)
+    strangers = _strange(of_left, tops)
     found = strangeness.p_values(*strangers) <= false_alarms
     needed, paths, of_levels = None, None, {}
     if free is not None:
         assert data.overclassification is not None, "a limit without a share"
-        limits = Limits.of(free, scores, tried, left, data.overclassification)
+        limits = Limits.of(free, scores(), tried, left, data.overclassification)
         needed, reached = limits.likeness, levels_reached(likeness, limits.likeness)
         # Of what is not answered nothing has to be right.
         true = data.true_nodes(places)
@@ -260,6 +281,41 @@ def _with_p_values(
     }
     about = {**classifier.about, "unknown": unknown, "promise": promised}
     return replace(classifier, about=about).with_parts(relatives=relatives, levels=levels)
+
+
+def _in_front(
+    scores: RecordScores, alone: Besides, tried: IntArray, besides: Besides
+) -> tuple[list[FloatArray], list[FloatArray], IntArray]:
+    """Return how unlike records are all objects, which are ranked, and some that are tried.
+
+    Each by the landmarks alone, and by the nearest too; and the class that leaves no doubt of all.
+    None of these depends on what a classifier decides.
+    """
+
+    def told(objects: IntArray, others: Besides) -> tuple[list[FloatArray], IntArray]:
+        found = []
+        for q in (0, NEAREST):
+            around = scores.around(objects, q, others)
+            normalised, gains = scores.resemblance(objects, around)
+            found.append(unlike(normalised, gains))
+        return found, overwhelming(scores.records.classes, around, gains)
+
+    of_all, doubtless = told(np.arange(len(scores.query)), alone)
+    scores.rank(tried, NEAREST, besides)
+    return of_all, told(tried, besides)[0], doubtless
+
+
+def _strange(unlike: Iterable[FloatArray], tops: Iterable[FloatArray]) -> list[FloatArray]:
+    """Return what p-values are made of, with the largest probabilities."""
+    return [np.column_stack([own, -top]) for own, top in zip(unlike, tops, strict=True)]
+
+
+def _largest_but(probabilities: FloatArray, left: IntArray) -> FloatArray:
+    """Return the largest probability of each row among the classes but one."""
+    others = probabilities.copy()
+    others[np.arange(len(left)), left] = 0.0
+    others /= np.maximum(others.sum(axis=1, keepdims=True), SMALLEST)
+    return np.asarray(others.max(axis=1))
 
 
 def _better(
