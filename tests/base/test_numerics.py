@@ -14,6 +14,7 @@ import kreinflow
 from kreinflow.base.numerics import (
     PRODUCT_ROWS,
     TILE,
+    ahead,
     limited,
     ordered_map,
     tile_map,
@@ -127,3 +128,47 @@ def test_a_map_inside_of_a_map_has_one_thread():
     assert all(len(own) == 1 for own in inner)
     assert {next(iter(own)) for own in inner} == set(outer)
     assert threading.get_ident() not in alone
+
+
+def test_the_next_item_is_made_while_one_is_used():
+    """Each waits for the other: one after the other they would never end."""
+    used = threading.Barrier(2, timeout=60)
+
+    def items():
+        for number in range(3):
+            if number:
+                used.wait()
+            yield number, threading.get_ident()
+
+    with limited(2):
+        found = []
+        for number, thread in ahead(items()):
+            found.append(number)
+            assert thread != threading.get_ident()
+            if number < 2:
+                used.wait()
+    assert found == [0, 1, 2]
+
+
+def test_an_error_stands_in_the_place_of_its_item():
+    def items():
+        yield 0
+        yield 1
+        raise KeyError("the third")
+
+    for threads in (1, 2):
+        with limited(threads):
+            own = ahead(items())
+            assert [next(own), next(own)] == [0, 1]
+            with pytest.raises(KeyError, match="the third"):
+                next(own)
+
+
+def test_one_thread_makes_no_other():
+    assert list(ahead(threading.get_ident() for _ in range(3))) == [threading.get_ident()] * 3
+
+
+def test_what_is_made_ahead_has_the_settings_of_its_user():
+    overflowing = (np.exp(np.full(2, 1e3)) for _ in range(2))
+    with limited(2), np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        list(ahead(overflowing))

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,8 @@ import parasail
 import pytest
 from rapidfuzz.distance import Levenshtein
 
-from kreinflow.classify import new_objects
+from kreinflow.base.numerics import limited
+from kreinflow.classify import classification, new_objects
 from kreinflow.classify.classification import (
     COLUMNS,
     LEVEL_COLUMNS,
@@ -163,6 +165,24 @@ def test_sequences_are_read_as_they_are_needed(tmp_path, monkeypatch):
         done += len(batch)
         assert len(read) == done
     assert done == 30
+
+
+def test_what_may_be_a_user_s_function_is_asked_by_one_thread(tmp_path, monkeypatch):
+    threads = []
+
+    def score(*given):
+        threads.append(threading.get_ident())
+        yield from new_objects.score_new(*given)
+
+    monkeypatch.setattr(classification, "score_new", score)
+    for objects, name in (("sequences", "x.fasta"), ({"name": "linear"}, "x.npy")):
+        folder = tmp_path / name
+        folder.mkdir()
+        model, *_ = model_of(folder, objects)
+        with limited(2):
+            classify_file(model, folder / name)
+    sequences, measured = threads
+    assert measured == threading.get_ident() != sequences
 
 
 @pytest.mark.parametrize("transform", ["log", "raw", "evalue"])

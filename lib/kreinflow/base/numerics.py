@@ -11,7 +11,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -160,6 +162,27 @@ def ordered_map(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+
+
+def ahead(items: Iterable[T]) -> Iterator[T]:
+    """Yield the items, in order, while another thread makes the next one, if there are threads.
+
+    An error is raised in the place of its item. BLAS must be held by :func:`single_threaded`: two
+    threads that hold and free it in turn would free it too early.
+    """
+    if current_limits().threads == 1:
+        yield from items
+        return
+    own, context = iter(items), copy_context()
+
+    def following() -> list[T]:
+        return list(islice(own, 1))
+
+    with ThreadPoolExecutor(1) as pool:
+        making = pool.submit(context.run, following)
+        while made := making.result():
+            making = pool.submit(context.run, following)
+            yield from made
 
 
 def tile_map(function: Callable[[slice], T], n: int) -> Iterator[T]:

@@ -17,7 +17,7 @@ from kreinflow.alignment.traceback import aligned_identity
 from kreinflow.answering.label_sets import accepted
 from kreinflow.answering.query_and_answers import REASONS, STAGES, Answers
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.base.numerics import FloatArray, IntArray, ahead, single_threaded
 from kreinflow.classify.evidence import SHOWN, Witnesses, nearest_landmarks
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import DEFAULTS, Batch, Options, score_new
@@ -81,9 +81,11 @@ def classify_batches(
     """
     _check_promises(model, options)
     witnesses = None if options.on_evidence is None else Witnesses(model)
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told by its name
-        for batch in score_new(model, path, options):
-            answers = model.classifier.answer(batch)
+    meanwhile = iter if model.scheme is None else ahead  # a user's function has one thread
+    # What is not finite is told by its name.
+    with single_threaded(), np.errstate(over="ignore", invalid="ignore"):
+        scored = meanwhile(score_new(model, path, options))
+        for batch, answers in meanwhile((own, model.classifier.answer(own)) for own in scored):
             table = _table(model, batch, answers, options)
             for place, fault in sorted(batch.faults.items()):
                 message = f"{batch.place(place)}: {fault}"

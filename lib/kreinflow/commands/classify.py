@@ -160,6 +160,7 @@ def _about(options: argparse.Namespace) -> dict[str, str]:
 
 
 _ARENAS = -8  # M_ARENA_MAX of malloc.h
+_TURN = 2e-4  # seconds; threads that compute need the interpreter often, and never for long
 
 
 def _share_heap() -> None:
@@ -179,6 +180,7 @@ def run(options: argparse.Namespace) -> None:
     inputs = inputs_of(options)
     _refuse_asked(options)
     _share_heap()
+    sys.setswitchinterval(_TURN)
     with ExitStack() as stack:
         kept = None
         if options.resume:
