@@ -6,6 +6,7 @@ import pytest
 from kreinflow.alignment.scoring import SubstitutionMatrix, load_substitution_matrix
 from kreinflow.alignment.statistics import ungapped_constants
 from kreinflow.views import gapless as module
+from kreinflow.views import seeds as seeds_module
 from kreinflow.views.gapless import Gapless, by_chance, letter_scores
 from kreinflow.views.seeds import NUCLEOTIDE, PROTEIN, SeedIndex, Seeds
 from plain_seeds import plain_segments
@@ -114,7 +115,7 @@ def test_the_order_is_that_of_scores_and_what_is_not_looked_at_follows(q, family
     seeds = Seeds.of(records)
     index, own = SeedIndex(seeds, records), Gapless(seeds.groups, records)
     places, scores = index.nearest([*queries[:8], b"", b"XXXX"], q)
-    by_hits, hits, bands = index._by_hits([*queries[:8], b"", b"XXXX"], len(records))
+    by_hits, hits, bands = index._by_hits([*queries[:8], b"", b"XXXX"], 1500, 1500)
     assert (places[8:] == -1).all()
     assert not scores[8:].any()
     for row, query in enumerate(queries[:8]):
@@ -127,6 +128,19 @@ def test_the_order_is_that_of_scores_and_what_is_not_looked_at_follows(q, family
         none = len(records) - there
         assert places[row].tolist() == (order + [-1] * none)[:q]
         assert scores[row].tolist() == (said + [0] * none)[:q]
+
+
+def test_more_than_few_are_looked_at_where_they_have_half_the_score(family, monkeypatch):
+    rng, (records, _) = np.random.default_rng(6), family
+    large = [evolved(rng, records[0], 0.05) for _ in range(150)]
+    index = SeedIndex(Seeds.of(records), [*records, *large])
+    kinds = records[1:9], records[:9]
+    hits = [index.by_hits(own, 101)[1] for own in kinds]
+    assert [bool((2 * own[:, -1] >= own[:, 0]).any()) for own in hits] == [False, True]
+    found = [index.nearest(own, 100) for own in kinds]
+    monkeypatch.setattr(seeds_module, "FEW", 1000)
+    for own, before in zip(kinds, found, strict=True):
+        np.testing.assert_array_equal(index.nearest(own, 100), before)
 
 
 def test_where_it_takes_too_long_the_order_by_seeds_stays(family, monkeypatch):

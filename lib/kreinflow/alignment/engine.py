@@ -12,7 +12,12 @@ import numpy as np
 import parasail
 from numpy.typing import DTypeLike, NDArray
 
-from kreinflow.alignment.scoring import MODES, ScoringScheme, SubstitutionMatrix
+from kreinflow.alignment.scoring import (
+    MODES,
+    ScoringScheme,
+    SubstitutionMatrix,
+    sums_over_letters,
+)
 from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.base.numerics import IntArray, worth_compiling
 
@@ -291,11 +296,10 @@ def diagonal_sums(sequences: PackedSequences, numbers: IntArray) -> NDArray[np.i
     matrix = sequences.scheme.matrix
     diagonal = np.diagonal(matrix.scores)
     worth = matrix.by_character(diagonal)
-    unsure = matrix.by_character(diagonal < np.maximum(matrix.scores.max(axis=1), 0)).astype(bool)
-    sums = np.empty(len(numbers), dtype=np.int64)
-    for place, number in enumerate(np.asarray(numbers).tolist()):
-        counts = np.bincount(sequences[number], minlength=256)
-        sums[place] = -1 if counts[unsure].any() else counts @ worth
+    unsure = matrix.by_character(diagonal < np.maximum(matrix.scores.max(axis=1), 0))
+    own = [sequences[number].tobytes() for number in numbers.tolist()]
+    sums = sums_over_letters(own, worth)
+    sums[sums_over_letters(own, unsure) > 0] = -1
     sums[sums > np.iinfo(np.int32).max] = -1
     return sums
 

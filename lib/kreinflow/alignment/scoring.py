@@ -245,8 +245,8 @@ class ScoringScheme:
 def sums_over_letters(sequences: Sequence[bytes], values: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return for each sequence the sum of the values of its letters, given for each byte."""
     parts = [np.empty(0, dtype=np.int64)]
-    for start in range(0, len(sequences), 10_000):
-        batch = sequences[start : start + 10_000]
+    for start in range(0, len(sequences), 1_000):
+        batch = sequences[start : start + 1_000]
         sums = np.append(0, np.cumsum(values[np.frombuffer(b"".join(batch), dtype=np.uint8)]))
         ends = np.cumsum([len(sequence) for sequence in batch])
         parts.append(np.diff(sums[ends], prepend=0))

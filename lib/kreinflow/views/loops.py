@@ -69,7 +69,8 @@ def add_hits(
     n_shapes, n_seeds = len(numbers), len(weights) // len(numbers)
     base, start = places.ctypes.data, 0
     for query in range(len(ends)):
-        cells[:] = 0
+        for band in range(32):
+            cells[band << 13 : (band << 13) + len(best)] = 0
         for shape in range(n_shapes):
             for residue in range(start, ends[query]):
                 ahead = min(residue + 2, ends[query] - 1)

@@ -27,7 +27,7 @@ import scipy
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import IntArray, ordered_map, worth_compiling
-from kreinflow.views.gapless import ABOVE, MANY, Gapless, compiled_loops
+from kreinflow.views.gapless import ABOVE, FEW, MANY, Gapless, compiled_loops
 
 BAND = 16  #: diagonals
 DIAGONALS = 512  #: that are told apart
@@ -220,7 +220,7 @@ class SeedIndex:
 
         Of equal scores the first record is nearest. A record without any hit is none: -1, and 0.
         """
-        return self._found(sequences, q, lambda own, q: self._by_hits(own, q)[:2])
+        return self._found(sequences, q, lambda own, q: self._by_hits(own, q, q)[:2])
 
     def nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
         """Return the same by what :mod:`kreinflow.views.gapless` finds where seeds hit."""
@@ -238,7 +238,7 @@ class SeedIndex:
 
     def _nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
         def ranked(own: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
-            found = self._by_hits(own, min(self._n, max(q, MANY)))
+            found = self._by_hits(own, max(q, FEW), max(q, MANY))
             return self._gapless.ranked(own, found, q)
 
         return self._found(sequences, q, ranked)
@@ -250,7 +250,7 @@ class SeedIndex:
         search: Callable[[Sequence[bytes], int], tuple[IntArray, IntArray]],
     ) -> tuple[IntArray, IntArray]:
         q = min(q, self._n)
-        blocks = [*_parts(sequences, _BLOCK)]
+        blocks = [*_parts(sequences, _BLOCK)] if q else []
         places = np.empty((len(sequences), q), dtype=np.int64)
         scores = np.empty_like(places)
 
@@ -261,15 +261,24 @@ class SeedIndex:
         deque(ordered_map(look, range(len(blocks))), maxlen=0)
         return places, scores
 
-    def _by_hits(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray, IntArray]:
-        """Return records and scores of :meth:`by_hits`, and the second of the two bands."""
+    def _by_hits(
+        self, sequences: Sequence[bytes], few: int, many: int
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """Return records and scores of :meth:`by_hits`, and the second of the two bands.
+
+        They are few, or many if any object may have more with half the score of its first.
+        """
         numbers, ends = self.seeds.numbers(sequences)
-        best = np.empty((len(ends), 0), dtype=np.int64)
-        for tile in self._tiles:
-            best = _largest(np.hstack([best, self._keys(tile, numbers, ends)]), q)
-        best = np.sort(best, axis=1)[:, ::-1]
-        scores, bands = best >> 32 + _BITS, _BANDS - 1 - best % _BANDS
-        places = np.where(scores > 0, self._n - 1 - (best >> _BITS & 0xFFFFFFFF), -1)
+        best = self._keys(self._tiles[0], numbers, ends)
+        for tile in self._tiles[1:]:
+            best = np.hstack([_largest(best, many), self._keys(tile, numbers, ends)])
+        for q in dict.fromkeys((few, many)):
+            keys = np.sort(_largest(best, q), axis=1)[:, ::-1]
+            scores = keys >> 32 + _BITS
+            if (2 * scores[:, -1] < scores[:, 0]).all():
+                break
+        bands = _BANDS - 1 - keys % _BANDS
+        places = np.where(scores > 0, self._n - 1 - (keys >> _BITS & 0xFFFFFFFF), -1)
         return places, scores, bands
 
     def _keys(self, tile: _Tile, numbers: NDArray[np.int32], ends: IntArray) -> NDArray[np.int64]:
