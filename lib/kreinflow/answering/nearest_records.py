@@ -26,7 +26,7 @@ Besides = tuple[IntArray, IntArray]
 """Codes of objects and of all records: of an object those of its own code are left out."""
 
 _RANKED = 1 << 21  # objects with their nearest records, at once
-_TABLE = 1 << 21  # pairs of a set that have a place each
+_TABLE = 1 << 22  # pairs of a set that have a place each
 _SMALL = 1 << 16  # pairs of a run that is merged with the next, whatever its size
 
 
