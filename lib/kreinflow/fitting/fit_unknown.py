@@ -171,10 +171,13 @@ def _gains(scores: RecordScores, besides: Besides | None = None) -> tuple[FloatA
     """Return -ln E of the landmarks and a few of the nearest records, and of more of them."""
     every = np.arange(len(scores.query))
     scores.rank(every, MORE, besides)
-    near, far = (
-        scores.resemblance(every, scores.around(every, q, besides))[1] for q in (NEAREST, MORE)
-    )
-    return near, far
+    _, gains = scores.resemblance(every, scores.around(every, MORE, besides))
+    return gains[:, : _n_landmarks(scores) + NEAREST], gains
+
+
+def _n_landmarks(scores: RecordScores) -> int:
+    """Return the landmarks that objects are in front of before the nearest records."""
+    return int(scores.around(np.arange(0), 0).shape[1])
 
 
 def fit_part(
@@ -293,11 +296,9 @@ def _in_front(
     """
 
     def told(objects: IntArray, others: Besides) -> tuple[list[FloatArray], IntArray]:
-        found = []
-        for q in (0, NEAREST):
-            around = scores.around(objects, q, others)
-            normalised, gains = scores.resemblance(objects, around)
-            found.append(unlike(normalised, gains))
+        around, m = scores.around(objects, NEAREST, others), _n_landmarks(scores)
+        normalised, gains = scores.resemblance(objects, around)
+        found = [unlike(normalised[:, :m], gains[:, :m]), unlike(normalised, gains)]
         return found, overwhelming(scores.records.classes, around, gains)
 
     of_all, doubtless = told(np.arange(len(scores.query)), alone)
