@@ -8,12 +8,10 @@ import pytest
 
 from flipped_bits import count_refused
 from kreinflow.base.errors import InputError
-from kreinflow.files import tables
 from kreinflow.files.tables import (
     read_measures,
     read_plain_columns,
     read_table,
-    table_text,
     write_table,
 )
 
@@ -133,43 +131,3 @@ def test_plain_columns_are_those_of_the_table(tmp_path):
         path.write_text(text)
         with pytest.raises(InputError, match=message):
             read_plain_columns(path, ["digest", "sequence"])
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [
-        ["a", "b c", "", "é;'"],
-        ["a", 'said "so"', "b", ""],
-        ["a\tb", "c", "", "d"],
-        ["a\nb", "a\rb", "a\r\nb", ""],
-        ["a", None, "b", np.nan],
-        [1, "2", -3, ""],
-        [True, False, True, True],
-        [1, 2, 3, 2**62],
-        [0.1, -0.0, np.nan, 1e300],
-        [np.inf, -np.inf, 5e-324, 1e16],
-        np.array([0.1, 2, 3, 4], dtype=np.float32),
-        np.array([0.1, np.float64(0.2), 1, "x"], dtype=object),
-        ["", "", "", ""],
-    ],
-    ids=repr,
-)
-def test_the_text_is_that_of_pandas(cells):
-    alone = pd.DataFrame({"x": cells})
-    several = [alone, alone.assign(y=["p", "q", "", "r"]), alone.assign(y=1.5), alone[:0]]
-    several += [alone.assign(**{'a "name"': 1}), alone.assign(**{"": "y"}), pd.DataFrame()]
-    for table in several:
-        for header in (True, False):
-            for separator in ("\t", ","):
-                options = {"index": False, "header": header, "lineterminator": "\n"}
-                expected = table.to_csv(sep=separator, **options)
-                assert table_text(table, header, separator) == expected
-
-
-def test_a_plain_table_is_written_without_pandas(monkeypatch):
-    table = pd.DataFrame({"id": ["a", "b"], "p": [0.1, np.nan], "n": [1, 2]})
-    monkeypatch.setattr(pd.DataFrame, "to_csv", None)
-    assert table_text(table) == "id\tp\tn\na\t0.1\t1\nb\t\t2\n"
-    monkeypatch.setattr(tables, "_FEW_CELLS", 5)
-    with pytest.raises(TypeError, match="not callable"):
-        table_text(table)

@@ -19,8 +19,6 @@ from kreinflow.files.atomic import AGAIN, read_bytes, write_bytes
 from kreinflow.files.checksums import file_checksum
 from kreinflow.files.json_files import write_json
 
-_FEW_CELLS = 1 << 17  # a table of more takes less memory in pandas, which writes it in pieces
-
 
 def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
     """Write a TSV (gzip if the name ends in ``.gz``), floats with all their digits, atomically."""
@@ -68,28 +66,8 @@ def check_listed(path: str | os.PathLike[str], listing: Mapping[str, Any], name:
 
 def table_text(table: pd.DataFrame, header: bool = True, separator: str = "\t") -> str:
     """Return a table as the text of a TSV, floats with all their digits."""
-    if table.size <= _FEW_CELLS and (plain := _plain_text(table, header, separator)) is not None:
-        return plain
     text: str = table.to_csv(sep=separator, index=False, header=header, lineterminator="\n")
     return text
-
-
-def _plain_text(table: pd.DataFrame, header: bool, separator: str) -> str | None:
-    """Return what pandas would write, in half the time; None if a cell may need quotes or more."""
-    columns: list[Iterable[str]] = []
-    for _, own in table.items():
-        values = own.tolist()
-        if own.dtype == np.float64:
-            columns.append(repr(value) if value == value else "" for value in values)
-        elif set(map(type, values)) <= {str, int}:
-            columns.append(map(str, values))
-        else:
-            return None
-    rows = [*[map(str, table.columns)] * header, *zip(*columns, strict=True)]
-    text = "".join([separator.join(row) + "\n" for row in rows])
-    wide = text.count(separator) == len(rows) * (len(columns) - 1) > 0
-    fits = wide and text.count("\n") == len(rows) and '"' not in text and "\r" not in text
-    return text if fits else None
 
 
 def read_table(
