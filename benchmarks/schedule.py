@@ -3,11 +3,11 @@
     python benchmarks/schedule.py FOLDER/config.yaml
     python benchmarks/schedule.py FOLDER/config.yaml --blocks 32 --threads 1
 
-The job graph is that of a dry run of all jobs, the work of a job what the run measured
-(``times/*.tsv``): seconds of one thread, of more the processor time, of which Snakemake's samples
-miss the end. A job of t threads takes its work over t. Blocks share the work of their
-stage, and have a start of their own. A free core takes the ready job with the longest way to the
-end. Left out are Snakemake itself (0.3 to 1 s a job), and that cores share memory and caches.
+The job graph, and the threads of each job, are those of a dry run for so many cores; the work of a
+job is what the run on ``--cores`` measured (``times/*.tsv``). A job of t threads takes its work
+over t, but for :data:`SERIAL`. Blocks share the work of their stage, and have a start of their own.
+A free core takes the ready job with the longest way to the end. Left out are Snakemake itself (0.3
+to 1 s a job), and that cores share memory and caches.
 """
 
 import argparse
@@ -26,7 +26,10 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 CORES = (1, 2, 4, 8, 16, 32)
 START = 0.5
-"""Processor seconds of a job that does next to nothing: it starts Python and imports."""
+"""Seconds of a job that does next to nothing: it starts Python and imports."""
+
+SERIAL = {"model": 0.3}
+"""The share of a stage's work in one thread: a fit of ``whole.py`` in one thread and in two."""
 
 
 @dataclass
@@ -42,15 +45,15 @@ class Job:
     rest: float = 0.0
     """Seconds from its start to the end of the run, on any number of cores."""
 
-    @property
-    def seconds(self) -> float:
-        """Return how long it takes where it has its threads."""
-        return self.work / self.threads
+    def pace(self, cores: int) -> float:
+        """Return the share of its work that it takes as seconds, with its threads on some cores."""
+        serial = SERIAL.get(self.name.partition(".")[0], 0.0)
+        return serial + (1 - serial) / min(self.threads, cores)
 
 
-def asked_jobs(folder: Path, config: dict[str, Any]) -> list[Job]:
+def asked_jobs(folder: Path, config: dict[str, Any], cores: int) -> list[Job]:
     """Return the jobs of a dry run, each with the jobs it waits for."""
-    command = [sys.executable, "-m", "snakemake", "-n", "--forceall", "--cores", str(max(CORES))]
+    command = [sys.executable, "-m", "snakemake", "-n", "--forceall", "--cores", str(cores)]
     command += ["--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder)]
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         yaml.safe_dump(config, file)
@@ -72,12 +75,14 @@ def asked_jobs(folder: Path, config: dict[str, Any]) -> list[Job]:
     return jobs
 
 
-def weigh(jobs: list[Job], times: Path) -> None:
-    """Give each job its measured work, blocks their share, and what waits for it."""
-    tables = {path.stem: pd.read_csv(path, sep="\t").iloc[0] for path in times.glob("*.tsv")}
+def weigh(jobs: list[Job], cores: int, ran: list[Job], ran_on: int, times: Path) -> None:
+    """Give each job the work that a run measured, blocks their share, and what waits for it."""
+    pace = {job.name: job.pace(ran_on) for job in ran}
+    measured = {
+        path.stem: float(pd.read_csv(path, sep="\t")["s"].iloc[0]) / pace.get(path.stem, 1.0)
+        for path in times.glob("*.tsv")
+    }
     for job in jobs:
-        key = "s" if job.threads == 1 else "cpu_time"
-        measured = {name: float(of[key]) for name, of in tables.items()}
         stage, _, block = job.name.partition(".")
         blocks = [value for name, value in measured.items() if re.fullmatch(rf"{stage}\.\d+", name)]
         if block.isdecimal():
@@ -92,7 +97,7 @@ def weigh(jobs: list[Job], times: Path) -> None:
         job = jobs[number]
         if not job.rest:
             later = (rest(other) for other, of in enumerate(jobs) if number in of.after)
-            job.rest = job.seconds + max(later, default=0.0)
+            job.rest = job.work * job.pace(cores) + max(later, default=0.0)
         return job.rest
 
     for number in range(len(jobs)):
@@ -111,7 +116,8 @@ def makespan(jobs: list[Job], cores: int) -> float:
             number = heapq.heappop(ready)[1]
             used = min(jobs[number].threads, cores)
             free -= used
-            heapq.heappush(running, (now + jobs[number].work / used, number, used))
+            ends = now + jobs[number].work * jobs[number].pace(used)
+            heapq.heappush(running, (ends, number, used))
         now, ended, used = heapq.heappop(running)
         free += used
         for number, job in enumerate(jobs):
@@ -128,25 +134,25 @@ def main() -> None:
     parser.add_argument("config", type=Path, help="of a finished run of one data set")
     parser.add_argument("--blocks", type=int, default=2)
     parser.add_argument("--threads", type=int, default=4, help="of a job that aligns")
+    parser.add_argument("--cores", type=int, default=2, help="of the finished run")
     asked = parser.parse_args()
     config = yaml.safe_load(asked.config.read_text())
     (name,) = config["datasets"]
     folder = asked.config.resolve().parent
     alignment = {"blocks": asked.blocks, "threads": asked.threads}
-    jobs = asked_jobs(folder, config | {"alignment": alignment})
-    weigh(jobs, folder / config["results"] / name / "times")
-    work = sum(job.work for job in jobs)
-    print(f"{len(jobs)} jobs, {work:.0f} processor seconds\n")
+    ran = asked_jobs(folder, config, asked.cores)
     print("| cores | seconds | idle, % |\n|---|---|---|")
     for cores in CORES:
-        seconds = makespan(jobs, cores)
+        jobs = asked_jobs(folder, config | {"alignment": alignment}, cores)
+        weigh(jobs, cores, ran, asked.cores, folder / config["results"] / name / "times")
+        seconds, work = makespan(jobs, cores), sum(job.work for job in jobs)
         print(f"| {cores} | {seconds:.0f} | {100 * (1 - work / (cores * seconds)):.0f} |")
-    print("\nThe critical path:")
+    print(f"\n{len(jobs)} jobs, {work:.0f} seconds of work. The critical path on {cores} cores:")
     ready = range(len(jobs))
     while ready:
-        job = jobs[max(ready, key=lambda number: jobs[number].rest)]
-        print(f"{job.seconds:6.1f} s  {job.name}")
-        ready = [number for number, other in enumerate(jobs) if jobs.index(job) in other.after]
+        first = max(ready, key=lambda number: jobs[number].rest)
+        print(f"{jobs[first].work * jobs[first].pace(cores):6.1f} s  {jobs[first].name}")
+        ready = [number for number, other in enumerate(jobs) if first in other.after]
 
 
 if __name__ == "__main__":

@@ -238,7 +238,7 @@ def _with_p_values(
     keys = stage.index.keys[part.rows[places]]
     tried = np.argsort(keys, kind="stable")[:LEFT_OUT]
     left = truth[tried]
-    key = "p-values", len(records), classifier.cascade is None
+    key = "p-values", len(records), n, classifier.cascade is None
     if key not in stage.of_space:
         stage.of_space[key] = _in_front(scores(), alone, tried, (left, records.classes))
     of_all, of_left, doubtless = stage.of_space[key]
