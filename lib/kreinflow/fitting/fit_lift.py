@@ -12,6 +12,7 @@ from scipy.linalg import lapack
 
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.base.errors import InputError
+from kreinflow.base.lapack import solve_by_cholesky
 from kreinflow.base.numerics import FloatArray, IntArray, ordered_map, single_threaded, tile_map
 from kreinflow.base.tiled_matrix import MatrixLike, TiledMatrix, select
 from kreinflow.fitting.calibration import LOSS_DIGITS
@@ -422,11 +423,11 @@ def _ridge_decisions(
     for ridge in RIDGES:
         A = inside.copy()
         A.flat[:: len(A) + 1] += ridge * scale
-        _, solved, failed = lapack.dposv(A.T, right_sides, lower=0, overwrite_a=1)
-        if failed:
+        found, solved = solve_by_cholesky(A, right_sides)
+        if not solved:
             yield np.zeros((len(across), known.shape[1]))
             continue
-        coefficients, ones = solved[:, :-1], solved[:, -1]
+        coefficients, ones = found[:, :-1], found[:, -1]
         intercepts = ones @ known / ones.sum()  # those that make the coefficients sum to zero
         if not few:
             yield across @ (coefficients - ones[:, None] * intercepts) + intercepts

@@ -1,9 +1,9 @@
 """Linear systems that are positive definite but for rounding."""
 
 import numpy as np
-import scipy
 
 from kreinflow.base.errors import KreinflowError
+from kreinflow.base.lapack import solve_by_cholesky
 from kreinflow.base.numerics import FloatArray
 
 
@@ -16,8 +16,7 @@ def solve_positive(
     the solution is not finite; of a text, a KreinflowError.
     """
     A.flat[:: len(A) + 1] += shift
-    # The transpose is what LAPACK calls columns: it needs no copy.
-    _, x, failed = scipy.linalg.lapack.dposv(A.T, b, lower=0, overwrite_a=1)
-    if failed or not np.isfinite(x).all():  # of NaN, LAPACK does not say that it failed
+    x, solved = solve_by_cholesky(A, b)
+    if not solved or not np.isfinite(x).all():  # of NaN, LAPACK does not say that it failed
         raise otherwise if isinstance(otherwise, KreinflowError) else KreinflowError(otherwise)
-    return np.asarray(x)
+    return x

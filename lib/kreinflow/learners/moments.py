@@ -5,10 +5,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.lapack import add_products
 from kreinflow.base.numerics import FloatArray, IntArray, single_threaded, tile_sum
 from kreinflow.base.tiled_matrix import MatrixLike
 from kreinflow.learners.linear_systems import solve_positive
@@ -59,7 +59,7 @@ def covariance_about(
             block = Z[start:stop] - mean
             if roots is not None:
                 block *= roots[start:stop, None]
-            upper = scipy.linalg.blas.dsyrk(1.0, block.T, beta=1.0, c=upper, overwrite_c=1)
+            add_products(block, upper)
         return upper
 
     scatter = tile_sum(part, len(Z))
