@@ -29,7 +29,7 @@ START = 0.5
 """Seconds of a job that does next to nothing: it starts Python and imports."""
 
 SERIAL = {"model": 0.5}
-"""The share of a stage's work in one thread: fits of ``whole.py`` take 25.5 s in one, 20.6 in two."""
+"""The share of a stage's work in one thread: ``whole.py`` has 25.5 s in one, 20.6 in two."""
 
 
 @dataclass
