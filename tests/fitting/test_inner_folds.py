@@ -251,9 +251,11 @@ def test_inner_folds_are_fitted_at_once_where_memory_allows_and_without_warnings
     landmarks, part, _ = problem("similarity")
     fits = InnerFits(inner_partition(part, 3, 1, "r0f0"))
     learner, meeting = registry.make_learner(LEARNERS["ikfd"]), threading.Barrier(at_once)
+    own, fitting = threading.get_ident(), set()
 
     class Meeting:
         def fit(self, *given):
+            fitting.add(threading.get_ident())
             meeting.wait(timeout=60)
             warnings.warn("an inner fold's own", UserWarning, stacklevel=1)
             return learner.fit(*given)
@@ -264,6 +266,8 @@ def test_inner_folds_are_fitted_at_once_where_memory_allows_and_without_warnings
     with limited(3, memory_mb):
         choices = learner.choices(len(landmarks.rows))
         _held_out_decisions(Meeting(), whole(landmarks, part, "flip"), choices, fits, "misfit")
+    assert len(fitting) == at_once
+    assert (own in fitting) == (at_once == 1)
     assert warnings.filters == before
     assert not [one for one in recwarn if "own" in str(one.message)]
 
