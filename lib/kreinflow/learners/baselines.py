@@ -1,5 +1,6 @@
 """Three classifiers on the landmark scores themselves, to measure the others against."""
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -18,6 +19,8 @@ from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
 from kreinflow.learners.moments import class_counts, least_squares_of
 from kreinflow.learners.one_against_rest import with_mirror
 from kreinflow.learners.support_vectors import standardisation
+
+_one_draws = threading.Lock()  # liblinear has one random generator for all threads
 
 
 class NearestLandmarkLearner(Learner):
@@ -67,7 +70,7 @@ class LinearSVCLearner(Learner):
         class_counts(problem.labels, n_classes)
         mean, deviation = standardisation(C)
         deviation *= np.sqrt(C.shape[1])
-        with single_threaded():
+        with _one_draws, single_threaded():
             # The seed is for the order in which the dual coordinate descent visits the rows.
             machine = LinearSVC(C=1.0, dual=True, random_state=problem.seed)
             machine.fit((C - mean) / deviation, problem.labels)
