@@ -114,34 +114,6 @@ def test_agrees_with_all_against_all(threshold, share):
     assert (found & wanted).sum() >= share * wanted.sum()
 
 
-@pytest.mark.parametrize("letters", [PROTEIN, NUCLEOTIDE], ids=["protein", "nucleotide"])
-@pytest.mark.parametrize("threshold", [0.95, 0.85, 0.75])
-def test_what_is_told_before_the_alignment_loses_no_pair(letters, threshold, monkeypatch):
-    """Among pairs on both sides of the threshold, with substitutions, gaps and fragments."""
-    random = np.random.default_rng(6)
-    sequences = []
-    for _ in range(20):
-        ancestor = random.choice(letters, int(random.integers(40, 300)))
-        for share in random.uniform(0, 1 - threshold, 6):
-            child = mutant(random, ancestor, letters, share)
-            for _ in range(random.integers(3)):
-                start = random.integers(len(child) - 5)
-                child = np.delete(child, slice(start, start + random.integers(1, 4)))
-            sequences.append(child.tobytes())
-    clusters = identity_clusters(sequences, threshold)
-    kind = module._NUCLEOTIDE if letters is NUCLEOTIDE else module._PROTEIN
-    aligned = len(module._candidates(sequences, kind, threshold))
-
-    def all_pairs(codes, starts, length, pairs, word, threshold):
-        return np.ones(len(pairs), dtype=bool)
-
-    monkeypatch.setattr(module, "_enough_words", all_pairs)
-    np.testing.assert_array_equal(clusters, identity_clusters(sequences, threshold))
-    every = len(module._candidates(sequences, kind, threshold))
-    assert every > aligned or (letters is NUCLEOTIDE and threshold < 0.9)
-    assert len(set(clusters.tolist())) < len(sequences)
-
-
 def test_words_shared_by_chance_are_not_aligned():
     """3,000 unrelated sequences: nearly all pairs with a common word are told from relatives."""
     random = np.random.default_rng(7)
@@ -154,9 +126,9 @@ def test_words_shared_by_chance_are_not_aligned():
 BLOSUM62 = ScoringScheme(load_substitution_matrix("BLOSUM62"), 11, 1)
 
 
-def by_columns(a, b):
+def by_columns(a, b, scheme=BLOSUM62):
     """Identity and coverage, counted in the rows of the alignment."""
-    aligned = trace(a, b, BLOSUM62)
+    aligned = trace(a, b, scheme)
     shorter = aligned.first if len(a) <= len(b) else aligned.second
     residues = len(shorter.replace("-", ""))
     return aligned.identical / max(len(shorter), 1), residues / min(len(a), len(b))
@@ -174,8 +146,11 @@ def test_identity_and_coverage_of_an_alignment_by_hand():
 
 
 @pytest.mark.parametrize("letters", [PROTEIN, NUCLEOTIDE], ids=["protein", "nucleotide"])
-def test_long_sequences_have_the_same_identity_and_coverage_without_a_trace(letters, monkeypatch):
+def test_identity_and_coverage_are_those_of_the_columns_of_a_trace(letters):
     """Relatives near and far, with gaps and repeats, and strangers."""
+    nucleotides = letters is NUCLEOTIDE
+    kind = module._NUCLEOTIDE if nucleotides else module._PROTEIN
+    scheme = module._scoring_scheme([letters.tobytes()], kind)
     random = np.random.default_rng(9)
     ancestor = random.choice(letters, 120)
     sequences = [np.tile(ancestor[:40], 3).tobytes(), ancestor[:40].tobytes()]
@@ -185,10 +160,8 @@ def test_long_sequences_have_the_same_identity_and_coverage_without_a_trace(lett
         child = np.delete(child, slice(start, start + random.integers(1, 15)))
         sequences.append(child[random.integers(15) :].tobytes())
     pairs = [(a, b) for a in sequences for b in sequences]
-    traced = [covered(a, b, letters is NUCLEOTIDE) for a, b in pairs]
-    monkeypatch.setattr(module, "_TRACED_CELLS", 0)
-    monkeypatch.setattr(parasail, "sw_trace_scan_32", None)
-    ends = [covered(a, b, letters is NUCLEOTIDE) for a, b in pairs]
+    traced = [by_columns(a, b, scheme) for a, b in pairs]
+    ends = [covered(a, b, nucleotides) for a, b in pairs]
     (identities, parts), (of_trace, parts_of_trace) = np.transpose(ends), np.transpose(traced)
     np.testing.assert_array_equal(identities, of_trace)
     assert len(set(parts_of_trace.round(3))) > 50
@@ -224,7 +197,9 @@ def test_all_pairs_of_a_class_are_compared_by_identity_and_coverage(remote):
     close = np.zeros((n, n), dtype=bool)
     for i, j in zip(*np.tril_indices(n, -1), strict=True):
         share, part = by_columns(sequences[i], sequences[j])
-        assert covered(sequences[i], sequences[j], False) == pytest.approx((share, part))
+        of_ends = covered(sequences[i], sequences[j], False)
+        assert of_ends[0] == pytest.approx(share)
+        assert of_ends[1] <= part + 1e-12  # of several best alignments it may be a shorter one
         close[i, j] = share >= 0.4 and part >= 0.8
     same = np.array([[a == b for a in labels] for b in labels])
     assert not close[~same].any()

@@ -18,12 +18,10 @@ class _Kind(NamedTuple):
     """Words and scores of proteins or of nucleotides.
 
     A word shared by chance has a diagonal that gains ``gain`` in about one case of 25 (BLOSUM62,
-    lambda .32) or 80 (2/-3, lambda .63). Words of ``counted`` letters are counted before a pair is
-    aligned.
+    lambda .32) or 80 (2/-3, lambda .63).
     """
 
     word: int
-    counted: int
     gain: int
     alphabet: bytes
     gap_open: int
@@ -40,21 +38,16 @@ class _Kind(NamedTuple):
         return np.ascontiguousarray(values[np.ix_(place, place)], dtype=np.int32)
 
 
-# Beyond so many cells the trace of an alignment, of 4 bytes a cell, would fill the memory.
-_TRACED_CELLS = 25_000_000
 _NUCLEOTIDES = b"ACGTURYSWKMBDHVN"
-_PROTEIN = _Kind(5, 3, 12, b"ARNDCQEGHILKMFPSTWYVBZX*", 11, 1, parasail.blosum62)
-_NUCLEOTIDE = _Kind(10, 6, 8, b"ACGT", 5, 2, parasail.matrix_create("ACGT", 2, -3))
-# Short words that are told apart, and words of a sequence and partners that are looked at.
-_CODES = 1 << 15
+_PROTEIN = _Kind(5, 12, b"ARNDCQEGHILKMFPSTWYVBZX*", 11, 1, parasail.blosum62)
+_NUCLEOTIDE = _Kind(10, 8, b"ACGT", 5, 2, parasail.matrix_create("ACGT", 2, -3))
+# Words of a sequence and partners that are looked at.
 _SHARED_WORDS = 20
 _MOST_WORDS = 100
 _NEIGHBOURS = 4
 # What a pair must score for each residue of the shorter before its alignment is looked at: half of
 # the lowest found among the pairs of nine Pfam families that were joined at 40 % over 80 %.
 _LEAST_SCORE = 0.4
-# Of an alignment in parts: a residue of the first against a gap, of the second, equal ones.
-_INSERTED, _DELETED, _EQUAL = 1, 2, 7
 
 
 def identity_clusters(
@@ -67,10 +60,9 @@ def identity_clusters(
 
     Candidate pairs share one of their lowest-hashed words of 5 residues (10 nucleotides), as in
     Linclust: each sequence is compared with the longest that has the word, and with the next longer
-    ones. A pair is aligned only if the word, extended without gaps, scores more than chance, and if
-    as many short words are shared as the identity makes certain. The most alike pairs come first,
-    and pairs of one cluster are passed over, so the work grows linearly with the number of
-    sequences. A pair that shares no such word is missed.
+    ones. A pair is aligned only if the word, extended without gaps, scores more than chance. The
+    most alike pairs come first, and pairs of one cluster are passed over, so the work grows
+    linearly with the number of sequences. A pair that shares no such word is missed.
 
     Identity is the number of identical pairs in the best local alignment (BLOSUM62, or 2/-3 for
     nucleotides; gaps 11/1 or 5/2) divided by the length of the shorter sequence; or, with
@@ -140,34 +132,13 @@ def identity(a: bytes, b: bytes, nucleotides: bool) -> float:
 def covered(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
     """Return the identity of the columns of the best local alignment, and its coverage.
 
-    Gaps are columns too; the coverage is the share of the shorter sequence that is aligned.
-    """
-    if len(a) * len(b) > _TRACED_CELLS:
-        return _covered_by_ends(a, b, nucleotides)
-    aligned = parasail.sw_trace_scan_32(a.decode("ascii"), b.decode("ascii"), *_scheme(nucleotides))
-    traced = aligned.cigar  # its memory is that of the result
-    # Each entry is a length, and in the lowest four bits what it is of (as in BAM files).
-    lengths, kinds = traced.seq >> 4, traced.seq & 15
-    paired = np.flatnonzero((kinds != _INSERTED) & (kinds != _DELETED))
-    if not len(paired):
-        return 0.0, 0.0
-    # What stands before the first pair is no gap: the residues before the alignment.
-    lengths, kinds = lengths[paired[0] :], kinds[paired[0] :]
-    columns = int(lengths.sum())
-    gaps = _DELETED if len(a) <= len(b) else _INSERTED
-    residues = columns - int(lengths[kinds == gaps].sum())
-    return float(lengths[kinds == _EQUAL].sum()) / columns, residues / min(len(a), len(b))
-
-
-def _covered_by_ends(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
-    """Return the values of :func:`covered` from counts and ends alone.
-
-    The alignment of the reversed parts up to its end ends at its beginning. Where several have the
-    best score, that may be another one than a trace gives, of less coverage.
+    Gaps are columns too; the coverage is the share of the shorter sequence that is aligned. No
+    alignment is traced, which would take 4 bytes a cell: that of the reversed parts up to its end
+    ends at its beginning. Where several have the best score, it may be one of less coverage.
     """
     scheme = _scheme(nucleotides)
     there = parasail.sw_stats_striped_32(a.decode("ascii"), b.decode("ascii"), *scheme)
-    if there.score == 0:
+    if there.score <= 0:  # parasail has a negative one where no residues score above 0
         return 0.0, 0.0
     parts = a[: there.end_query + 1][::-1], b[: there.end_ref + 1][::-1]
     back = parasail.sw_striped_32(parts[0].decode("ascii"), parts[1].decode("ascii"), *scheme)
@@ -225,12 +196,6 @@ def _candidates(sequences: Sequence[bytes], kind: _Kind, threshold: float) -> ND
     pairs = pairs[np.lexsort((-pairs[:, 2], pairs[:, 1], pairs[:, 0]))]
     first = np.r_[True, (pairs[1:, :2] != pairs[:-1, :2]).any(axis=1)][: len(pairs)]
     pairs = pairs[first]
-    word = kind.counted
-    if word * (1 - threshold) < 1:
-        words = [_word_hashes(s, word) & np.uint64(_CODES - 1) for s in sequences]
-        codes = np.concatenate(words).astype(np.uint16)
-        ends = np.cumsum([len(w) for w in words])
-        pairs = pairs[_enough_words(codes, np.r_[0, ends], length, pairs, word, threshold)]
     alike: NDArray[np.int64] = pairs[np.argsort(-pairs[:, 2], kind="stable"), :2]
     return alike
 
@@ -282,38 +247,6 @@ def _extend(
         if best >= of_word + gain or matches >= threshold * shorter:
             result[pair] = max(best, 1)
     return result
-
-
-@compiled
-def _enough_words(
-    codes: NDArray[np.uint16],
-    starts: NDArray[np.int64],
-    length: NDArray[np.int64],
-    pairs: NDArray[np.int64],
-    word: int,
-    threshold: float,
-) -> NDArray[np.bool_]:
-    """Return whether a pair, sorted by its first, shares as many words as the threshold asks for.
-
-    Of the n - word + 1 words of the shorter sequence, each residue without an identical partner
-    takes ``word`` at most, and each gap ``word`` - 1: one in 25 residues, and two, are allowed.
-    """
-    enough = np.zeros(len(pairs), dtype=np.bool_)
-    present = np.full(_CODES, -1, dtype=np.int64)  # the last first of a pair that has the word
-    last = -1
-    for p in range(len(pairs)):
-        i, j = pairs[p, 0], pairs[p, 1]
-        if i != last:
-            for place in range(starts[i], starts[i + 1]):
-                present[codes[place]] = i
-            last = i
-        shared = 0
-        for place in range(starts[j], starts[j + 1]):
-            shared += present[codes[place]] == i
-        n = min(length[i], length[j])
-        gaps = n / 25 + 2
-        enough[p] = shared >= n - word + 1 - word * (1 - threshold) * n - (word - 1) * gaps
-    return enough
 
 
 def _word_hashes(sequence: bytes, word: int) -> NDArray[np.uint64]:
