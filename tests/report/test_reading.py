@@ -255,19 +255,6 @@ def test_a_measure_that_is_none_and_a_missing_column_are_refused_by_name(readers
         listed_again(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "column"), [("confusion", "predicted"), ("per_class", "class"), ("map", "class")]
-)
-def test_a_class_that_does_not_exist_is_refused(readers, name, column):
-    (path,) = (path for path in readers if path.stem == name)
-    table = pd.read_csv(path, sep="\t", keep_default_na=False)
-    table.loc[0, column] = "Q"
-    write_table(path, table)
-    listed_again(path)
-    with pytest.raises(InputError, match=re.escape(f"{path}: no class is called 'Q'. Delete it")):
-        readers[path](path)
-
-
 def test_flips_of_single_bits_in_these_tables_are_read_or_refused(readers):
     for path, read in readers.items():
         assert count_refused(path, read, flips=30) >= 3, path

@@ -76,8 +76,7 @@ class DatasetResults:
                 **LEVEL_COLUMNS,
             }
             listing = "levels.json" if name in LEVEL_COLUMNS else "checksums.json"
-            path = f"evaluation/{name}.tsv"
-            self.tables[name] = self._with_known_classes(path, known[name], listing)
+            self.tables[name] = self._listed(f"evaluation/{name}.tsv", known[name], listing)
         return self.tables[name]
 
     def _listed(self, name: str, columns: Sequence[str], listing: str) -> pd.DataFrame:
@@ -85,15 +84,6 @@ class DatasetResults:
         path = self.folder / name
         check_listed(path, read_json(path.parent / listing), listing)
         return read_measures(path, columns, _TEXT)
-
-    def _with_known_classes(self, name: str, columns: Sequence[str], listing: str) -> pd.DataFrame:
-        path, table = self.folder / name, self._listed(name, columns, listing)
-        known = {*self.statistics["class_sizes"], ""}  # an empty one stands for all of them
-        for column in ("class", "true", "predicted"):
-            if column in table and (others := sorted({*table[column]} - known)):
-                fault = f"no class is called {others[0]!r}. Delete it and run again."
-                raise InputError(f"{path}: {fault}")
-        return table
 
     @cached_property
     def plan(self) -> DatasetPlan:
@@ -219,7 +209,7 @@ class DatasetResults:
     @cached_property
     def points(self) -> pd.DataFrame:
         """Points of the landmark map."""
-        return self._with_known_classes("map.tsv", POINT_COLUMNS, "map.json")
+        return self._listed("map.tsv", POINT_COLUMNS, "map.json")
 
     @cached_property
     def times(self) -> pd.DataFrame:
@@ -335,11 +325,8 @@ class DatasetResults:
     @cached_property
     def final(self) -> dict[str, Any]:
         """The row of the final model in the table of models."""
-        rows = self.own_models[numbers(self.own_models["repeat"]) < 0].to_dict("records")
-        if len(rows) != 1:
-            path = self.folder / "evaluation" / "models.tsv"
-            raise InputError(f"{path}: the final model is missing. Delete it and run again.")
-        return {str(name): value for name, value in rows[0].items()}
+        (row,) = self.own_models[numbers(self.own_models["repeat"]) < 0].to_dict("records")
+        return {str(name): value for name, value in row.items()}
 
     @cached_property
     def costs(self) -> dict[str, float]:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.base.errors import InputError
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.fitting.recipe_choice import other_choice
 from kreinflow.report.cascades import EVERYTHING, FIRST, asking, chosen, fold_means
@@ -102,13 +101,9 @@ def views(models: pd.DataFrame) -> PageTable | None:
 
 
 def named_numbers(text: object) -> dict[str, float]:
-    """Return the numbers in a cell of the table of models: JSON, or nothing; else an InputError."""
-    try:
-        found = json.loads(text) if isinstance(text, str) and text else {}
-        return {str(name): float(value) for name, value in found.items()}
-    except (ValueError, AttributeError, TypeError) as error:
-        fault = "is no JSON of numbers by name. Delete the folder models and run again."
-        raise InputError(f"evaluation/models.tsv: {text!r} {fault}") from error
+    """Return the numbers in a cell of the table of models: JSON, or nothing."""
+    found = json.loads(text) if isinstance(text, str) and text else {}
+    return {str(name): float(value) for name, value in found.items()}
 
 
 def automatic(data: DatasetResults, accuracies: Mapping[str, str]) -> dict[str, Any] | None:

@@ -38,6 +38,8 @@ class _Kind(NamedTuple):
         return np.ascontiguousarray(values[np.ix_(place, place)], dtype=np.int32)
 
 
+# Beyond so many cells the trace of an alignment, of 4 bytes a cell, would fill the memory.
+_TRACED_CELLS = 25_000_000
 _NUCLEOTIDES = b"ACGTURYSWKMBDHVN"
 _PROTEIN = _Kind(5, 12, b"ARNDCQEGHILKMFPSTWYVBZX*", 11, 1, parasail.blosum62)
 _NUCLEOTIDE = _Kind(10, 8, b"ACGT", 5, 2, parasail.matrix_create("ACGT", 2, -3))
@@ -48,6 +50,8 @@ _NEIGHBOURS = 4
 # What a pair must score for each residue of the shorter before its alignment is looked at: half of
 # the lowest found among the pairs of nine Pfam families that were joined at 40 % over 80 %.
 _LEAST_SCORE = 0.4
+# Of an alignment in parts: a residue of the first against a gap, of the second, equal ones.
+_INSERTED, _DELETED, _EQUAL = 1, 2, 7
 
 
 def identity_clusters(
@@ -132,13 +136,34 @@ def identity(a: bytes, b: bytes, nucleotides: bool) -> float:
 def covered(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
     """Return the identity of the columns of the best local alignment, and its coverage.
 
-    Gaps are columns too; the coverage is the share of the shorter sequence that is aligned. No
-    alignment is traced, which would take 4 bytes a cell: that of the reversed parts up to its end
-    ends at its beginning. Where several have the best score, it may be one of less coverage.
+    Gaps are columns too; the coverage is the share of the shorter sequence that is aligned.
+    """
+    if len(a) * len(b) > _TRACED_CELLS:
+        return _covered_by_ends(a, b, nucleotides)
+    aligned = parasail.sw_trace_scan_32(a.decode("ascii"), b.decode("ascii"), *_scheme(nucleotides))
+    traced = aligned.cigar  # its memory is that of the result
+    # Each entry is a length, and in the lowest four bits what it is of (as in BAM files).
+    lengths, kinds = traced.seq >> 4, traced.seq & 15
+    paired = np.flatnonzero((kinds != _INSERTED) & (kinds != _DELETED))
+    if not len(paired):
+        return 0.0, 0.0
+    # What stands before the first pair is no gap: the residues before the alignment.
+    lengths, kinds = lengths[paired[0] :], kinds[paired[0] :]
+    columns = int(lengths.sum())
+    gaps = _DELETED if len(a) <= len(b) else _INSERTED
+    residues = columns - int(lengths[kinds == gaps].sum())
+    return float(lengths[kinds == _EQUAL].sum()) / columns, residues / min(len(a), len(b))
+
+
+def _covered_by_ends(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
+    """Return the values of :func:`covered` from counts and ends alone.
+
+    The alignment of the reversed parts up to its end ends at its beginning. Where several have the
+    best score, that may be another one than a trace gives, of less coverage.
     """
     scheme = _scheme(nucleotides)
     there = parasail.sw_stats_striped_32(a.decode("ascii"), b.decode("ascii"), *scheme)
-    if there.score <= 0:  # parasail has a negative one where no residues score above 0
+    if there.score == 0:
         return 0.0, 0.0
     parts = a[: there.end_query + 1][::-1], b[: there.end_ref + 1][::-1]
     back = parasail.sw_striped_32(parts[0].decode("ascii"), parts[1].decode("ascii"), *scheme)

@@ -14,7 +14,6 @@ from kreinflow.report import figures as f
 from kreinflow.report.figures import data
 from kreinflow.report.figures.landmark_map import _draw, map_svg
 from kreinflow.report.html import drawing
-from kreinflow.report.times import COLUMNS
 from report.made_up import RECIPES, dataset_report, figures_of, run_tables
 
 
@@ -116,11 +115,6 @@ def test_landmarks_of_the_final_model_stand_on_the_range_of_the_folds(tables):
     assert figure.get_label() == (
         "2 landmarks in the final model, 0 to 2 of a class. In the folds 1 to 3."
     )
-
-
-def test_a_run_whose_benchmarks_are_gone_has_a_figure_of_times(tables):
-    figure = data.times_figure(dataset_report(tables, times=pd.DataFrame(columns=list(COLUMNS))))
-    assert figure.get_label() == "0.0 seconds in all."
 
 
 AXES = {"eigenvalues": [8.0, -1.0], "all_eigenvalues": 10.0}

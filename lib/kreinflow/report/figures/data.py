@@ -1,4 +1,4 @@
-"""Figures of the data and of what was made of them: classes, landmarks, spectrum, times."""
+"""Figures of the data and of what was made of them: classes, landmarks, spectrum."""
 
 from typing import Any
 
@@ -8,11 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kreinflow.base.numerics import FloatArray
-from kreinflow.base.wording import plural
 from kreinflow.report import figures as look
 from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import numbers
-from kreinflow.report.times import times_by_stage
 
 SIDE_BY_SIDE = 25  # classes at most whose bars have the histogram of lengths beside them, not below
 
@@ -113,21 +111,3 @@ def _draw_spectrum(axes: Axes, values: FloatArray) -> None:
     axes.set_yticks([], minor=True)
     axes.yaxis.set_major_formatter("{x:g}")
     look.whole(axes.xaxis)
-
-
-def times_figure(data: DatasetResults) -> Figure:
-    """Draw where the time went: that of each stage in times.tsv, summed over its jobs."""
-    table = times_by_stage(data.times)
-    stages = table.to_dict("records")
-    figure, axes = look.panel(look.rows_height(len(table) * 1.5, 1.8))
-    axes.barh(np.arange(len(table)), table["seconds"], height=0.66, color=look.BLUE)
-    for i, row in enumerate(stages):
-        text = f" {row['share']:.0%}: {row['seconds']:,.1f} s, {plural(row['jobs'], 'job')}"
-        axes.text(row["seconds"], i, text, va="center", fontsize=8)
-    look.name_rows(axes, table["stage"].tolist())
-    axes.set_xlim(0, 1.4 * table["seconds"].to_numpy().max(initial=1e-3))  # benchmarks may be gone
-    axes.set_xlabel("seconds, summed over jobs (jobs may run side by side)")
-    told = ", ".join(f"{row['stage']} {row['share']:.0%}" for row in stages[:3])
-    most_of_it = f": most of it {told}" if told else ""
-    figure.set_label(f"{table['seconds'].sum():,.1f} seconds in all{most_of_it}.")
-    return figure

@@ -12,7 +12,6 @@ DRAWN: Mapping[str, Callable[[DatasetResults], Figure]] = {
     "classes": data.classes_figure,
     "landmarks": data.landmarks_figure,
     "spectrum": data.spectrum_figure,
-    "times": data.times_figure,
     "comparison": recipes.comparison_figure,
     "confusion": recipes.confusion_figure,
     "alignments": recipes.alignments_figure,
