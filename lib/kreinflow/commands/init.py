@@ -4,9 +4,7 @@ import argparse
 import os
 import shlex
 import sys
-from collections import Counter
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 from kreinflow.base.errors import InputError
@@ -17,7 +15,6 @@ from kreinflow.commands.proposing.proposal import Proposal, complete, propose
 from kreinflow.commands.proposing.writing import Noted, yaml_text
 from kreinflow.config.paths import check_files
 from kreinflow.config.plan import DatasetPlan
-from kreinflow.sequences.roll_up import rolled_up
 
 CORES = 8
 """Of the estimate in the config, which is the same on any machine."""
@@ -31,8 +28,10 @@ _FOLDS = 3
 _LONG = 90
 """Minutes from which on an estimate is told in hours."""
 
-_SMALLER = tuple(product((2, 5, 10, 20, 50, 100, 200, 500), (300_000_000, 30_000_000, 3_000_000)))
-"""Smallest classes and alignments that are tried where a run takes hours."""
+_HOURS = (
+    "This takes hours. Larger classes alone take less ('min_class_size'), or fewer alignments "
+    "('auto: {alignments: 3000000}'), or a part of the records."
+)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +65,9 @@ def run(options: argparse.Namespace) -> None:
     check_files(made.config, data)
     one = checked(made.config, made.name, data, made.groups)
     made, one = lighter(made, one)
-    advice = [*made.advice, *one.advice(), *quicker(made, one)]
+    advice = [*made.advice, *one.advice()]
+    if one.run_costs().minutes(CORES) > _LONG:
+        advice.append(_HOURS)
     given = [*options.input, *(["--labels", options.labels] if options.labels else [])]
     head = [
         f"Written by: kreinflow init {shlex.join(given)}",
@@ -117,29 +118,3 @@ def lighter(made: Proposal, one: Checked) -> tuple[Proposal, Checked]:
     )
     made = replace(made, content=content, config=config, advice=[*made.advice, said])
     return made, checked(config, made.name, one.data, made.groups)
-
-
-def quicker(made: Proposal, one: Checked) -> list[str]:
-    """Return what takes minutes where a run on what was found takes hours, as one advice."""
-    if one.run_costs().minutes(CORES) <= _LONG:
-        return []
-    whole = one.dataset.statistics
-    for least, alignments in _SMALLER:
-        sizes = {label: size for label, size in whole["class_sizes"].items() if size >= least}
-        if (separator := one.plan.separator) and (data := one.dataset).paths:
-            nodes = rolled_up(data.joined_labels, data.rows.tolist(), separator, least)
-            sizes = dict(Counter(filter(None, nodes)))
-        share = sum(sizes.values()) / sum(whole["class_sizes"].values())
-        records = {n: count * share for n, count in whole.get("labels_per_record", {}).items()}
-        config = complete(made.content | {"auto": {"alignments": alignments}})
-        dataset = one.dataset.with_statistics(
-            class_sizes=sizes, distinct=whole["distinct"] * share, labels_per_record=records
-        )
-        smaller = replace(one, plan=DatasetPlan(config, made.name), dataset=dataset)
-        if len(sizes) > 1 and (minutes := smaller.run_costs().minutes(CORES)) <= _LONG:
-            return [
-                f"This takes hours. About {minutes:.0f} minutes on {CORES} cores take the "
-                f"{len(sizes)} classes of {least} records or more, with 'min_class_size: {least}' "
-                f"and 'auto: {{alignments: {alignments}}}'."
-            ]
-    return ["This takes hours, with larger classes alone too. Try a part of the records first."]
