@@ -114,6 +114,34 @@ def test_agrees_with_all_against_all(threshold, share):
     assert (found & wanted).sum() >= share * wanted.sum()
 
 
+@pytest.mark.parametrize("letters", [PROTEIN, NUCLEOTIDE], ids=["protein", "nucleotide"])
+@pytest.mark.parametrize("threshold", [0.95, 0.85, 0.75])
+def test_what_is_told_before_the_alignment_loses_no_pair(letters, threshold, monkeypatch):
+    """Among pairs on both sides of the threshold, with substitutions, gaps and fragments."""
+    random = np.random.default_rng(6)
+    sequences = []
+    for _ in range(20):
+        ancestor = random.choice(letters, int(random.integers(40, 300)))
+        for share in random.uniform(0, 1 - threshold, 6):
+            child = mutant(random, ancestor, letters, share)
+            for _ in range(random.integers(3)):
+                start = random.integers(len(child) - 5)
+                child = np.delete(child, slice(start, start + random.integers(1, 4)))
+            sequences.append(child.tobytes())
+    clusters = identity_clusters(sequences, threshold)
+    kind = module._NUCLEOTIDE if letters is NUCLEOTIDE else module._PROTEIN
+    aligned = len(module._candidates(sequences, kind, threshold))
+
+    def all_pairs(codes, starts, length, pairs, word, threshold):
+        return np.ones(len(pairs), dtype=bool)
+
+    monkeypatch.setattr(module, "_enough_words", all_pairs)
+    np.testing.assert_array_equal(clusters, identity_clusters(sequences, threshold))
+    every = len(module._candidates(sequences, kind, threshold))
+    assert every > aligned or (letters is NUCLEOTIDE and threshold < 0.9)
+    assert len(set(clusters.tolist())) < len(sequences)
+
+
 def test_words_shared_by_chance_are_not_aligned():
     """3,000 unrelated sequences: nearly all pairs with a common word are told from relatives."""
     random = np.random.default_rng(7)

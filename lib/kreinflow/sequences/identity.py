@@ -18,10 +18,12 @@ class _Kind(NamedTuple):
     """Words and scores of proteins or of nucleotides.
 
     A word shared by chance has a diagonal that gains ``gain`` in about one case of 25 (BLOSUM62,
-    lambda .32) or 80 (2/-3, lambda .63).
+    lambda .32) or 80 (2/-3, lambda .63). Words of ``counted`` letters are counted before a pair is
+    aligned.
     """
 
     word: int
+    counted: int
     gain: int
     alphabet: bytes
     gap_open: int
@@ -41,9 +43,10 @@ class _Kind(NamedTuple):
 # Beyond so many cells the trace of an alignment, of 4 bytes a cell, would fill the memory.
 _TRACED_CELLS = 25_000_000
 _NUCLEOTIDES = b"ACGTURYSWKMBDHVN"
-_PROTEIN = _Kind(5, 12, b"ARNDCQEGHILKMFPSTWYVBZX*", 11, 1, parasail.blosum62)
-_NUCLEOTIDE = _Kind(10, 8, b"ACGT", 5, 2, parasail.matrix_create("ACGT", 2, -3))
-# Words of a sequence and partners that are looked at.
+_PROTEIN = _Kind(5, 3, 12, b"ARNDCQEGHILKMFPSTWYVBZX*", 11, 1, parasail.blosum62)
+_NUCLEOTIDE = _Kind(10, 6, 8, b"ACGT", 5, 2, parasail.matrix_create("ACGT", 2, -3))
+# Short words that are told apart, and words of a sequence and partners that are looked at.
+_CODES = 1 << 15
 _SHARED_WORDS = 20
 _MOST_WORDS = 100
 _NEIGHBOURS = 4
@@ -64,9 +67,10 @@ def identity_clusters(
 
     Candidate pairs share one of their lowest-hashed words of 5 residues (10 nucleotides), as in
     Linclust: each sequence is compared with the longest that has the word, and with the next longer
-    ones. A pair is aligned only if the word, extended without gaps, scores more than chance. The
-    most alike pairs come first, and pairs of one cluster are passed over, so the work grows
-    linearly with the number of sequences. A pair that shares no such word is missed.
+    ones. A pair is aligned only if the word, extended without gaps, scores more than chance, and if
+    as many short words are shared as the identity makes certain. The most alike pairs come first,
+    and pairs of one cluster are passed over, so the work grows linearly with the number of
+    sequences. A pair that shares no such word is missed.
 
     Identity is the number of identical pairs in the best local alignment (BLOSUM62, or 2/-3 for
     nucleotides; gaps 11/1 or 5/2) divided by the length of the shorter sequence; or, with
@@ -221,6 +225,12 @@ def _candidates(sequences: Sequence[bytes], kind: _Kind, threshold: float) -> ND
     pairs = pairs[np.lexsort((-pairs[:, 2], pairs[:, 1], pairs[:, 0]))]
     first = np.r_[True, (pairs[1:, :2] != pairs[:-1, :2]).any(axis=1)][: len(pairs)]
     pairs = pairs[first]
+    word = kind.counted
+    if word * (1 - threshold) < 1:
+        words = [_word_hashes(s, word) & np.uint64(_CODES - 1) for s in sequences]
+        codes = np.concatenate(words).astype(np.uint16)
+        ends = np.cumsum([len(w) for w in words])
+        pairs = pairs[_enough_words(codes, np.r_[0, ends], length, pairs, word, threshold)]
     alike: NDArray[np.int64] = pairs[np.argsort(-pairs[:, 2], kind="stable"), :2]
     return alike
 
@@ -272,6 +282,38 @@ def _extend(
         if best >= of_word + gain or matches >= threshold * shorter:
             result[pair] = max(best, 1)
     return result
+
+
+@compiled
+def _enough_words(
+    codes: NDArray[np.uint16],
+    starts: NDArray[np.int64],
+    length: NDArray[np.int64],
+    pairs: NDArray[np.int64],
+    word: int,
+    threshold: float,
+) -> NDArray[np.bool_]:
+    """Return whether a pair, sorted by its first, shares as many words as the threshold asks for.
+
+    Of the n - word + 1 words of the shorter sequence, each residue without an identical partner
+    takes ``word`` at most, and each gap ``word`` - 1: one in 25 residues, and two, are allowed.
+    """
+    enough = np.zeros(len(pairs), dtype=np.bool_)
+    present = np.full(_CODES, -1, dtype=np.int64)  # the last first of a pair that has the word
+    last = -1
+    for p in range(len(pairs)):
+        i, j = pairs[p, 0], pairs[p, 1]
+        if i != last:
+            for place in range(starts[i], starts[i + 1]):
+                present[codes[place]] = i
+            last = i
+        shared = 0
+        for place in range(starts[j], starts[j + 1]):
+            shared += present[codes[place]] == i
+        n = min(length[i], length[j])
+        gaps = n / 25 + 2
+        enough[p] = shared >= n - word + 1 - word * (1 - threshold) * n - (word - 1) * gaps
+    return enough
 
 
 def _word_hashes(sequence: bytes, word: int) -> NDArray[np.uint64]:
