@@ -68,29 +68,20 @@ rule draw_figures:
 rule draw_optional:
     input:
         summary=f"{HERE}/evaluation/summary.tsv",
-        tables=lambda wildcards: expand(
-            f"{RESULTS}/{wildcards.dataset}/{{table}}.tsv",
-            table=(
-                ["evaluation/levels"]
-                if wildcards.figure == "levels"
-                else ["unknown/curve", "unknown/summary", "unknown/families"]
-            ),
-        ),
+        tables=[f"{HERE}/unknown/{name}.tsv" for name in ("curve", "summary", "families")],
     output:
         figures=[
             report(
-                f"{HERE}/figures/{{figure}}.svg",
+                f"{HERE}/figures/unknown.svg",
                 caption="../report/figure.rst",
                 category="{dataset}",
-                labels={"figure": "{figure}"},
+                labels={"figure": "unknown"},
             )
         ],
     log:
-        f"{HERE}/logs/figures.{{figure}}.log",
+        f"{HERE}/logs/figures.unknown.log",
     benchmark:
-        f"{HERE}/times/figures.{{figure}}.tsv"
-    wildcard_constraints:
-        figure="unknown|levels",
+        f"{HERE}/times/figures.unknown.tsv"
     conda:
         "../envs/report.yaml"
     resources:
@@ -118,7 +109,7 @@ rule write_report:
         ],
         unlabelled=UNLABELLED_TABLES,
         unknown=[f"{RESULTS}/{dataset}/figures/unknown.svg" for dataset in WITH_UNKNOWN],
-        levels=[f"{RESULTS}/{dataset}/figures/levels.svg" for dataset in WITH_LEVELS],
+        levels=[f"{RESULTS}/{dataset}/evaluation/levels.json" for dataset in WITH_LEVELS],
     output:
         page=report(
             f"{RESULTS}/report.html",
