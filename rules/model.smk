@@ -35,7 +35,6 @@ for _number, ((_selectors, _folds, _what), _of_rule) in enumerate(_ordered, 1):
             landmarks=[f"{HERE}/landmarks/{own}.tsv" for own in _each],
             race=race_of(_folds[0]),
         output:
-            factors=[f"{HERE}/factors/{own}.safetensors" for own in _each],
             factor_table=[f"{HERE}/factors/{own}.tsv" for own in _each],
             spectrum=[f"{HERE}/factors/{own}.spectrum.tsv" for own in _each],
             models=[f"{HERE}/models/{own}.safetensors" for own in _each],

@@ -23,7 +23,6 @@ from kreinflow.fitting.cascade_choice import CURVE_COLUMNS
 from kreinflow.fitting.factors import (
     factor_table,
     make_factors,
-    save_factors,
     spectrum_table,
 )
 from kreinflow.fitting.fold_models import save_fold_models
@@ -63,7 +62,6 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         transforms = transforms_of([r["transform"] for r in fitted], params.transforms, scheme)
         needing = factored(fitted, params.learners)
         entries = make_factors(landmarks, run.training_part(fold), transforms, needing)
-        save_factors(out.factors[of], entries)
         table = factor_table(entries)
         write_table(out.factor_table[of], table)
         write_table(out.spectrum[of], spectrum_table(entries))

@@ -292,7 +292,7 @@ def test_test_records_change_nothing_that_is_learned(workflow, tmp_path):
     ]
     config["learners"]["lsm"] = {"method": "sf_lsm"}
     run = workflow(config)
-    targets = ("landmarks/{}/r0f0.tsv", "factors/{}/r0f0.safetensors", "models/{}/r0f0.safetensors")
+    targets = ("landmarks/{}/r0f0.tsv", "factors/{}/r0f0.tsv", "models/{}/r0f0.safetensors")
     files = [target.format("meb") for target in targets]
     files += [f"landmarks/{selector}/r0f0.tsv" for selector in ("sampled", "sketched")]
     run.run("--", *(f"results/{name}/{file}" for name in datasets for file in files))

@@ -37,7 +37,7 @@ LEARNED = [
         for fold in ("r0f0", "all")
         for stage, ending in (
             ("landmarks", "tsv"),
-            ("factors", "safetensors"),
+            ("factors", "spectrum.tsv"),
             ("models", "safetensors"),
             ("models", "tsv"),
             ("predictions", "tsv.gz"),

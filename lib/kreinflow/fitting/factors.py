@@ -6,18 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.base.errors import InputError
-from kreinflow.files.arrays import write_arrays
 from kreinflow.files.tables import read_measures
 from kreinflow.krein.correction import CorrectedFactor, embed
 from kreinflow.krein.eigen import Eigenpairs
 from kreinflow.krein.factor import KreinFactor, Rank
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, factor_of, landmark_kernel
 
-KIND = "kreinflow factors 1"
 FACTOR_COLUMNS = (
     *("transform", "rank_wanted", "landmarks", "rank", "misfit"),
     *("positive", "negative", "zero", "negative_fraction"),
@@ -83,26 +80,6 @@ def embedding_of(
     wanted = factor_key(recipe["transform"], recipe["rank"])
     found = (e for e in entries if factor_key(e.transform.name, e.rank) == wanted)
     return next((entry.corrected.get(recipe["correction"]) for entry in found), None)
-
-
-def save_factors(path: str | os.PathLike[str], entries: Sequence[FactorEntry]) -> None:
-    """Write the map and the eigenvalues of each corrected factor."""
-    header: dict[str, Any] = {"factors": []}
-    arrays: dict[str, NDArray[Any]] = {}
-    for number, entry in enumerate(entries):
-        header["factors"].append(
-            {
-                "transform": entry.transform.to_dict(),
-                "rank": entry.rank,
-                "misfits": {str(rank): value for rank, value in entry.factor.misfits.items()},
-                "corrections": list(entry.corrected),
-            }
-        )
-        for method, corrected in entry.corrected.items():
-            own = {name: getattr(corrected, name) for name in ("matrix", "offset", "signs", "dual")}
-            own["eigenvalues"] = corrected.values
-            arrays |= {f"{number}/{method}/{k}": a for k, a in own.items() if a is not None}
-    write_arrays(path, KIND, header, arrays)
 
 
 def factor_row(path: str | os.PathLike[str], recipe: Mapping[str, Any]) -> dict[str, Any]:
