@@ -40,7 +40,7 @@ TARGETS = {
     "folds": of_datasets("folds.tsv"),
     "alignment": of_datasets("columns/scores.npy"),
     "landmarks": of_folds("landmarks", "tsv"),
-    "factor": of_folds("factors", "safetensors"),
+    "factor": of_folds("factors", "tsv"),
     "correction": of_folds("factors", "spectrum.tsv"),
     "model": of_folds("models", "safetensors"),
     "evaluation": of_datasets("evaluation/summary.tsv"),
