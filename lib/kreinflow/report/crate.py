@@ -25,7 +25,6 @@ from kreinflow.report.texts import TEXTS
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
     "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
-    "https://w3id.org/ro/wfrun/provenance/0.5": "Provenance Run Crate",
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
 }
 """What the crate keeps to, beside RO-Crate 1.1."""
@@ -37,17 +36,6 @@ CLASSIFIED = "what the final model says of new objects"
 
 _TERMS = "https://w3id.org/ro/terms/workflow-run"
 _BIOSCHEMAS = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"
-
-_TYPES = {
-    ".fasta": "text/plain",
-    ".gz": "application/gzip",
-    ".html": "text/html",
-    ".json": "application/json",
-    ".smk": "text/plain",
-    ".tsv": "text/tab-separated-values",
-    ".txt": "text/plain",
-    ".yaml": "application/yaml",
-}
 
 Properties = dict[str, Any]
 
@@ -85,27 +73,26 @@ def render_crate(
     taken = [product(CONFIG, "the complete configuration, defaults included")]
     taken += [_given(crate, *file) for data in datasets for file in _inputs(data)]
     made = [product(name, description) for name, description in PAGES.items()]
-    of_jobs = {
-        (data.name, job): [product(f"{data.name}/{name}", text) for name, text in files.items()]
+    made += [
+        product(f"{data.name}/{name}", description)
         for data in datasets
-        for job, files in _products(data.plan).items()
-    }
-    jobs = [_job(crate, data, line, of_jobs) for data, line in lines]
-    workflow["hasPart"] = list({job["instrument"].id: job["instrument"] for job in jobs}.values())
+        for name, description in _products(data.plan).items()
+    ]
+    begun = (_start(line, data.folder / "times.tsv") for data, line in lines)
     about = {
         "name": f"kreinflow {version}".rstrip(),
         "description": "From the first job whose results are here to the report.",
-        "startTime": min((job["startTime"] for job in jobs if "startTime" in job), default=""),
+        "startTime": min(filter(None, begun), default=""),
         "endTime": now,
     }
     run = crate.add_action(
         workflow,
         "#run",
         object=list({file.id: file for file in taken}.values()),
-        result=made + [file for files in of_jobs.values() for file in files],
+        result=made,
         properties={name: value for name, value in about.items() if value},
     )
-    crate.root_dataset["mentions"] = [run, *jobs]
+    crate.root_dataset["mentions"] = [run]
     graph = crate.metadata.generate()
     return json.dumps(graph, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
@@ -119,7 +106,7 @@ def _thing(crate: ROCrate, id: str, type: str, **properties: str) -> Any:
 def _given(crate: ROCrate, path: Path, sha256: str, more: Properties) -> Any:
     """Return a file of the user, by its content."""
     content = base64.urlsafe_b64encode(bytes.fromhex(sha256)).decode().rstrip("=")
-    about = {"@type": "File", "name": path.name, "sha256": sha256, **_type_of(path), **more}
+    about = {"@type": "File", "name": path.name, "sha256": sha256, **more}
     id = f"ni:///sha-256;{content}"
     return crate.get(id) or crate.add(DataEntity(crate, id, about))
 
@@ -142,38 +129,20 @@ def _workflow(crate: ROCrate, results: Path, version: str, versions: Mapping[str
     return crate.add_workflow(dest_path=WORKFLOW, main=True, properties=properties, **speaks)
 
 
-def _job(
-    crate: ROCrate,
-    data: DatasetResults,
-    line: Mapping[Any, Any],
-    products: Mapping[tuple[str, str], list[Any]],
-) -> Any:
-    stage, job = line["stage"], f"{line['stage']}.{line['job']}".rstrip(".")
-    version = str(line["kreinflow"])
-    id = f"#{stage}@{version or 'unknown'}"
-    return crate.add_action(
-        _thing(crate, id, "SoftwareApplication", name=stage, version=version),
-        f"#{data.name}/{job}",
-        result=products.get((data.name, job), []),
-        properties={"name": f"{job} of {data.name}", **_times(line, data.folder / "times.tsv")},
-    )
-
-
 def _read(path: Path) -> Properties:
     try:
         size = str(path.stat().st_size)
-        return {**_type_of(path), "contentSize": size, "sha256": file_sha256(path)}
+        return {"contentSize": size, "sha256": file_sha256(path)}
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}). Run again.") from error
 
 
-def _products(plan: DatasetPlan) -> dict[str, dict[str, str]]:
-    """Return the files that a data set's jobs made, and what they are, by the job."""
+def _products(plan: DatasetPlan) -> dict[str, str]:
+    """Return the files that a data set's jobs made, and what they are."""
     jobs = (*plan.timed_jobs(), "times")
-    made = {stage: files for stage, files in PRODUCTS.items() if stage in jobs}
-    for name in (Path(path).stem for path in plan.classified):
-        made[f"classify.{name}"] = {f"classified/{name}.tsv": CLASSIFIED}
-    return made
+    stages = (files for stage, files in PRODUCTS.items() if stage in jobs)
+    made = {name: description for files in stages for name, description in files.items()}
+    return made | {f"classified/{Path(path).name}": CLASSIFIED for path in plan.classified}
 
 
 def _inputs(data: DatasetResults) -> Iterator[tuple[Path, str, Properties]]:
@@ -190,20 +159,13 @@ def _inputs(data: DatasetResults) -> Iterator[tuple[Path, str, Properties]]:
         yield path, sha256, {key: origin[k] for key, k in keys.items() if origin.get(k)}
 
 
-def _type_of(path: Path) -> Properties:
-    return {"encodingFormat": _TYPES.get(path.suffix, "application/octet-stream")}
-
-
-def _times(line: Mapping[Any, Any], path: Path) -> Properties:
-    """Return when a job began and ended, as far as its line of times.tsv says."""
+def _start(line: Mapping[Any, Any], path: Path) -> str:
+    """Return when a job began, as far as its line of times.tsv says; else nothing."""
     if not line["ended"]:
-        return {}
+        return ""
     try:
         end = datetime.fromisoformat(line["ended"])
     except ValueError as error:
         fault = f"{line['ended']!r} is no time. Delete the file and run again."
         raise InputError(f"{path}: {fault}") from error
-    seconds = float(line["seconds"] or 0)
-    if not seconds > 0:  # empty: too short to be measured
-        return {"endTime": utc(end)}
-    return {"startTime": utc(end - timedelta(seconds=seconds)), "endTime": utc(end)}
+    return utc(end - timedelta(seconds=float(line["seconds"] or 0)))
