@@ -50,6 +50,21 @@ def one_of(default: str, *others: str, about: str) -> dict[str, Any]:
     return {"description": about, "enum": [default, *others], "default": default}
 
 
+def flag(description: str, default: bool = False) -> dict[str, Any]:
+    """Return the schema of a setting that is true or false."""
+    return {"description": description, "type": "boolean", "default": default}
+
+
+def text(description: str) -> dict[str, Any]:
+    """Return the schema of a text that must be there."""
+    return {"description": description, "type": "string", "minLength": 1}
+
+
+def optional_text(description: str) -> dict[str, Any]:
+    """Return the schema of a text that may be left out."""
+    return {"description": description, "type": ["string", "null"], "default": None}
+
+
 class Configured:
     """A method with its settings, which are checked; missing keys have their default.
 

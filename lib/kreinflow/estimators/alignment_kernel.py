@@ -13,7 +13,7 @@ from kreinflow.answering.nearest_records import ScoreCache
 from kreinflow.answering.query_and_answers import Query
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
-from kreinflow.base.settings import Configured, SettingsSchema, whole_number
+from kreinflow.base.settings import Configured, SettingsSchema, one_of, whole_number
 from kreinflow.fitting.run import pair_scores
 from kreinflow.sequences.scores import AlignedScores
 from kreinflow.views.objects import Viewed
@@ -39,13 +39,9 @@ class AlignmentKernel(Configured):
         },
         "gap_open": whole_number("cost of the first residue of a gap", 1000, 11),
         "gap_extend": whole_number("cost of each further residue of a gap", 1000, 1),
-        "mode": {"description": "local is Smith-Waterman", "enum": list(MODES), "default": "local"},
+        "mode": one_of(*MODES, about="local is Smith-Waterman"),
         "transform": {"description": "score transform", "enum": list(NAMES), "default": "log"},
-        "molecule": {
-            "description": "what U stands for",
-            "enum": ["protein", "nucleotide"],
-            "default": "protein",
-        },
+        "molecule": one_of("protein", "nucleotide", about="what U stands for"),
         "threads": whole_number("of the alignment; scores do not depend on it", 1000),
     }
 

@@ -14,6 +14,7 @@ from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import LARGEST_ENTRY, FloatArray, IntArray
 from kreinflow.base.settings import SettingsSchema, number, one_of, whole_number
 from kreinflow.base.wording import abridged
+from kreinflow.files.atomic import read_bytes
 from kreinflow.kernels.kernel import Kernel, Mask, Objects
 
 AGREES = 1e-6
@@ -133,10 +134,7 @@ class AskedKernel(Kernel):
             return None if value.dtype.hasobject else told + value.tobytes()
         if self.settings["objects"] != "files":
             return super().content(value)
-        try:
-            return hashlib.sha256(Path(value).read_bytes()).digest()
-        except OSError as error:
-            raise InputError(f"{value}: cannot be read ({error.strerror}).") from error
+        return hashlib.sha256(read_bytes(value)).digest()
 
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
         return self.compare(X, Y, numbered(X), numbered(Y))

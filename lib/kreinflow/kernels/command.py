@@ -14,7 +14,7 @@ import numpy as np
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray
-from kreinflow.base.settings import SettingsSchema, one_of
+from kreinflow.base.settings import SettingsSchema, one_of, text
 from kreinflow.base.wording import shortened
 from kreinflow.kernels.asked import AskedKernel
 from kreinflow.kernels.kernel import Mask
@@ -37,11 +37,10 @@ class CommandKernel(AskedKernel):
     takes = ("texts", "files")
     of_digest = (*AskedKernel.of_digest, "reads", "writes", "score_column", "missing")
     settings_schema: ClassVar[SettingsSchema] = {
-        "command": {
-            "description": "a command line with {a} and {b}, files of objects, or {pairs}, a file "
-            "of two a line; {out}, if it does not write to standard output",
-            "type": "string",
-        },
+        "command": text(
+            "a command line with {a} and {b}, files of objects, or {pairs}, a file of two a line; "
+            "{out}, if it does not write to standard output"
+        ),
         "reads": one_of(
             "texts",
             "fasta",

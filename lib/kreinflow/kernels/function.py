@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from kreinflow.base.errors import InputError, KreinflowError
-from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.settings import SettingsSchema, text
 from kreinflow.kernels.asked import AskedKernel
 from kreinflow.kernels.kernel import Mask
 
@@ -23,10 +23,7 @@ class FunctionKernel(AskedKernel):
     name = "function"
     what = "function"
     settings_schema: ClassVar[SettingsSchema] = {
-        "function": {
-            "description": "package.module:function of two lists; found in the data folder too",
-            "type": "string",
-        },
+        "function": text("package.module:function of two lists; found in the data folder too"),
         **AskedKernel.settings_schema,
     }
 

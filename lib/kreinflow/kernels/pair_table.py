@@ -10,7 +10,7 @@ import numpy as np
 
 from kreinflow.base.errors import InputError
 from kreinflow.base.numerics import FloatArray, IntArray
-from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.settings import SettingsSchema, text
 from kreinflow.base.wording import shortened
 from kreinflow.files.provenance import file_sha256
 from kreinflow.files.text_files import name_endings, open_text
@@ -80,7 +80,7 @@ class PairsKernel(AskedKernel):
     takes = ("texts",)
     of_digest = (*AskedKernel.of_digest, "score_column", "missing")
     settings_schema: ClassVar[SettingsSchema] = {
-        "pairs": {"description": "two ids and a score: .tsv, .csv, .txt, .m8", "type": "string"},
+        "pairs": text("two ids and a score: .tsv, .csv, .txt, .m8"),
         "score_column": COLUMN,
         "missing": {
             "description": "the score of pairs without a line; worst: the worst of all lines",

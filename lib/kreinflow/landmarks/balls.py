@@ -1,20 +1,18 @@
 """Class-wise minimum enclosing balls: their support, or as many landmarks as a budget has."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.base.late import pandas as pd
 from kreinflow.base.numerics import FloatArray
-from kreinflow.base.settings import SettingsSchema, number
+from kreinflow.base.settings import SettingsSchema, flag, number
 from kreinflow.landmarks.budgets import BUDGET, ONE_EACH, how_many
 from kreinflow.landmarks.meb import EnclosingBall, minimum_enclosing_ball
 from kreinflow.landmarks.sampled_scores import class_features
 from kreinflow.landmarks.selector import CANDIDATES, TRANSFORM, Needs, SelectionProblem, Selector
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Positions = NDArray[np.intp]
 
@@ -119,12 +117,9 @@ class EnclosingBalls(Selector):
             "type": [*BUDGET["type"], "null"],
             "default": None,
         },
-        "grow": {
-            "description": "whether a budget larger than the balls need is filled; if not, it is "
-            "a limit",
-            "type": "boolean",
-            "default": True,
-        },
+        "grow": flag(
+            "whether a budget larger than the balls need is filled; if not, it is a limit", True
+        ),
     }
     references = ("schleif2018", "badoiu2008")
 

@@ -2,11 +2,12 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.base.late import pandas as pd
 from kreinflow.base.numerics import FloatArray, single_threaded, tiles
 from kreinflow.base.settings import SettingsSchema
 from kreinflow.landmarks.budgets import BUDGET, ONE_EACH, how_many
@@ -20,9 +21,6 @@ from kreinflow.landmarks.selector import (
     SketchSelector,
 )
 from kreinflow.landmarks.weighted_draw import draw_row
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MAX_ITERATIONS = 100  # of Lloyd's algorithm
 _TIE = 1e-9

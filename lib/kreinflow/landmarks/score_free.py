@@ -1,16 +1,13 @@
 """Selectors that need no score: uniform, all training rows, and those that the user names."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from kreinflow.base.errors import InputError
-from kreinflow.base.settings import SettingsSchema
+from kreinflow.base.late import pandas as pd
+from kreinflow.base.settings import SettingsSchema, text
 from kreinflow.landmarks.budgets import BUDGET, how_many
 from kreinflow.landmarks.selector import SelectionProblem, Selector
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Uniform(Selector):
@@ -48,11 +45,7 @@ class NamedLandmarks(Selector):
     method = "given"
     needs = "table"
     settings_schema: ClassVar[SettingsSchema] = {
-        "table": {
-            "description": "TSV or CSV whose column id names the landmarks",
-            "type": "string",
-            "minLength": 1,
-        }
+        "table": text("TSV or CSV whose column id names the landmarks")
     }
 
     def describe(self, unit: str) -> str:
@@ -60,10 +53,4 @@ class NamedLandmarks(Selector):
 
     def select(self, problem: SelectionProblem) -> "pd.DataFrame":
         assert problem.given is not None
-        rows = np.intersect1d(problem.given, problem.rows)
-        if len(rows) < 2:
-            raise InputError(
-                f"fold {problem.fold}: trains on {len(rows)} of the given landmarks. Name more of "
-                "them: at least 2 have to be left in each training part."
-            )
-        return problem.table(rows)
+        return problem.table(np.intersect1d(problem.given, problem.rows))

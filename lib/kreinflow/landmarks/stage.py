@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.base.errors import InputError
+from kreinflow.base.late import pandas as pd
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.base.wording import abridged
 from kreinflow.landmarks.budgets import landmarks_wanted
@@ -21,9 +22,6 @@ from kreinflow.sequences.dataset import Dataset, read_rows
 from kreinflow.sequences.partition import ALL, Partition
 from kreinflow.sequences.scores import Scores
 from kreinflow.sequences.user_tables import read_columns
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def training_parts(partition: Partition) -> int:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.settings import SettingsSchema, one_of
+from kreinflow.base.settings import SettingsSchema, flag, one_of, optional_text
 from kreinflow.base.wording import abridged
 from kreinflow.files.text_files import name_endings, plain_files
 from kreinflow.sequences.collapse import SourceRecords, examples
@@ -30,7 +30,6 @@ from kreinflow.sequences.sources.source import (
     Source,
     conflicting_labels,
     labels_schema,
-    optional_text,
 )
 from kreinflow.sequences.strands import on_other_strand, turned
 from kreinflow.sequences.user_tables import check_columns
@@ -64,11 +63,7 @@ class FastaSource(Source):
                 "pattern": optional_text(
                     "regular expression with one group, searched in the whole header"
                 ),
-                "from_file_names": {
-                    "description": "one FASTA a class: the label is the name of the file",
-                    "type": "boolean",
-                    "default": False,
-                },
+                "from_file_names": flag("one FASTA a class: the label is the name of the file"),
             },
         ),
         "sequence_column": {

@@ -8,20 +8,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.settings import SettingsSchema, one_of, whole_number
+from kreinflow.base.settings import SettingsSchema, one_of, optional_text, text, whole_number
 from kreinflow.base.wording import plural, shortened
 from kreinflow.files.text_files import open_text
 from kreinflow.sequences.collapse import SourceRecords
 from kreinflow.sequences.download import check_checksum
 from kreinflow.sequences.labels import join_labels
 from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, CleanRecords
-from kreinflow.sequences.sources.source import (
-    MIN_CLASS_SIZE,
-    Source,
-    conflicting_labels,
-    optional_text,
-    text,
-)
+from kreinflow.sequences.sources.source import MIN_CLASS_SIZE, Source, conflicting_labels
 
 _NEEDED = frozenset(("ID", "AC", "DE", "OS", "OX", "DR", "KW", "SQ", "  ", "//"))
 """The lines that are read. References, comments and features are most of a file, and where its

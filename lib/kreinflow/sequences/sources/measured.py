@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kreinflow.base.errors import InputError
-from kreinflow.base.settings import SettingsSchema, number, one_of
+from kreinflow.base.settings import SettingsSchema, flag, number, one_of, optional_text, text
 from kreinflow.base.wording import abridged, plural
 from kreinflow.files.text_files import refuse_control
 from kreinflow.kernels.asked import FIELDS, READ_BY_SOURCE
@@ -30,8 +30,6 @@ from kreinflow.sequences.sources.source import (
     Source,
     conflicting_labels,
     labels_schema,
-    optional_text,
-    text,
 )
 
 
@@ -219,11 +217,7 @@ class ObjectsSource(ComparedSource, MeasuredSource):
             "one a line of a .txt[.gz]; a column of a .tsv or .csv; the files of a folder; or "
             "arrays, one a row of a .npy"
         ),
-        "files": {
-            "description": "true: the texts of a file are paths, which start at its folder",
-            "type": "boolean",
-            "default": False,
-        },
+        "files": flag("true: the texts of a file are paths, which start at its folder"),
         "object_column": FIELDS,
         "score": _score_schema(),
         "labels": _row_labels_schema("objects")["labels"],

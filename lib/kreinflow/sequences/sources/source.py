@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from kreinflow.alignment.scoring import load_substitution_matrix
 from kreinflow.base.errors import InputError, named
 from kreinflow.base.hierarchy import nodes_of, paths_of
-from kreinflow.base.settings import Configured, SettingsSchema, number, one_of
+from kreinflow.base.settings import Configured, SettingsSchema, number, one_of, text
 from kreinflow.base.wording import abridged
 from kreinflow.files.text_files import check_file, plain_files, refuse_control
 from kreinflow.sequences.collapse import SourceRecords, collapse, collapse_several, examples
@@ -18,16 +18,6 @@ from kreinflow.sequences.dataset import ORGANISM, Dataset
 from kreinflow.sequences.labels import SEPARATOR, join_labels, label_columns, read_pairs
 from kreinflow.sequences.roll_up import level_counts
 from kreinflow.sequences.user_tables import Column, check_columns
-
-
-def text(description: str) -> dict[str, Any]:
-    """Return the schema of a text that must be there."""
-    return {"description": description, "type": "string", "minLength": 1}
-
-
-def optional_text(description: str) -> dict[str, Any]:
-    """Return the schema of a text that may be left out."""
-    return {"description": description, "type": ["string", "null"], "default": None}
 
 
 def labels_schema(
