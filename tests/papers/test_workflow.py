@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +10,14 @@ import numpy as np
 from kreinflow.files.tables import read_table
 from papers.experiments import in_target, load_experiments
 from papers.run import run_experiment
+from warm.server import warm_python
 
 SNAKEFILE = Path(__file__).parents[2] / "benchmarks" / "papers" / "Snakefile"
 NAME = "gaussians-r11"
 
 
 def snakemake(folder, *arguments):
-    command = [sys.executable, "-m", "snakemake", "-s", SNAKEFILE, "--cores", "1"]
+    command = [warm_python(), "-m", "snakemake", "-s", SNAKEFILE, "--cores", "1"]
     environment = {**os.environ, "PYTHONPATH": ""}
     done = subprocess.run(
         [*command, *arguments], cwd=folder, env=environment, capture_output=True, text=True

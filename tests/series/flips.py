@@ -24,7 +24,6 @@ import os
 import random
 import re
 import shutil
-import subprocess
 import tempfile
 import traceback
 from collections import Counter
@@ -46,6 +45,7 @@ from small_inputs import (
     without_times,
     write_fasta,
 )
+from warm.server import warm_python
 from workflow.conftest import ROOT, Workflow
 
 OUTCOMES = ("found", "unnamed", "harmless", "silent", "fault")
@@ -228,8 +228,7 @@ class Worker:
         os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
         said, made, other = "", set[str](), {flip.path}
         if flip.kind in READ_BY_RULES:
-            command = self.run.command("--dry-run", "--forceall", folder=self.folder)
-            done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
+            done = Workflow(self.folder, None).run("--dry-run", "--forceall", check=False)
             said = (done.stdout + done.stderr) * (done.returncode != 0)
         for job in self.run.jobs_run:
             if not said and _reads(job, other):
@@ -270,6 +269,7 @@ def outcomes(
 ) -> Iterator[tuple[Flip, str, str]]:
     """Turn bits one at a time; yield each flip with what came of it and what was said."""
     _import_all()
+    warm_python()  # one for all workers
     for flip, (found, said) in asked_of_workers(Worker, (run, folder), flips, jobs):
         yield flip, found, said
 

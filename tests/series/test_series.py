@@ -1,12 +1,14 @@
 """The series in short, so that they stay able to run; see ``docs/scale.md``."""
 
 import json
+import sys
 
 import pytest
 
 from kreinflow.base.errors import InputError
 from series import flips, formats, fuzz
 from series.kills import plan, run_series
+from warm.server import warm_python
 
 
 @pytest.mark.parametrize(
@@ -35,7 +37,8 @@ def test_a_flipped_bit_is_found_or_harmless(reference, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_file_becomes_a_model_without_an_edit(tmp_path):
+def test_a_file_becomes_a_model_without_an_edit(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", warm_python())
     assert formats.faults(formats.ROWS["SINTAX, a stranger's"], tmp_path) == []
 
 

@@ -2,7 +2,8 @@
 
 A server imports Snakemake and what scripts/ import. :func:`warm_python` is the path of a program
 that stands where a command names Python; what it runs begins in a fork of the server. Nothing else
-differs from a Python that was just begun, but that forks of one server order sets alike.
+differs from a Python that was just begun, but that forks of one server order sets alike, and that
+garbage is left where it is.
 """
 
 import ast
@@ -24,9 +25,16 @@ import tempfile
 import threading
 from pathlib import Path
 
+import numpy as np
+
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {"kreinflow": "-m kreinflow.commands.main", "snakemake": "-m snakemake"}
 """What stands beside the program, with the arguments of it that they are."""
+LATE = [
+    *("kreinflow.config.configuration", "kreinflow.files.failures", "kreinflow.views.loops"),
+    *("matplotlib.backends.backend_svg", "snakemake.report", "smart_open"),
+]
+"""What Snakemake, its rules and scripts import where they need it."""
 
 
 @functools.cache
@@ -63,13 +71,20 @@ def import_what_jobs_import():
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 exec(compile(ast.Module([node], []), path, "exec"), {})
+    for name in LATE:
+        importlib.import_module(name)
+    sys.path.insert(0, str(ROOT / "tests"))
+    one_pair = importlib.import_module("sequence_pairs")
+    rows = np.arange(1)
+    one_pair.rectangle([b"MKVL"], rows, rows, one_pair.scheme_of())  # its machine code is loaded
 
 
 def serve(path):
     """Fork for each client, until standard input ends."""
     base, children = sys.path[1:], set()
     import_what_jobs_import()
-    gc.freeze()  # else a collection of a fork copies all that is shared
+    gc.disable()
+    gc.freeze()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         listener.listen()

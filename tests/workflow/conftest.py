@@ -73,12 +73,11 @@ class Workflow:
         for name in ("results", ".snakemake"):
             shutil.copytree(other.folder / name, self.folder / name)
 
-    def command(self, *arguments, cores="2", folder=None, snakemake=("-m", "snakemake")):
-        folder = folder or self.folder
+    def command(self, *arguments, cores="2", snakemake=("-m", "snakemake")):
         return [
             *(sys.executable, *snakemake, "--cores", cores),
-            *("--snakefile", str(self.root / "Snakefile"), "--directory", str(folder)),
-            *("--configfile", str(folder / "config.yaml"), *arguments),
+            *("--snakefile", str(self.root / "Snakefile"), "--directory", str(self.folder)),
+            *("--configfile", str(self.folder / "config.yaml"), *arguments),
         ]
 
     def run(self, *arguments, check=True, **how):
