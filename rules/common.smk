@@ -207,14 +207,9 @@ def of_folds(stage, ending):
     return [path for dataset in DATASETS for path in PLANS[dataset].of_folds(stage, ending)]
 
 
-def of_all(stage, ending):
-    """What a stage made for the final model, a file for each selector."""
-    return lambda wildcards: plan(wildcards).of_folds(stage, ending, ALL)
-
-
-def of_this_fold(stage, ending):
-    """What a stage made in the rule's fold, a file for each selector."""
-    return lambda wildcards: plan(wildcards).of_folds(stage, ending, wildcards.fold)
+def of_fold(stage, ending):
+    """What a stage made in the rule's fold, else for the final model: a file for each selector."""
+    return lambda wildcards: plan(wildcards).of_folds(stage, ending, wildcards.get("fold", ALL))
 
 
 def dataset_files(wildcards):
@@ -238,11 +233,6 @@ def unknown_files(wildcards):
     """The data set with the classes that are held out as unknown."""
     files = plan(wildcards).files_with_unknown()
     return {name: f"{plan(wildcards).folder}/{file}" for name, file in files.items()}
-
-
-def landmark_tables(wildcards):
-    """The landmarks of all folds and selectors, those that only lend their number too."""
-    return plan(wildcards).of_folds("landmarks", "tsv", lenders=True)
 
 
 def landmarks_of(stage):
@@ -281,19 +271,26 @@ def recipes_here(wildcards):
 
 
 def of_compared(file):
-    """A file of the data set and of its twins with other folds."""
-    return lambda wildcards: [f"{RESULTS}/{name}/{file}" for name in KINDS[wildcards.dataset]]
+    """A file of each data set and of its twins with other folds."""
+    return [f"{RESULTS}/{twin}/{file}" for kinds in KINDS.values() for twin in kinds]
 
 
 def of_all_methods(ending):
     """The files of each kind of folds, method and fold, in this order."""
-    return lambda wildcards: [
+    return [
         f"{RESULTS}/{twin}/compare/{method}/{fold}.{ending}"
-        for twin in KINDS[wildcards.dataset]
+        for kinds in KINDS.values()
+        for twin in kinds
         for method in (OURS, *COMPETITORS)
         for fold in PLANS[twin].folds
         if fold != ALL
     ]
+
+
+def drawn(name):
+    """A figure as an output, and as an item of the report of Snakemake."""
+    place = {"category": "{dataset}", "labels": {"figure": name}}
+    return report(f"{HERE}/figures/{name}.svg", caption="../report/figure.rst", **place)
 
 
 # Of this process: a Snakefile is read once more for each `use rule` that names its module.

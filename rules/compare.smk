@@ -8,33 +8,6 @@ KINDS = {
     name: {twin: kind_of_folds(PLANS[twin].settings["folds"]) for twin in [name, *twins]}
     for name, twins in TWINS.items()
 }
-HOMOLOGY_TWINS = [f"{name}+{HOMOLOGY}" for name in TWINS if f"{name}+{HOMOLOGY}" in TWINS[name]]
-
-
-rule assign_homology_folds:
-    input:
-        unpack(dataset_files),
-    output:
-        table=f"{HERE}/folds.tsv",
-    log:
-        f"{HERE}/logs/homology_folds.log",
-    benchmark:
-        f"{HERE}/times/homology_folds.tsv"
-    wildcard_constraints:
-        dataset=one_of(HOMOLOGY_TWINS),
-    conda:
-        "../envs/alignment.yaml"
-    resources:
-        **asks("assign_homology_folds", lambda w, _: costs(w).comparing()),
-    params:
-        settings=setting("folds"),
-        seed=CONFIG["seed"],
-        code=code("compare_folds.py"),
-    script:
-        "../scripts/compare_folds.py"
-
-
-ruleorder: assign_homology_folds > assign_folds
 
 
 rule run_competitor:
@@ -70,8 +43,8 @@ rule measure_ours:
         folds=f"{HERE}/folds.tsv",
         predictions=f"{HERE}/evaluation/predictions.tsv.gz",
         models=f"{HERE}/evaluation/models.tsv",
-        landmarks=of_this_fold("landmarks", "tsv"),
-        fold_models=of_this_fold("models", "safetensors"),
+        landmarks=of_fold("landmarks", "tsv"),
+        fold_models=of_fold("models", "safetensors"),
     output:
         figures=f"{HERE}/compare/{OURS}/{{fold}}.tsv",
         predictions=f"{HERE}/compare/{OURS}/{{fold}}.predictions.tsv.gz",
@@ -97,7 +70,7 @@ rule measure_ours:
         "../scripts/compare_ours.py"
 
 
-rule tabulate_comparison:
+rule write_comparison:
     input:
         methods=of_all_methods("tsv"),
         predictions=of_all_methods("predictions.tsv.gz"),
@@ -105,44 +78,23 @@ rule tabulate_comparison:
         models=of_compared("evaluation/models.tsv"),
         metrics=of_compared("evaluation/metrics.tsv"),
     output:
-        folds=f"{HERE}/compare/folds.tsv",
-        summary=f"{HERE}/compare/compare.tsv",
-        budgets=f"{HERE}/compare/budgets.tsv",
-    log:
-        f"{HERE}/logs/compare.log",
-    benchmark:
-        f"{HERE}/times/compare.tsv"
-    wildcard_constraints:
-        dataset=one_of(KINDS),
-    conda:
-        "../envs/report.yaml"
-    resources:
-        **asks("tabulate_comparison", mb=30, seconds=0.7, jobs=len(KINDS)),
-    params:
-        kinds=lambda wildcards: KINDS[wildcards.dataset],
-        order=lambda wildcards: [r["name"] for r in plan(wildcards).recipes()],
-        code=code("compare_table.py"),
-    script:
-        "../scripts/compare_table.py"
-
-
-rule write_comparison_page:
-    input:
+        page=f"{RESULTS}/compare.html",
+        folds=[f"{RESULTS}/{dataset}/compare/folds.tsv" for dataset in KINDS],
         summaries=[f"{RESULTS}/{dataset}/compare/compare.tsv" for dataset in KINDS],
         budgets=[f"{RESULTS}/{dataset}/compare/budgets.tsv" for dataset in KINDS],
-    output:
-        f"{RESULTS}/compare.html",
     log:
-        f"{RESULTS}/logs/compare_page.log",
+        f"{RESULTS}/logs/compare.log",
     benchmark:
-        f"{RESULTS}/times/compare_page.tsv"
+        f"{RESULTS}/times/compare.tsv"
     conda:
         "../envs/report.yaml"
     resources:
-        **asks("write_comparison_page"),
+        **asks("write_comparison", mb=30, seconds=0.7),
     params:
+        kinds=KINDS,
+        orders={name: [recipe["name"] for recipe in PLANS[name].recipes()] for name in KINDS},
         threads=CONFIG["alignment"]["threads"],
         files=[file_sha256(f"{LIBRARY}/kreinflow/compare/data/page.html.j2")],
-        code=code("compare_page.py"),
+        code=code("compare.py"),
     script:
-        "../scripts/compare_page.py"
+        "../scripts/compare.py"

@@ -47,8 +47,7 @@ for _name, (_files, _datasets) in READERS.items():
         resources:
             **asks(_name, reading_cost),
         params:
-            **given("unknown scoring data seed"),
-            settings=setting("source"),
+            **given("source unknown scoring data seed"),
             separator=lambda wildcards: plan(wildcards).separator,
             small=lambda wildcards: plan(wildcards).small,
             vectors=lambda wildcards: plan(wildcards).vectors,

@@ -5,10 +5,10 @@
 rule choose_final_model:
     input:
         unpack(column_files),
-        tables=of_all("models", "tsv"),
-        models=of_all("models", "safetensors"),
-        landmarks=of_all("landmarks", "tsv"),
-        factors=of_all("factors", "tsv"),
+        tables=of_fold("models", "tsv"),
+        models=of_fold("models", "safetensors"),
+        landmarks=of_fold("landmarks", "tsv"),
+        factors=of_fold("factors", "tsv"),
         race=lambda wildcards: plan(wildcards).race(ALL),
     output:
         model=f"{HERE}/model.safetensors",

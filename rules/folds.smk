@@ -17,8 +17,7 @@ rule assign_folds:
     resources:
         **asks("assign_folds", folds_cost),
     params:
-        **given("source data seed"),
-        settings=setting("folds"),
+        **given("folds source data seed"),
         code=code("folds.py"),
     script:
         "../scripts/folds.py"

@@ -60,7 +60,6 @@ for _number, ((_selectors, _folds, _what), _of_rule) in enumerate(_ordered, 1):
             **given("transforms scoring levels data backend inner_folds seed"),
             job=_job,
             folds=[*_folds],
-            order=setting("recipes"),
             reject={key: value for key, value in CONFIG.items() if key.startswith("reject_")},
             recipes=recipes_here,
             learners=lambda wildcards: {

@@ -6,7 +6,7 @@ from kreinflow.report.texts import FIGURES
 rule map_landmarks:
     input:
         unpack(column_files),
-        landmarks=of_all("landmarks", "tsv"),
+        landmarks=of_fold("landmarks", "tsv"),
         model=f"{HERE}/model.safetensors",
     output:
         points=f"{HERE}/map.tsv",
@@ -32,7 +32,7 @@ rule draw_figures:
         unpack(dataset_files),
         timed=lambda wildcards: plan(wildcards).timed_products(),
         alignments=f"{HERE}/columns/alignments.json",
-        landmarks=landmark_tables,
+        landmarks=lambda wildcards: plan(wildcards).of_folds("landmarks", "tsv", lenders=True),
         spectra=lambda wildcards: plan(wildcards).of_folds("factors", "spectrum.tsv"),
         curves=lambda wildcards: plan(wildcards).of_folds("cascade", "tsv"),
         evaluation=rules.evaluate.output,
@@ -40,15 +40,7 @@ rule draw_figures:
         map=f"{HERE}/map.json",
     output:
         times=f"{HERE}/times.tsv",
-        figures=[
-            report(
-                f"{HERE}/figures/{name}.svg",
-                caption="../report/figure.rst",
-                category="{dataset}",
-                labels={"figure": name},
-            )
-            for name in FIGURES
-        ],
+        figures=[drawn(name) for name in FIGURES],
     log:
         f"{HERE}/logs/figures.log",
     benchmark:
@@ -65,32 +57,18 @@ rule draw_figures:
         "../scripts/figures.py"
 
 
-rule draw_optional:
+use rule draw_figures as draw_optional with:
     input:
         summary=f"{HERE}/evaluation/summary.tsv",
         tables=[f"{HERE}/unknown/{name}.tsv" for name in ("curve", "summary", "families")],
     output:
-        figures=[
-            report(
-                f"{HERE}/figures/unknown.svg",
-                caption="../report/figure.rst",
-                category="{dataset}",
-                labels={"figure": "unknown"},
-            )
-        ],
+        figures=[drawn("unknown")],
     log:
         f"{HERE}/logs/figures.unknown.log",
     benchmark:
         f"{HERE}/times/figures.unknown.tsv"
-    conda:
-        "../envs/report.yaml"
     resources:
         **asks("draw_optional", seconds=1),
-    params:
-        config=shown,
-        code=code("figures.py"),
-    script:
-        "../scripts/figures.py"
 
 
 rule write_report:

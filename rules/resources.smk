@@ -84,8 +84,10 @@ def reading_cost(wildcards, input):
 
 
 def folds_cost(wildcards, input):
-    """More where near-identical sequences are looked for, by their words."""
+    """More where sequences that are alike are looked for, by their words or in all pairs."""
     folds, size = plan(wildcards).settings["folds"], present_mb(input)
+    if folds["method"] == HOMOLOGY:
+        return costs(wildcards).comparing()
     grouped = folds["method"] == "grouped" and folds["column"] is None
     return Cost(1.2 * size, mb=60 * size) if grouped else Cost(mb=10 * size)
 

@@ -9,7 +9,7 @@ from kreinflow.sequences.sources.registry import make_source
 
 with logged(snakemake.log[0]) as console:
     params, output = snakemake.params, snakemake.output
-    source = make_source(params.settings, Path(params.data), params.separator)
+    source = make_source(params.source, Path(params.data), params.separator)
     alphabet = source.alphabet(params.scoring)
     whole = source.load(alphabet, params.seed, params.unknown, params.small)
     for table in params.vectors:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from kreinflow.compare.kinds import HOMOLOGY
 from kreinflow.files.console import logged
 from kreinflow.files.json_files import write_json
 from kreinflow.files.tables import write_table
@@ -11,8 +12,14 @@ from kreinflow.sequences.partition import lost_classes, partition_of
 
 with logged(snakemake.log[0]) as console:
     dataset = read_dataset(Path(snakemake.input.records).parent)
-    settings, data = snakemake.params.settings, Path(snakemake.params.data)
-    folds = assign_folds(settings, dataset, snakemake.params.seed, data, snakemake.params.source)
+    params = snakemake.params
+    settings = params.folds
+    if settings["method"] == HOMOLOGY:
+        from kreinflow.compare.homology import homology_folds  # with the compiler of its loops
+
+        folds = homology_folds(dataset, settings["k"], settings["repeats"], params.seed)
+    else:
+        folds = assign_folds(settings, dataset, params.seed, Path(params.data), params.source)
     write_table(snakemake.output.table, folds)
     write_json(snakemake.output.summary, fold_summary(settings, folds))
     if advice := lost_classes(dataset, partition_of(folds, dataset)):

@@ -7,10 +7,10 @@ import pandas as pd
 
 from kreinflow.alignment.progress import ProgressPrinter
 from kreinflow.alignment.store import ScoreStore
-from kreinflow.base.errors import InputError
 from kreinflow.config.preflight import check_self_scores
 from kreinflow.files.console import logged
-from kreinflow.files.tables import read_table, write_table
+from kreinflow.files.tables import write_table
+from kreinflow.landmarks.stage import read_union
 from kreinflow.sequences.dataset import is_unknown, read_dataset
 from kreinflow.sequences.scores import (
     open_scores,
@@ -23,16 +23,12 @@ from kreinflow.sequences.scores import (
 with logged(snakemake.log[0]) as console:
     params = snakemake.params
     dataset = read_dataset(Path(snakemake.input.unknown_records).parent)
+    learned = read_dataset(Path(snakemake.input.summary).parent)
     records = np.flatnonzero(is_unknown(dataset, params.unknown))
     rows = np.unique(dataset.rows[records])
-    digests = read_table(snakemake.input.landmarks, ["digest"], ["digest"])["digest"]
     number = {digest: row for row, digest in enumerate(dataset.digests)}
-    if unknown := [digest for digest in digests if digest not in number]:
-        raise InputError(
-            f"{snakemake.input.landmarks}: no row has the digest {unknown[0]!r}. Delete it and run "
-            "again."
-        )
-    landmarks = np.array([number[digest] for digest in digests], dtype=np.int64)
+    union = read_union([snakemake.input.landmarks], learned)
+    landmarks = np.array([number[learned.digests[row]] for row in union])
     scheme = read_scheme(dataset, params.scoring, params.data)
     folder = Path(snakemake.output.records).parents[1] / "scores"
     if scheme is not None:

@@ -9,8 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 IMPORT = re.compile(r"^(?:from \S+ import (?:\([^)]*\)|[^\n(]*)|import [^\n]*)$", re.MULTILINE)
-OTHERS = {"compare_competitor", "compare_folds", "compare_page"}
-OTHERS |= {"figures"}
+OTHERS = {"compare_competitor", "compare", "figures"}
 """These draw, train or look for near-identical sequences."""
 
 
