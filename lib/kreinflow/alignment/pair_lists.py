@@ -93,6 +93,7 @@ def align_lists(
 
     8 bits are tried first, then 16 for pairs that overflow, then parasail, which also has the
     parts that are too small to be worth their slots, and sequences of more than 5,000 residues.
+    Short lists lack slots, not lanes: they begin with 16 bits.
     """
     scores = np.full(left.size, _OVERFLOWED, dtype=np.int32)
     degrees = np.bincount(np.concatenate([left, right]), minlength=sequences.lengths.size)
@@ -103,10 +104,11 @@ def align_lists(
     todo = np.flatnonzero(fits)
     numbered = sequences.letters.tobytes().translate(schemes[0].lanes.codes.tobytes())
     letters = np.frombuffer(numbered, dtype=np.uint8)
+    few = np.bincount(left)[left] <= schemes[-1].lanes.code.lanes // len(schemes[-1].rows)
     for scheme in schemes:
-        scored = _align(scheme, sequences, letters, left[todo], right[todo])
-        scores[todo] = scored
-        todo = todo[scored == _OVERFLOWED]
+        own = todo if scheme is schemes[-1] else todo[~few[todo]]
+        scores[own] = _align(scheme, sequences, letters, left[own], right[own])
+        todo = todo[scores[todo] == _OVERFLOWED]
     rest = np.flatnonzero(scores < 0)
     numbers = left[rest].astype(np.int32), right[rest].astype(np.int32)
     scores[rest] = align_pairs(sequences, *numbers)

@@ -13,7 +13,7 @@ from kreinflow.answering.query_and_answers import NOBODY, Ask, Decided, Query
 from kreinflow.answering.unknown_pvalue import LARGEST
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.state import Array, Part, State, Value
-from kreinflow.views.gapless import by_chance
+from kreinflow.views.gapless import Besides, by_chance
 from kreinflow.views.lift import Lift
 from kreinflow.views.seeds import SeedIndex, Seeds, seed_index
 
@@ -21,9 +21,6 @@ SEEDS_FIRST = 10
 """Candidates of an object by its seeds alone, before any of the space of landmarks."""
 BY_SEEDS = 100
 """Records that are first by seeds, and are known of all objects."""
-
-Besides = tuple[IntArray, IntArray]
-"""Codes of objects and of all records: of an object those of its own code are left out."""
 
 _RANKED = 1 << 21  # objects with their nearest records, at once
 _TABLE = 1 << 22  # pairs of a set that have a place each
@@ -184,7 +181,7 @@ class Records(State):
     }
 
 
-def by_seeds(records: Records, query: Query, most: int) -> IntArray:
+def by_seeds(records: Records, query: Query, most: int, besides: Besides | None = None) -> IntArray:
     """Return the first records by seeds of all objects and their scores, of shape (n, 2, most).
 
     Of what has no hit the record is -1, and the score 0; so nothing but sequences has any.
@@ -195,7 +192,7 @@ def by_seeds(records: Records, query: Query, most: int) -> IntArray:
         return np.tile(np.array([[NOBODY], [0]]), (len(query), 1, most))
     sequences = None if query.objects is None else query.objects.sequences
     assert sequences is not None, "seeds of no sequences"
-    return np.stack(records.by_seeds.nearest(sequences, most), axis=1)
+    return np.stack(records.by_seeds.nearest(sequences, most, besides), axis=1)
 
 
 def closeness(records: Records, query: Query, found: IntArray) -> FloatArray:
@@ -226,7 +223,7 @@ def closeness_besides(records: Records, query: Query, own: IntArray, codes: IntA
     step, parts = max(1, _RANKED // wanted), [np.empty(0)]
     for part in (np.arange(i, min(i + step, len(own))) for i in range(0, len(own), step)):
         some = query.take(part)
-        found = by_seeds(records, some, wanted)
+        found = by_seeds(records, some, wanted, (own[part], codes))
         other = codes[found[:, 0]] != own[part, None]
         found[:, 0][~other | (np.cumsum(other, axis=1) > BY_SEEDS)] = NOBODY
         parts.append(closeness(records, some, found))
@@ -303,7 +300,8 @@ class RecordScores:
         for part in (slice(start, start + step) for start in range(0, len(places), step)):
             orders, query = [], self.query.take(places[part])
             of_space = self.records.index.nearest(query.rows, query.objects, wanted)
-            for found in (by_seeds(self.records, query, wanted)[:, 0], of_space):
+            by_both = by_seeds(self.records, query, wanted, (own[part], codes))[:, 0], of_space
+            for found in by_both:
                 other = (found >= 0) & (codes[found] != own[part, None])
                 first = np.argsort(~other, axis=1, kind="stable")[:, :most]
                 taken = np.take_along_axis(found, first, axis=1)

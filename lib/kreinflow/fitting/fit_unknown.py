@@ -17,7 +17,7 @@ from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.answering.cascade import SMALLEST
 from kreinflow.answering.classifier import LandmarkClassifier
 from kreinflow.answering.levels import NO_NODE
-from kreinflow.answering.nearest_records import Besides, Records, RecordScores, ScoreCache
+from kreinflow.answering.nearest_records import Records, RecordScores, ScoreCache
 from kreinflow.answering.query_and_answers import Query
 from kreinflow.answering.relatives import (
     MORE,
@@ -37,6 +37,7 @@ from kreinflow.fitting.reject_threshold import ABOVE_HALF, Promise, fitted_level
 from kreinflow.fitting.strangers import MEMBERS, Strangers
 from kreinflow.fitting.unknown_levels import Limits, likeness_of
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
+from kreinflow.views.gapless import Besides
 from kreinflow.views.lift import SCORES, Lift
 from kreinflow.views.objects import Viewed
 from kreinflow.views.seeds import Seeds

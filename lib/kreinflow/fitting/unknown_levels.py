@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.answering.levels import Levels
-from kreinflow.answering.nearest_records import Besides, RecordScores
+from kreinflow.answering.nearest_records import RecordScores
 from kreinflow.answering.relatives import FEW, level_likeness, levels_reached
 from kreinflow.base.numerics import FloatArray, IntArray
+from kreinflow.views.gapless import Besides
 
 
 def likeness_needed(likeness: FloatArray, error: float) -> float:

@@ -23,6 +23,9 @@ LANES = 32  #: neighbouring diagonals
 APART = 512  #: diagonals so far apart are not told apart by seeds
 ABOVE = 18  #: of the score of a segment, what counts
 FEW, MANY = 100, 1000  #: records that are looked at: of any object, and at most
+SURE = 1e-10  #: E-value of segments that are those of a relative
+Besides = tuple[IntArray, IntArray]
+"""The codes of objects, and of all records; those of an object's own code are left out."""
 _BY_CHANCE = {True: (0.3176, 0.1337), False: (np.log(3) / 3, 1 / 3)}
 """lambda and K of segments of proteins and of others: those of ``ungapped_constants``."""
 _ROWS = 1 << 19  # residues of records, with 32 diagonals each, that are looked at for an object
@@ -81,15 +84,20 @@ class Gapless:
     """Records whose diagonals are looked at."""
 
     def __init__(self, groups: Sequence[str], sequences: Sequence[bytes]) -> None:
-        self._numbers, self._scores = letter_scores(groups)
+        self._groups, (self._numbers, self._scores) = groups, letter_scores(groups)
         self._letters = self._numbers[np.frombuffer(b"".join(sequences), dtype=np.uint8)]
         self._starts = np.cumsum([0, *map(len, sequences)])
 
     def ranked(
-        self, sequences: Sequence[bytes], found: tuple[IntArray, IntArray, IntArray], q: int
-    ) -> tuple[IntArray, IntArray]:
-        """Return the q records of the largest g of each object in order, and g.
+        self,
+        sequences: Sequence[bytes],
+        found: tuple[IntArray, IntArray, IntArray],
+        q: int,
+        besides: Besides | None = None,
+    ) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
+        """Return the q records of the largest g of each object in order, g, and who has a relative.
 
+        That is an object with a g of an E-value of :data:`SURE` at most, besides those left out.
         ``found``, of shape (n, k): records by their scores by seeds in order, these, and the second
         of their bands. Looked at are the first :data:`FEW`, and up to :data:`MANY` that have half
         the score of the first; the others follow, with the least g of these. Where so many records
@@ -107,10 +115,16 @@ class Gapless:
         own, column = self.scores(sequences, places, bands, looked), np.arange(places.shape[1])
         beyond = column >= looked[:, None]
         least = own.min(axis=1, initial=_MOST, where=~beyond, keepdims=True)
+        others = (
+            ~beyond if besides is None else ~beyond & (besides[1][places] != besides[0][:, None])
+        )
+        enough = by_chance(self._groups, sizes, self._starts[-1] / SURE)
+        related = own.max(axis=1, initial=-1, where=others) >= enough
         own = np.where(beyond, np.where(column < hits[:, None], least, 0), own)
         own = np.where(looked[:, None] > 0, own, scores)
         order = np.argsort(-own, axis=1, kind="stable")[:, :q]
-        return np.take_along_axis(places, order, axis=1), np.take_along_axis(own, order, axis=1)
+        ranked = (np.take_along_axis(of, order, axis=1) for of in (places, own))
+        return *ranked, related
 
     def scores(
         self, sequences: Sequence[bytes], places: IntArray, bands: IntArray, looked: IntArray

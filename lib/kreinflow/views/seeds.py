@@ -27,7 +27,7 @@ import scipy
 from numpy.typing import NDArray
 
 from kreinflow.base.numerics import IntArray, ordered_map, worth_compiling
-from kreinflow.views.gapless import ABOVE, FEW, MANY, Gapless, compiled_loops
+from kreinflow.views.gapless import ABOVE, FEW, MANY, Besides, Gapless, compiled_loops
 
 BAND = 16  #: diagonals
 DIAGONALS = 512  #: that are told apart
@@ -52,10 +52,10 @@ _IUPAC = "ACGTURYSWKMBDHVNX*"  # signs of nucleotides
 _ANY = 1 << 62
 SHAPES: Mapping[tuple[str, ...], Mapping[tuple[int, int], tuple[str, ...]]] = {
     PROTEIN: {
-        (1 << 23, 1 << 11): ("1111", "110101", "1010011", "1100101"),
+        (1 << 23, 1 << 11): ("110101", "1111", "1010011", "1100101"),
         (1 << 25, 1 << 11): ("1111", "1010011"),
-        (1 << 23, _ANY): ("11111", "1101011", "11001011", "10100111"),
-        (1 << 25, _ANY): ("11111", "1101011"),
+        (1 << 23, _ANY): ("1101011", "11111", "11001011", "10100111"),
+        (1 << 25, _ANY): ("1101011", "11111"),
         (_ANY, _ANY): ("1101011",),
     },
     NUCLEOTIDE: {
@@ -172,6 +172,8 @@ class SeedIndex:
     def __init__(self, seeds: Seeds, sequences: Sequence[bytes]) -> None:
         self.seeds, self._n = seeds, len(sequences)
         self._gapless = Gapless(seeds.groups, sequences)
+        many = sum(map(len, sequences)) > _SMALL
+        self._first = 1 if many else len(seeds.shapes)  # shapes that are searched first
         self._tiles = [
             self._tile(sequences[part], part.start) for part in _parts(sequences, _RECORDS)
         ]
@@ -220,26 +222,44 @@ class SeedIndex:
 
         Of equal scores the first record is nearest. A record without any hit is none: -1, and 0.
         """
-        return self._found(sequences, q, lambda own, q: self._by_hits(own, q, q)[:2])
+        return self._found(sequences, q, lambda own, q: self._by_hits(sequences[own], q, q)[:2])
 
-    def nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
-        """Return the same by what :mod:`kreinflow.views.gapless` finds where seeds hit."""
+    def nearest(
+        self, sequences: Sequence[bytes], q: int, besides: Besides | None = None
+    ) -> tuple[IntArray, IntArray]:
+        """Return the same by what :mod:`kreinflow.views.gapless` finds where seeds hit.
+
+        Many records are searched by their first shape, and by all shapes for objects that have no
+        relative among what was found so, ``besides`` those that will be left out of it.
+        """
         if (kept := self.kept) is None:
-            return self._nearest(sequences, q)
+            return self._nearest(sequences, q, besides)
         q = min(q, self._n)
         if any(found.shape[1] < q for found in kept.values()) or len(kept) * self._n > _KEPT:
             kept.clear()
         new = list(dict.fromkeys(own for own in sequences if own not in kept))
-        found = np.stack(self._nearest(new, max(q, _WIDE)), axis=1)
+        found = np.stack(self._nearest(new, max(q, _WIDE), None), axis=1)
         kept.update(zip(new, found, strict=True))
         lists = [kept[own][:, :q] for own in sequences]
         both = np.array(lists, dtype=np.int64).reshape(len(sequences), 2, q)
         return both[:, 0], both[:, 1]
 
-    def _nearest(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
-        def ranked(own: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
-            found = self._by_hits(own, max(q, FEW), max(q, MANY))
-            return self._gapless.ranked(own, found, q)
+    def _nearest(
+        self, sequences: Sequence[bytes], q: int, besides: Besides | None
+    ) -> tuple[IntArray, IntArray]:
+        def ranked(part: slice, q: int) -> tuple[IntArray, IntArray]:
+            own, left_out = sequences[part], besides and (besides[0][part], besides[1])
+            few, many, all_shapes = max(q, FEW), max(q, MANY), len(self.seeds.shapes)
+            if self._first == all_shapes:
+                return self._gapless.ranked(own, self._by_hits(own, few, many), q)[:2]
+            found = self._by_hits(own, few, few, self._first)
+            places, scores, related = self._gapless.ranked(own, found, q, left_out)
+            rest = np.flatnonzero(~related)
+            if rest.size:
+                own = [own[i] for i in rest.tolist()]
+                found = self._by_hits(own, few, many)
+                places[rest], scores[rest], _ = self._gapless.ranked(own, found, q)
+            return places, scores
 
         return self._found(sequences, q, ranked)
 
@@ -247,7 +267,7 @@ class SeedIndex:
         self,
         sequences: Sequence[bytes],
         q: int,
-        search: Callable[[Sequence[bytes], int], tuple[IntArray, IntArray]],
+        search: Callable[[slice, int], tuple[IntArray, IntArray]],
     ) -> tuple[IntArray, IntArray]:
         q = min(q, self._n)
         blocks = [*_parts(sequences, _BLOCK)] if q else []
@@ -256,19 +276,20 @@ class SeedIndex:
 
         def look(number: int) -> None:
             own = blocks[number]
-            places[own], scores[own] = search(sequences[own], q)
+            places[own], scores[own] = search(own, q)
 
         deque(ordered_map(look, range(len(blocks))), maxlen=0)
         return places, scores
 
     def _by_hits(
-        self, sequences: Sequence[bytes], few: int, many: int
+        self, sequences: Sequence[bytes], few: int, many: int, n_shapes: int | None = None
     ) -> tuple[IntArray, IntArray, IntArray]:
         """Return records and scores of :meth:`by_hits`, and the second of the two bands.
 
         They are few, or many if any object may have more with half the score of its first.
         """
-        numbers, ends = self.seeds.numbers(sequences)
+        seeds = replace(self.seeds, shapes=self.seeds.shapes[:n_shapes])
+        numbers, ends = seeds.numbers(sequences)
         best = self._keys(self._tiles[0], numbers, ends)
         for tile in self._tiles[1:]:
             best = np.hstack([_largest(best, many), self._keys(tile, numbers, ends)])
@@ -288,7 +309,8 @@ class SeedIndex:
             keys = np.empty((len(ends), tile.n_records), dtype=np.int64)
             cells = np.empty(_BANDS * MOST, dtype=np.uint16)
             best = np.empty(tile.n_records, dtype=np.int32)
-            index = tile.pointers, tile.places, self._weights
+            end = len(numbers) * self.seeds.n_seeds
+            index = tile.pointers[: end + 1], tile.places, self._weights[:end]
             compiled_loops().add_hits(numbers, ends, index, cells, best, last, keys)
             return keys
         found = np.array(
