@@ -229,8 +229,9 @@ class SeedIndex:
     ) -> tuple[IntArray, IntArray]:
         """Return the same by what :mod:`kreinflow.views.gapless` finds where seeds hit.
 
-        Many records are searched by their first shape, and by all shapes for objects that have no
-        relative among what was found so, ``besides`` those that will be left out of it.
+        Many records are searched by their first shape. For objects that have no relative among
+        what was found so, ``besides`` those that will be left out of it, they are searched by all
+        shapes, and more of them are looked at.
         """
         if (kept := self.kept) is None:
             return self._nearest(sequences, q, besides)
@@ -253,12 +254,12 @@ class SeedIndex:
             if self._first == all_shapes:
                 return self._gapless.ranked(own, self._by_hits(own, few, many), q)[:2]
             found = self._by_hits(own, few, few, self._first)
-            places, scores, related = self._gapless.ranked(own, found, q, left_out)
+            places, scores, related = self._gapless.ranked(own, found, q, besides=left_out)
             rest = np.flatnonzero(~related)
             if rest.size:
                 own = [own[i] for i in rest.tolist()]
-                found = self._by_hits(own, few, many)
-                places[rest], scores[rest], _ = self._gapless.ranked(own, found, q)
+                found = self._by_hits(own, many, many)
+                places[rest], scores[rest], _ = self._gapless.ranked(own, found, q, many)
             return places, scores
 
         return self._found(sequences, q, ranked)
