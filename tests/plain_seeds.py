@@ -1,8 +1,9 @@
 """Scores by seeds, and by segments without gaps where they hit, in plain loops."""
 
 from collections import defaultdict
+from dataclasses import replace
 from functools import cache
-from math import log
+from math import exp, log
 
 import numpy as np
 import parasail
@@ -72,16 +73,29 @@ def plain_segments(groups, query, record, band):
     return best
 
 
-def plain_nearest(seeds, sequences, records):
-    """The records with a hit of each sequence in order, and all scores, 0 without a hit."""
+def has_relative(groups, query, records, g):
+    """Whether segments of the score g have an E-value of 1e-10 at most among all the records."""
+    K, rate = (0.1337, 0.3176) if set("".join(groups)) - set("ACGTU") else (1 / 3, log(3) / 3)
+    return K * len(query) * sum(map(len, records)) * exp(-rate * (g + 18)) <= 1e-10
+
+
+def plain_nearest(seeds, sequences, records, left_out=None):
+    """The records with a hit of each sequence in order, and all scores, 0 without a hit.
+
+    ``left_out``, of each sequence: records that are no relatives of it.
+    """
     found = []
-    for sequence, own in zip(sequences, plain_seed_bands(seeds, sequences, records), strict=True):
-        order = sorted((j for j in range(len(own)) if own[j][0]), key=lambda j: (-own[j][0], j))
-        looked = [j for n, j in enumerate(order) if n < 100 or 2 * own[j][0] >= own[order[0]][0]]
-        scores = [0] * len(records)
-        for j in looked:
-            scores[j] = plain_segments(seeds.groups, sequence, records[j], own[j][1])
-        for j in order[len(looked) :]:
-            scores[j] = min(scores[i] for i in looked)
+    for sequence, without in zip(sequences, left_out or [()] * len(sequences), strict=True):
+        for some, few in ((replace(seeds, shapes=seeds.shapes[:1]), 100), (seeds, 1000)):
+            [own] = plain_seed_bands(some, [sequence], records)
+            order = sorted((j for j in range(len(own)) if own[j][0]), key=lambda j: (-own[j][0], j))
+            scores = [0] * len(records)
+            for j in order[:few]:
+                scores[j] = plain_segments(seeds.groups, sequence, records[j], own[j][1])
+            for j in order[few:]:
+                scores[j] = min(scores[i] for i in order[:few])
+            best = max((scores[j] for j in order[:few] if j not in without), default=-1)
+            if best >= 0 and has_relative(seeds.groups, sequence, records, best):
+                break
         found.append((sorted(order, key=lambda j: -scores[j]), scores))
     return found

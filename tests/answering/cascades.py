@@ -292,6 +292,12 @@ class Problem:
         records, of = self.cascade.records, self.query.objects
         return plain_nearest(records.seeds, of.sequences, records.index.objects.sequences)
 
+    def besides(self, i, left_out):
+        """The same of an object, whose search does not end with what is left out."""
+        records, sequence = self.cascade.records, self.query.objects.sequences[i]
+        every = records.index.objects.sequences
+        return plain_nearest(records.seeds, [sequence], every, [left_out])[0]
+
     def by_seeds(self, i):
         """The records with a hit, in order."""
         return self.seed_orders[i][0]
@@ -308,7 +314,7 @@ class Problem:
 
     def order(self, i, left_out=()):
         """The records as candidates, but some that are left out."""
-        both = self.by_seeds(i), self.near(i)
+        both = self.besides(i, left_out)[0] if left_out else self.by_seeds(i), self.near(i)
         return candidates(*([j for j in order if j not in left_out] for order in both))
 
     def near(self, i):

@@ -65,6 +65,16 @@ def naive_closeness(records, query, g):
     return found
 
 
+def seed_scores_besides(problem, own, codes, most=99):
+    """The scores of the first records that are not of an object's own code, -1 of others."""
+    g = np.full((len(own), len(codes)), -1.0)
+    for i, code in enumerate(own):
+        order, scores = problem.besides(i, np.flatnonzero(codes == code).tolist())
+        for j in [j for j in order if codes[j] != code][:most]:
+            g[i, j] = scores[j]
+    return g
+
+
 def test_closeness_is_the_mean_of_the_five_closest():
     problem = Problem(4)
     records, query = problem.cascade.records, replace(problem.query, self_scores=np.arange(25.0))
@@ -79,8 +89,7 @@ def test_closeness_is_the_mean_of_the_five_closest():
     np.testing.assert_allclose(closeness(records, query, found), expected, rtol=1e-12)
     parts = [closeness(records, query.take(part), found[part]) for part in np.arange(25)[:, None]]
     assert np.concatenate(parts).tolist() == closeness(records, query, found).tolist()
-    g[own[:, None] == codes] = -1.0
-    expected = naive_closeness(records, query, g)
+    expected = naive_closeness(records, query, seed_scores_besides(problem, own, codes))
     besides = closeness_besides(records, query, own, codes)
     np.testing.assert_allclose(besides, expected, rtol=1e-12)
 
@@ -94,10 +103,7 @@ def test_closeness_without_some_is_by_the_first_of_the_others(monkeypatch):
     monkeypatch.setattr(nearest_records, "_RANKED", 10)  # object by object
     first = by_seeds(records, query, 1)[:, 0, 0]
     found = closeness_besides(records, query, codes[first], codes)
-    g = np.full((25, 40), -1.0)
-    for i, (near, scores) in enumerate(by_seeds(records, query, 40)):
-        others = [place for place in range(40) if codes[near[place]] != codes[first[i]]][:3]
-        g[i, near[others]] = scores[others]
+    g = seed_scores_besides(problem, codes[first], codes, most=3)
     np.testing.assert_allclose(found, naive_closeness(records, query, g), rtol=1e-12)
 
 

@@ -308,7 +308,8 @@ def test_records_calibrate_in_front_of_all_others(tmp_path):
         n,
     )
     sequences = known.index.objects.sequences
-    by_seeds = [order for order, _ in plain_nearest(known.seeds, sequences, sequences)]
+    alone = [[i] for i in range(n)]
+    by_seeds = [order for order, _ in plain_nearest(known.seeds, sequences, sequences, alone)]
     scores = t.cache(rows, np.tile(rows, (n, 1)))
     normalised = scores / np.sqrt(np.outer(known.self_scores, known.self_scores))
     gains = -relatives.evidence.log_evalues(scores, known.lengths[:, None], known.lengths)

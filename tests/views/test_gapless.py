@@ -9,7 +9,7 @@ from kreinflow.views import gapless as module
 from kreinflow.views import seeds as seeds_module
 from kreinflow.views.gapless import Gapless, by_chance, letter_scores
 from kreinflow.views.seeds import NUCLEOTIDE, PROTEIN, SeedIndex, Seeds
-from plain_seeds import plain_segments
+from plain_seeds import has_relative, plain_segments
 from sequence_pairs import AMINO_ACIDS, drawn, related_pair
 
 
@@ -110,37 +110,48 @@ def test_distant_parents_are_found_first_more_often_than_by_seeds(family):
 
 @pytest.mark.parametrize("q", [1, 40, 2000])
 def test_the_order_is_that_of_scores_and_what_is_not_looked_at_follows(q, family, monkeypatch):
+    """By the first shape, and where that finds no relative by all, and more are looked at."""
     records, queries = family
-    monkeypatch.setattr(module, "MANY", 120)
+    for of in (module, seeds_module):
+        monkeypatch.setattr(of, "MANY", 120)
     seeds = Seeds.of(records)
     index, own = SeedIndex(seeds, records), Gapless(seeds.groups, records)
-    places, scores = index.nearest([*queries[:8], b"", b"XXXX"], q)
-    by_hits, hits, bands = index._by_hits([*queries[:8], b"", b"XXXX"], 1500, 1500)
-    assert (places[8:] == -1).all()
-    assert not scores[8:].any()
-    for row, query in enumerate(queries[:8]):
-        there = int((hits[row] > 0).sum())
-        looked = min(there, 120, max(100, int((2 * hits[row] >= hits[row, 0]).sum())))
-        some = by_hits[row, :looked]
-        g = own.scores([query], some[None], bands[row : row + 1], np.array([looked]))[0]
-        order = some[np.argsort(-g, kind="stable")].tolist() + by_hits[row, looked:there].tolist()
+    places, scores = index.nearest([*queries[:8], records[0], b"", b"XXXX"], q)
+    assert (places[9:] == -1).all()
+    assert not scores[9:].any()
+    related = []
+    for row, query in enumerate([*queries[:8], records[0]]):
+        for n_shapes, few in ((1, 100), (4, 120)):
+            [by_hits], [hits], [bands] = index._by_hits([query], 1500, n_shapes)
+            there = int((hits > 0).sum())
+            looked = min(there, few)
+            some = by_hits[:looked]
+            [g] = own.scores([query], some[None], bands[None], np.array([looked]))
+            if has_relative(seeds.groups, query, records, g.max()):
+                break
+        related.append(n_shapes == 1)
+        order = some[np.argsort(-g, kind="stable")].tolist() + by_hits[looked:there].tolist()
         said = [*np.sort(g)[::-1].tolist(), *[g.min()] * (there - looked)]
         none = len(records) - there
         assert places[row].tolist() == (order + [-1] * none)[:q]
         assert scores[row].tolist() == (said + [0] * none)[:q]
+    assert 0 < sum(related) < len(related)
 
 
-def test_more_than_few_are_looked_at_where_they_have_half_the_score(family, monkeypatch):
-    rng, (records, _) = np.random.default_rng(6), family
-    large = [evolved(rng, records[0], 0.05) for _ in range(150)]
-    index = SeedIndex(Seeds.of(records), [*records, *large])
-    kinds = records[1:9], records[:9]
-    hits = [index.by_hits(own, 101)[1] for own in kinds]
-    assert [bool((2 * own[:, -1] >= own[:, 0]).any()) for own in hits] == [False, True]
-    found = [index.nearest(own, 100) for own in kinds]
-    monkeypatch.setattr(seeds_module, "FEW", 1000)
-    for own, before in zip(kinds, found, strict=True):
-        np.testing.assert_array_equal(index.nearest(own, 100), before)
+def test_relatives_that_are_left_out_do_not_end_the_search(family, monkeypatch):
+    records, _ = family
+    rng = np.random.default_rng(6)
+    codes = np.repeat(np.arange(20), 2)
+    twice = [own for record in records[:20] for own in (record, evolved(rng, record, 0.3))]
+    every, own = [*twice, *records[20:]], np.append(codes, np.arange(20, len(records)))
+    index = SeedIndex(Seeds.of(records), every)
+    alone, _ = index.nearest(twice, 200)
+    left_out, _ = index.nearest(twice, 200, (codes, own))
+    monkeypatch.setattr(module, "SURE", 0.0)
+    with np.errstate(divide="ignore"):
+        all_shapes, _ = index.nearest(twice, 200)
+    assert (left_out == all_shapes).all()
+    assert not (alone == all_shapes).all(axis=1).any()
 
 
 def test_where_it_takes_too_long_the_order_by_seeds_stays(family, monkeypatch):

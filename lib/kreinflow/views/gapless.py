@@ -93,23 +93,22 @@ class Gapless:
         sequences: Sequence[bytes],
         found: tuple[IntArray, IntArray, IntArray],
         q: int,
-        few: int = FEW,
+        few: int,
         besides: Besides | None = None,
     ) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
         """Return the q records of the largest g of each object in order, g, and who has a relative.
 
         That is an object with a g of an E-value of :data:`SURE` at most, besides those left out.
         ``found``, of shape (n, k): records by their scores by seeds in order, these, and the second
-        of their bands. Looked at are the first ``few``, and up to :data:`MANY` that have half the
-        score of the first; the others follow, with the least g of these. Where :data:`FEW` records
-        of so many residues take too long, scores by seeds stay. Of equal g the first of the order.
+        of their bands. Looked at are the first ``few``, or less of long ones; the others follow,
+        with the least g of these. Where :data:`FEW` of so many residues take too long, scores by
+        seeds stay. Of equal g the first of the order.
         """
         sizes = np.array([len(sequence) for sequence in sequences])
         mean = self._starts[-1] // max(1, len(self._starts) - 1)
         hits = np.count_nonzero(found[1], axis=1)
-        near = np.count_nonzero(2 * found[1] >= np.maximum(1, found[1][:, :1]), axis=1)
         most = np.minimum(MANY, _ROWS // (sizes * mean // APART + LANES))
-        looked = np.minimum(np.minimum(hits, most), np.maximum(few, near))
+        looked = np.minimum(np.minimum(hits, most), few)
         looked[most < np.minimum(FEW, hits)] = 0
         width = max(q, int(looked.max(initial=0)))  # what is behind these stays there
         places, scores, bands = (own[:, :width] for own in found)

@@ -172,8 +172,6 @@ class SeedIndex:
     def __init__(self, seeds: Seeds, sequences: Sequence[bytes]) -> None:
         self.seeds, self._n = seeds, len(sequences)
         self._gapless = Gapless(seeds.groups, sequences)
-        many = sum(map(len, sequences)) > _SMALL
-        self._first = 1 if many else len(seeds.shapes)  # shapes that are searched first
         self._tiles = [
             self._tile(sequences[part], part.start) for part in _parts(sequences, _RECORDS)
         ]
@@ -222,18 +220,17 @@ class SeedIndex:
 
         Of equal scores the first record is nearest. A record without any hit is none: -1, and 0.
         """
-        return self._found(sequences, q, lambda own, q: self._by_hits(sequences[own], q, q)[:2])
+        return self._found(sequences, q, lambda own, q: self._by_hits(sequences[own], q)[:2])
 
     def nearest(
         self, sequences: Sequence[bytes], q: int, besides: Besides | None = None
     ) -> tuple[IntArray, IntArray]:
         """Return the same by what :mod:`kreinflow.views.gapless` finds where seeds hit.
 
-        Many records are searched by their first shape. For objects that have no relative among
-        what was found so, ``besides`` those that will be left out of it, they are searched by all
-        shapes, and more of them are looked at.
+        The first shape is searched first. For objects that have no relative among what was found
+        so, ``besides`` those that will be left out, all shapes are, and more records looked at.
         """
-        if (kept := self.kept) is None:
+        if (kept := self.kept) is None or besides is not None:
             return self._nearest(sequences, q, besides)
         q = min(q, self._n)
         if any(found.shape[1] < q for found in kept.values()) or len(kept) * self._n > _KEPT:
@@ -250,16 +247,13 @@ class SeedIndex:
     ) -> tuple[IntArray, IntArray]:
         def ranked(part: slice, q: int) -> tuple[IntArray, IntArray]:
             own, left_out = sequences[part], besides and (besides[0][part], besides[1])
-            few, many, all_shapes = max(q, FEW), max(q, MANY), len(self.seeds.shapes)
-            if self._first == all_shapes:
-                return self._gapless.ranked(own, self._by_hits(own, few, many), q)[:2]
-            found = self._by_hits(own, few, few, self._first)
-            places, scores, related = self._gapless.ranked(own, found, q, besides=left_out)
-            rest = np.flatnonzero(~related)
-            if rest.size:
+            found = self._by_hits(own, max(q, FEW), 1)
+            places, scores, related = self._gapless.ranked(own, found, q, FEW, left_out)
+            if not related.all():
+                rest = np.flatnonzero(~related)
                 own = [own[i] for i in rest.tolist()]
-                found = self._by_hits(own, many, many)
-                places[rest], scores[rest], _ = self._gapless.ranked(own, found, q, many)
+                found = self._by_hits(own, max(q, MANY))
+                places[rest], scores[rest], _ = self._gapless.ranked(own, found, q, MANY)
             return places, scores
 
         return self._found(sequences, q, ranked)
@@ -283,22 +277,16 @@ class SeedIndex:
         return places, scores
 
     def _by_hits(
-        self, sequences: Sequence[bytes], few: int, many: int, n_shapes: int | None = None
+        self, sequences: Sequence[bytes], q: int, n_shapes: int | None = None
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Return records and scores of :meth:`by_hits`, and the second of the two bands.
-
-        They are few, or many if any object may have more with half the score of its first.
-        """
+        """Return records and scores of :meth:`by_hits`, and the second of the two bands."""
         seeds = replace(self.seeds, shapes=self.seeds.shapes[:n_shapes])
         numbers, ends = seeds.numbers(sequences)
         best = self._keys(self._tiles[0], numbers, ends)
         for tile in self._tiles[1:]:
-            best = np.hstack([_largest(best, many), self._keys(tile, numbers, ends)])
-        for q in dict.fromkeys((few, many)):
-            keys = np.sort(_largest(best, q), axis=1)[:, ::-1]
-            scores = keys >> 32 + _BITS
-            if (2 * scores[:, -1] < scores[:, 0]).all():
-                break
+            best = np.hstack([_largest(best, q), self._keys(tile, numbers, ends)])
+        keys = np.sort(_largest(best, q), axis=1)[:, ::-1]
+        scores = keys >> 32 + _BITS
         bands = _BANDS - 1 - keys % _BANDS
         places = np.where(scores > 0, self._n - 1 - (keys >> _BITS & 0xFFFFFFFF), -1)
         return places, scores, bands
