@@ -247,12 +247,13 @@ class SeedIndex:
     ) -> tuple[IntArray, IntArray]:
         def ranked(part: slice, q: int) -> tuple[IntArray, IntArray]:
             own, left_out = sequences[part], besides and (besides[0][part], besides[1])
-            found = self._by_hits(own, max(q, FEW), 1)
+            several = len(self.seeds.shapes) > 1
+            found = self._by_hits(own, max(q, FEW if several else MANY), 1)
             places, scores, related = self._gapless.ranked(own, found, q, FEW, left_out)
-            if not related.all():
-                rest = np.flatnonzero(~related)
+            if (rest := np.flatnonzero(~related)).size:
                 own = [own[i] for i in rest.tolist()]
-                found = self._by_hits(own, max(q, MANY))
+                same = found[0][rest], found[1][rest], found[2][rest]
+                found = self._by_hits(own, max(q, MANY)) if several else same
                 places[rest], scores[rest], _ = self._gapless.ranked(own, found, q, MANY)
             return places, scores
 
