@@ -5,6 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
+from kreinflow.sequences.identity import identity
 from small_inputs import (
     DNA,
     PROTEIN,
@@ -163,6 +164,11 @@ def test_near_identical_sequences_share_a_fold(proposed, tmp_path):
     assert config["datasets"]["x"]["folds"] == {"method": "grouped", "k": 5, "identity": 0.9}
     assert "6 of 27 distinct sequences are near-identical to another (identity 0.9 or more)." in out
     assert "the smallest class, globin, has 8 groups" in out
+    texts = [s.encode() for _, _, s in records]
+    shares = [[identity(a, b, nucleotides=False) for b in texts] for a in texts]
+    related = sum(any(0.5 <= share < 0.9 for share in row) for row in shares)
+    assert 0 < related < 27
+    assert f"Of 27 sequences {100 * related / 27:.0f} % have a relative of 50 % identity" in out
 
 
 def test_small_classes(proposed, tmp_path):

@@ -64,6 +64,45 @@ SINTAX = {
 LISTED = {genus: "|".join(text.split("; ")) for genus, text in GREENGENES.items()}
 
 
+FIELDS = r"^(?:(?:(?!~~~)\S)*~~~){3}((?:(?!~~~)\S)+)(?=\s|$|~~~)"
+
+
+@pytest.mark.parametrize(
+    ("header", "pattern", "other"),
+    [
+        (
+            lambda id, label: f"{'ca'[id[-1] in '012']}~~~{id}~~~A{id}.1~~~{label} a gene",
+            FIELDS,
+            "field 1",
+        ),
+        (  # genes of two records each, in classes of six
+            lambda id, label: f"c~~~{label}{id[-1] in '012'}{id[-1] in '03'}~~~A{id}~~~{label}",
+            FIELDS,
+            "field 2 of the id, between ~~~ (",
+        ),
+        (
+            lambda id, label: f"{id} 1.1.1.1~~~g{id[-1] in '012'}~~~{label} protein~~~",
+            r"^\S+\s+(?:(?:(?!~~~).)*~~~){2}((?:(?!~~~).)+)(?=\s|$|~~~)",
+            "field 2 behind the id, between ~~~ (2 classes): pattern: ",
+        ),
+        (
+            lambda id, label: f"{id}__{label}__x",
+            r"^(?:(?:(?!__)\S)*__){1}((?:(?!__)\S)+)(?=\s|$|__)",
+            "",
+        ),
+    ],
+    ids=["abricate", "one database", "Prokka", "two lines"],
+)
+def test_fields_of_headers(proposed, tmp_path, header, pattern, other):
+    config, out, err = proposed(fasta(header))
+    assert part_of(config)["source"]["labels"] == {"pattern": pattern}
+    assert "3 classes of 6 records" in out
+    assert f"x: or {other}" in out or not other
+    text = (tmp_path / "kreinflow.yaml").read_text().replace("\n", "").replace("# ", "")
+    assert not other or "or pattern: " in text
+    assert "The labels are a guess: in the headers, 'field" in err
+
+
 @pytest.mark.parametrize(
     ("head", "join", "name", "lineages", "separator"),
     [

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from kreinflow.base.errors import InputError
-from kreinflow.commands.proposing.folds import propose_folds
+from kreinflow.commands.proposing import folds
+from kreinflow.commands.proposing.folds import nearest_of_others, propose_folds
 from kreinflow.sequences.collapse import SourceRecords, collapse
+from kreinflow.sequences.identity import identity
 from kreinflow.sequences.payload import Sequences
 from small_inputs import PROTEIN, families
 
@@ -59,6 +61,35 @@ def test_all_sequences_are_compared_however_many():
     found = proposed(records)
     assert (found.smallest, found.fewest, found.settings["k"]) == ("z", 3, 3)
     assert (found.alike, found.distinct) == (6, 6_002)
+
+
+def test_the_nearest_of_other_groups_are_those_of_plain_loops(monkeypatch):
+    """All of ten are aligned here; of those with another at hand, the most alike counts."""
+    monkeypatch.setattr(folds, "_ALIGNED", 99)
+    rng = np.random.default_rng(4)
+    roots = [rng.choice(list(PROTEIN), 90) for _ in range(2)]
+    residues = []
+    for number in range(10):
+        own, changed = roots[number % 2].copy(), rng.random(90) < 0.05 * number
+        own[changed] = rng.choice(list(PROTEIN), changed.sum())
+        residues.append("".join(own).encode())
+    groups = np.arange(10) // 2 % 4  # the last two are of the first group
+    found = nearest_of_others(residues, [f"d{i}" for i in range(10)], groups, 1)
+    expected = [
+        max(
+            identity(own, other, False)
+            for other, g in zip(residues, groups, strict=True)
+            if g != of
+        )
+        for own, of in zip(residues, groups, strict=True)
+    ]
+    assert sorted(found) == pytest.approx(sorted(expected))
+    assert 0.4 < min(found) < 0.6
+    assert max(found) < 0.95
+    digests = [f"d{i}" for i in range(11)]
+    assert not nearest_of_others(residues, digests[:10], np.zeros(10), 1).any()
+    alone = nearest_of_others([*residues, b"W" * 90], digests, np.append(groups, 9), 1)
+    assert sorted(alone) == pytest.approx([0.0, *sorted(expected)])
 
 
 def of_lineages(records):

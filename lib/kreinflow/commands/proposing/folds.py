@@ -6,7 +6,7 @@ many as the largest class has, if these test enough of the records.
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.base.errors import InputError
+from kreinflow.base.numerics import FloatArray
+from kreinflow.base.random_streams import hash_keys
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds, groups_of_classes, own_groups
+from kreinflow.sequences.identity import identity
 from kreinflow.sequences.payload import Sequences
+from kreinflow.views.gapless import is_protein
+from kreinflow.views.seeds import SeedIndex, Seeds
 
 Groups = NDArray[np.int64]
 """Of each record the number of what it shares a fold with."""
@@ -25,6 +30,11 @@ Groups = NDArray[np.int64]
 IDENTITY = 0.9
 FOLDS = 5
 
+LOOKED, AMONG = 200, 100_000
+"""Sequences whose nearest ones of other groups are looked for, and those they are looked for in."""
+
+_BY_SEEDS, _ALIGNED = 200, 10  # of each: the first by seeds, and the first of other groups of these
+_CELLS = 3_000_000_000  # of all these alignments, about
 _FEWEST = 3
 """Folds below which small classes are rather left out."""
 
@@ -38,7 +48,8 @@ class FoldsFound:
 
     The class ``smallest`` has the ``fewest`` groups, or different records where there are no
     groups; smaller ones are ``left_out``. Of the ``distinct`` sequences ``alike`` are
-    near-identical to another, None if the objects are no sequences.
+    near-identical to another, None if the objects are no sequences. ``nearest``: of some sequences,
+    see :func:`nearest_of_others`.
     """
 
     settings: dict[str, Any]
@@ -49,6 +60,7 @@ class FoldsFound:
     left_out: tuple[str, ...]
     alike: int | None
     distinct: int
+    nearest: FloatArray
 
 
 def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
@@ -58,13 +70,14 @@ def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
     number.
     """
     whole = load(2)
-    ways, alike = {"stratified": (_apart, _apart(whole))}, None
+    ways, alike, nearest = {"stratified": (_apart, _apart(whole))}, None, np.empty(0)
     if isinstance(whole.payload, Sequences):
         own = _near_identical(whole)
         of_distinct = own[np.unique(whole.rows, return_index=True)[1]]
         _, counts = np.unique(of_distinct, return_counts=True)
         if alike := int(counts[counts > 1].sum()):
             ways = {"grouped": (_near_identical, own), **ways}
+        nearest = nearest_of_others(whole.payload.residues, whole.digests, of_distinct, seed)
     refusal = InputError(
         "no two classes have two different records each, so nothing can be both learned and "
         "tested. Give more records."
@@ -87,9 +100,34 @@ def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
             continue
         smallest, fewest = dataset.classes[int(sizes.argmin())], int(sizes.min())
         left_out = tuple(sorted({*whole.classes} - {*dataset.classes}))
-        told = left_out, alike, len(whole.digests)
+        distinct = len(whole.digests)
+        told = left_out, alike, distinct, nearest
         return FoldsFound(settings, least, groups, smallest, fewest, *told)
     raise refusal
+
+
+def nearest_of_others(
+    residues: Sequence[bytes], digests: Sequence[str], groups: Groups, seed: int
+) -> FloatArray:
+    """Return the identities of some sequences with their nearest ones of other groups.
+
+    :data:`LOOKED` are drawn by their digests, fewer of long ones. Of the first of other groups by
+    seeds the most alike counts, by :func:`~kreinflow.sequences.identity.identity`; it is 0 if no
+    seed is in another group. Those whose own group has all of the first are left out.
+    ``residues``: distinct ones.
+    """
+    keys = hash_keys(seed, "nearest of other groups", digests)
+    order = np.argsort(keys, kind="stable")[:AMONG]
+    among, of = [residues[place] for place in order], groups[order]
+    seeds, mean = Seeds.of(among), sum(map(len, among)) / len(among)
+    asked = among[: max(1, min(LOOKED, int(_CELLS / (_ALIGNED * mean**2))))]
+    nearest, _ = SeedIndex(seeds, among).nearest(asked, _BY_SEEDS)
+    found, nucleotides = [], not is_protein(seeds.groups)
+    for own, group, near in zip(asked, of, nearest, strict=False):
+        others = near[(near >= 0) & (of[near] != group)][:_ALIGNED]
+        if len(others) or (near < 0).any():
+            found.append(max((identity(own, among[i], nucleotides) for i in others), default=0.0))
+    return np.array(found)
 
 
 def _apart(dataset: Dataset) -> Groups:

@@ -308,8 +308,22 @@ def _patterns(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield r"\[([^\[\]=]+)\]\s*$", "[organism] at the end"
     for field in range(1, min(_MOST_FIELDS, max(header.count("|") for header in headers)) + 1):
         yield rf"^(?:[^|]*\|){{{field}}}\s*([^|]+?)\s*(?:\||$)", f"field {field + 1} between bars"
-    yield r"^\S+\s+(.+?)\s*$", "all behind the id"
-    yield r"^\S+\s+(\S+)", "the first word behind the id"
+    behind = True
+    for start, sort, of in ((r"^", r"\S", "of the id"), (r"^\S+\s+", ".", "behind the id")):
+        for sign in ("~~~", "__"):  # abricate's ids, Prokka's products
+            found = [re.search(f"{start}({sort}+)", header) for header in headers]
+            parts = [match[1] for match in found if match]
+            parts = [part for part in parts if sign in part and not re.search(r"\b[a-z]__", part)]
+            if len(parts) < max(least, 1):
+                continue
+            behind = behind and sort != "."
+            for field in range(min(_MOST_FIELDS, max(part.count(sign) for part in parts) + 1)):
+                other = rf"(?:(?!{sign}){sort})"
+                pattern = rf"{start}(?:{other}*{sign}){{{field}}}({other}+)(?=\s|$|{sign})"
+                yield pattern, f"field {field + 1} {of}, between {sign}"
+    if behind:
+        yield r"^\S+\s+(.+?)\s*$", "all behind the id"
+        yield r"^\S+\s+(\S+)", "the first word behind the id"
     yield r"^(\S+?)[_.|/-]+\d+(?:\s|$)", "the id without its number"
     yield r"^(\S*?[A-Za-z]{2})\d+(?:\s|$)", "the letters of the id"
     yield r"^\S+_([A-Za-z]\w*)", "what follows the last _ of the id"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
 from kreinflow.base.errors import InputError
@@ -24,6 +25,9 @@ from kreinflow.sequences.dataset import Dataset
 
 SEED = 1
 """The default of the config."""
+
+RELATED, FEWEST = 0.5, 20
+"""Identity of the relatives that a proposal counts, and of how many sequences at least."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +138,14 @@ def _folds(found: FoldsFound, source: SourceFound) -> Mapping[str, Any]:
             note += ", but classes have too few groups of them: figures are flattered"
         elif grouped:
             note += ": these share a fold"
+    if len(near := found.nearest) >= FEWEST:
+        related, far = float(np.mean(near >= RELATED)), f"'identity: {RELATED:g}' in 'folds'"
+        source.found.append(
+            f"Of {plural(len(near), 'sequence')} {100 * related:.0f} % have a relative of "
+            f"{100 * RELATED:g} % identity or more that is not near-identical (the nearest, in the "
+            f"median: {100 * np.median(near):.0f} %)."
+            + (f" Figures are for such sequences; {far} tells of new families." * (related > 0.5))
+        )
     what = plural(found.fewest, "group" if grouped else "different record")
     why = f"the smallest class, {found.smallest}, has {what}"
     if found.fewest < found.settings["k"]:
