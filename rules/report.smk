@@ -60,13 +60,22 @@ rule draw_figures:
 use rule draw_figures as draw_optional with:
     input:
         summary=f"{HERE}/evaluation/summary.tsv",
-        tables=[f"{HERE}/unknown/{name}.tsv" for name in ("curve", "summary", "families")],
+        tables=lambda wildcards: expand(
+            f"{RESULTS}/{wildcards.dataset}/{{table}}.tsv",
+            table=(
+                ["evaluation/levels"]
+                if wildcards.figure == "levels"
+                else ["unknown/curve", "unknown/summary", "unknown/families"]
+            ),
+        ),
     output:
-        figures=[drawn("unknown")],
+        figures=[drawn("{figure}")],
     log:
-        f"{HERE}/logs/figures.unknown.log",
+        f"{HERE}/logs/figures.{{figure}}.log",
     benchmark:
-        f"{HERE}/times/figures.unknown.tsv"
+        f"{HERE}/times/figures.{{figure}}.tsv"
+    wildcard_constraints:
+        figure="unknown|levels",
     resources:
         **asks("draw_optional", seconds=1),
 
@@ -87,7 +96,7 @@ rule write_report:
         ],
         unlabelled=UNLABELLED_TABLES,
         unknown=[f"{RESULTS}/{dataset}/figures/unknown.svg" for dataset in WITH_UNKNOWN],
-        levels=[f"{RESULTS}/{dataset}/evaluation/levels.json" for dataset in WITH_LEVELS],
+        levels=[f"{RESULTS}/{dataset}/figures/levels.svg" for dataset in WITH_LEVELS],
     output:
         page=report(
             f"{RESULTS}/report.html",

@@ -143,7 +143,7 @@ def test_plots_are_drawn(page):
     for drawing in drawings:
         assert min(drawing.bounding_box()[side] for side in ("width", "height")) > 300
     if page.title() == "kreinflow: report":
-        assert len(images) == 16
+        assert len(images) == 20
         assert len(drawings) == 2
 
 

@@ -164,7 +164,7 @@ def test_the_page_tells_measures_of_labels(tables_of_several, page):
     assert "rejects new objects" not in text
     assert "data-1-sets" not in page.ids
     others = [text for name, text in SEVERAL_CAPTIONS.items() if text != CAPTIONS[name]]
-    assert len(others) == 4
+    assert len(others) == 5
     assert all(caption in text for caption in others)
     own = tables_of_several["per_class"]
     own = own[own["recipe"] == INNER_CHOICE]

@@ -1,4 +1,4 @@
-"""Labels that are paths, from a column for each level to the tables of levels and of new ones."""
+"""Labels that are paths, from a column for each level to the figure and the table of new ones."""
 
 import json
 
@@ -49,7 +49,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_from_two_columns_to_the_tables(workflow, folder, tmp_path):
+def test_from_two_columns_to_the_figure(workflow, folder, tmp_path):
     labels = {"table": "l.tsv", "label_column": ["clan", "family"]}
     source = {"type": "fasta", "fasta": "x.fasta", "labels": labels}
     config = configuration(source, levels=LEVELS, data=str(folder), reject_error=0.2)
@@ -57,7 +57,8 @@ def test_from_two_columns_to_the_tables(workflow, folder, tmp_path):
     config["recipes"].append(asking | {"cascade": {"alignments": 60}})
     config["classify"] = {"again": {"dataset": "mine", "input": "x.fasta"}}
     run = workflow(config)
-    run.run("--", "classify", "results/mine/evaluation/levels.tsv")
+    figure = "results/mine/figures/levels.svg"
+    run.run("--", "classify", figure)
     results = run.folder / "results" / "mine"
 
     def read(name):
@@ -99,6 +100,7 @@ def test_from_two_columns_to_the_tables(workflow, folder, tmp_path):
         assert row.accuracy == pytest.approx(right[has].mean())
     assert levels["accuracy"].min() < 1
     assert {*read("evaluation/hierarchy.tsv")["given"]} == {"label", "node"}
+    assert "<svg" in (run.folder / figure).read_text()
 
     for recipe in ("one", "asks"):
         own = load_fold_model(results / "models" / "meb" / "all.safetensors", recipe).levels

@@ -219,8 +219,10 @@ class DatasetResults:
     @cached_property
     def figures(self) -> dict[str, str]:
         """The text of the SVG of each figure that the data set has."""
-        names = CAPTIONS if self.settings.get("unknown") else FIGURES
-        return {name: _drawn(self.folder / "figures" / f"{name}.svg") for name in names}
+        asked = [name for name in ("unknown", "levels") if self.settings.get(name)]
+        asked = [] if self.several else asked
+        paths = {name: self.folder / "figures" / f"{name}.svg" for name in CAPTIONS}
+        return {name: _drawn(paths[name]) for name in (*FIGURES, *asked)}
 
     @cached_property
     def unknown(self) -> dict[str, pd.DataFrame] | None:

@@ -10,4 +10,4 @@ TEXTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("texts.yaml").re
 
 CAPTIONS: dict[str, str] = TEXTS["captions"]  # of the figures of a data set, by their names
 SEVERAL_CAPTIONS = CAPTIONS | TEXTS["several"]  # where records may have several labels
-FIGURES = tuple(name for name in CAPTIONS if name != "unknown")  # of all data sets
+FIGURES = tuple(name for name in CAPTIONS if name not in ("unknown", "levels"))  # of all data sets

@@ -48,13 +48,13 @@ def words(svg):
     return [text.strip().strip("\u200b") for text in re.findall(r"<!--(.*?)-->", svg)]
 
 
-def test_no_figure_names_a_recipe_but_that_of_costs(svgs):
+def test_no_figure_names_a_recipe_but_those_that_compare(svgs):
     names = [name for name, *_ in RECIPES]
     named = {
         figure: {name for name in names for text in [*words(svg), title(svg)] if name in text}
         for figure, svg in svgs.items()
     }
-    assert len(named.pop("alignments")) >= 6
+    assert all(len(named.pop(figure)) >= 6 for figure in ("comparison", "alignments"))
     assert set().union(*named.values()) == set()
     assert any("accepted" in text for text in words(svgs["reject"]))
 

@@ -9,7 +9,7 @@ from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.fitting.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.report.figures import figure_svg, percent
 from kreinflow.report.figures import probabilities as p
-from report.made_up import dataset_report, settings, unknown_tables
+from report.made_up import dataset_report, levels_of, settings, unknown_tables
 
 RECIPE = "pcvm-meb"
 
@@ -116,6 +116,59 @@ def test_calibration_is_that_of_one_recipe_with_boxes_of_perfect_probabilities(t
         f"{percent(last['lower'])}: their mean is {percent(last['confidence'])}, and "
         f"{percent(last['accuracy'])} of them are right."
     )
+
+
+def test_a_dot_for_each_class_a_marker_for_all_and_bars_of_sizes(tables, drawn):
+    coverage = tables["coverage"]
+    figure = drawn(p.sets_figure)
+    left, right = figure.axes
+    own = coverage[coverage["recipe"] == INNER_CHOICE]
+    *classes, whole = left.lines
+    for level, dots in zip((0.9, 0.95, 0.99), classes, strict=True):
+        rows = own[(own["confidence"] == level) & (own["class"] != "")]
+        np.testing.assert_array_equal(dots.get_ydata(), rows["coverage"])
+    np.testing.assert_array_equal(whole.get_ydata(), own.loc[own["class"] == "", "coverage"])
+    assert list(whole.get_xdata()) == [0, 1, 2]
+    heights = np.array([bar.get_height() for bar in right.patches]).reshape(2, 3)
+    np.testing.assert_allclose(heights.sum(axis=0), 1.0)
+    rows = own[own["class"] == ""]
+    np.testing.assert_allclose(heights[0], rows["single"], atol=1e-12)
+    assert [text.get_text() for text in right.texts] == [f"{size:.2f}" for size in rows["size"]]
+    held, size = rows[["coverage", "size"]].iloc[0]
+    assert figure.get_label().startswith(
+        f"Of sets with 90 % confidence {percent(held)} hold the true label, and they have "
+        f"{size:.2f} labels on the mean."
+    )
+
+
+def test_bars_have_the_figures_of_one_recipe(tables, drawn):
+    by_level = levels_of(tables)
+    levels = by_level["levels"]
+    figure = drawn(p.levels_figure, RECIPE, levels=by_level)
+    own = levels[levels["recipe"] == RECIPE]
+    wrong, answered = figure.axes
+    drawn_bars = [*wrong.containers, *answered.containers]
+    expected = (1 - own["accuracy"], 1 - own["answered_accuracy"], own["answered"])
+    for bars, shares in zip(drawn_bars, expected, strict=True):
+        np.testing.assert_allclose([bar.get_height() for bar in bars], shares)
+    first = own.iloc[0]
+    assert figure.get_label().startswith(
+        f"Level 1: {percent(1 - first['accuracy'])} wrong, {percent(first['answered'])} "
+        f"answered, {percent(1 - first['answered_accuracy'])} of these wrong. Level 2: "
+    )
+
+
+def test_where_nothing_is_answered_or_no_set_was_made_nothing_is_drawn(tables, drawn):
+    levels = levels_of(tables)["levels"].assign(answered=0.0, answered_accuracy="")
+    figure = drawn(p.levels_figure, RECIPE, levels={"levels": levels})
+    (_, told) = figure.axes[0].containers
+    assert [bar.get_height() for bar in told] == [0, 0, 0]
+    assert "of these" not in figure.get_label()
+    for name, made in (("levels", p.levels_figure), ("coverage", p.sets_figure)):
+        empty = (levels_of(tables) | tables)[name][:0]
+        figure = drawn(made, **({"levels": {name: empty}} if name == "levels" else {name: empty}))
+        assert figure_svg(figure)
+        assert all(not axes.lines and not axes.patches for axes in figure.axes)
 
 
 def test_by_identity_there_is_a_line_for_each_share_and_a_bar_of_records(drawn):

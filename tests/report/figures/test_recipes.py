@@ -43,11 +43,18 @@ def test_of_many_recipes_those_are_named_that_nothing_as_cheap_exceeds(tables):
     assert len(texts) == 9
 
 
-def test_the_final_model_is_marked_among_the_costs(tables):
+def test_the_final_model_is_marked_in_the_comparison_and_among_the_costs(tables):
     comparison, best = tables["comparison"], best_recipe(tables["comparison"])
     assert best != "pcvm-meb"
+    data = dataset_report(tables, final_recipe="pcvm-meb")
+    figure = recipes.comparison_figure(data)
+    (band,) = figure.axes[0].patches
+    middle = int(band.get_y() + band.get_height() / 2)
+    assert comparison["recipe"].iloc[middle] == "pcvm-meb"
     figures = comparison.set_index("recipe")["accuracy_mean"]
-    figure = recipes.alignments_figure(dataset_report(tables, final_recipe="pcvm-meb"))
+    for name, role in ((best, "best"), ("pcvm-meb", "final model")):
+        assert f"{name} ({role}) {percent(figures[name])}" in figure.get_label()
+    figure = recipes.alignments_figure(data)
     bars = figure.axes[0].containers
     sizes = {each.get_label(): each.lines[0].get_markersize() for each in bars}
     assert sizes.pop("pcvm-meb (final model)") > max(sizes.values())

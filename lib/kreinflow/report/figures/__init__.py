@@ -10,7 +10,7 @@ of the SVG, and the alternative text in pages.
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,9 +21,12 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
+from kreinflow.base.numerics import FloatArray
+
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#222222", "#767676"
 PALE = "#BDBDBD"
+SHADE = "#D3E5F0"
 PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
 
@@ -91,6 +94,16 @@ def panel(height: float, width: float = WIDTH) -> tuple[Figure, Axes]:
     """Return a figure of so many inches with a single panel, and the panel."""
     figure = canvas(height, width)
     return figure, figure.subplots()
+
+
+def stack(
+    draw: Callable[..., Any], start: str, parts: Iterable[tuple[FloatArray, str, str]], size: float
+) -> None:
+    """Draw bars of shares with label and colour, each from the end of those before."""
+    at: FloatArray | float = 0.0
+    for shares, label, colour in parts:
+        draw(np.arange(len(shares)), shares, size, **{start: at}, color=colour, label=label)
+        at = at + shares
 
 
 def short_label(text: object) -> str:

@@ -12,12 +12,15 @@ DRAWN: Mapping[str, Callable[[DatasetResults], Figure]] = {
     "classes": data.classes_figure,
     "landmarks": data.landmarks_figure,
     "spectrum": data.spectrum_figure,
+    "comparison": recipes.comparison_figure,
     "confusion": recipes.confusion_figure,
     "alignments": recipes.alignments_figure,
     "reject": probabilities.reject_figure,
     "identity": probabilities.identity_figure,
     "calibration": probabilities.calibration_figure,
+    "sets": probabilities.sets_figure,
     "unknown": probabilities.unknown_figure,
+    "levels": probabilities.levels_figure,
 }
 
 

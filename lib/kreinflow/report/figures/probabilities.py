@@ -16,6 +16,7 @@ from kreinflow.report.reading import DatasetResults
 from kreinflow.report.tables import numbers, of_recipe
 
 _CLASSES = 12  # held out as unknown that are drawn
+_SPREAD = 0.36  # of the dots of classes, beside each other
 _BY_IDENTITY = (
     ("accepted", "accepted", look.GREEN, "^", ":"),
     ("as_unknown", "unknown", look.PURPLE, "v", ":"),
@@ -114,10 +115,7 @@ def _draw_reasons(axes: Axes, summary: pd.DataFrame, families: pd.DataFrame) -> 
         for name in AS.values()
     ]
     colours = (look.SKY, look.ORANGE, look.BLUE)
-    left = np.zeros(1 + len(classes))
-    for own, reason, colour in zip(shares, AS, colours, strict=True):
-        axes.barh(np.arange(len(own)), own, 0.7, left=left, color=colour, label=reason)
-        left = left + own
+    look.stack(axes.barh, "left", zip(shares, AS, colours, strict=True), 0.7)
     look.name_rows(axes, ["all known", *classes["class"]])
     axes.grid(visible=False, axis="y")
     look.percent_axis(axes.xaxis, form=".0f")
@@ -197,3 +195,84 @@ def calibration_figure(data: DatasetResults) -> Figure:
             f"{look.percent(right)} of them are right."
         )
     return figure
+
+
+def sets_figure(data: DatasetResults) -> Figure:
+    """Draw coverage against confidence, and the sizes of the sets."""
+    figure = look.canvas(3.4)
+    left, right = figure.subplots(1, 2, width_ratios=[3, 2])
+    own = data.own("coverage")
+    label = own["class"].astype(str)
+    of_classes, whole = own[label != ""], own[label == ""]
+    levels, held, sizes = (numbers(whole[name]) for name in ("confidence", "coverage", "size"))
+    places = np.arange(len(levels))
+    left.hlines(levels, places - 0.45, places + 0.45, color=look.GREY, linestyle="--", linewidth=1)
+    for place, level in enumerate(levels):
+        dots = of_classes[numbers(of_classes["confidence"]) == level]
+        x = place + _SPREAD * np.linspace(-1, 1, len(dots) + 2)[1:-1]
+        name = "classes" if place == 0 else "_"
+        left.plot(x, numbers(dots["coverage"]), **look.dots(look.SKY, 3), label=name)
+    if len(whole):
+        marker = look.dots(look.BLUE, 7) | {"markeredgecolor": "white", "label": "all records"}
+        left.plot(places, held, **marker)
+    left.set_ylabel("sets that hold the true label")
+    look.percent_axis(left.yaxis, form=".0f")
+    _draw_sizes(right, whole)
+    if len(whole):
+        figure.legend(loc="outside lower center", ncols=2)
+    for axes in (left, right):
+        axes.set_xticks(places, [f"{100 * level:g}%" for level in levels])
+        axes.set(xlim=(-0.6, max(len(levels), 1) - 0.4), xlabel="confidence asked for")
+        axes.grid(visible=False, axis="x")
+    texts = [
+        f"Of sets with {look.percent(level)} confidence {look.percent(share)} hold the "
+        f"true label, and they have {size:.2f} labels on the mean."
+        for level, share, size in zip(levels, held, sizes, strict=True)
+    ]
+    figure.set_label(" ".join(texts) or "There are 0 sets.")
+    return figure
+
+
+def _draw_sizes(axes: Axes, whole: pd.DataFrame) -> None:
+    single = numbers(whole["single"])
+    parts = ((single, "one label", look.BLUE), (1.0 - single, "more", look.ORANGE))
+    look.stack(axes.bar, "bottom", parts, 0.6)
+    for place, size in enumerate(numbers(whole["size"])):
+        axes.text(place, 1.02, f"{size:.2f}", ha="center", va="bottom", fontsize=8)
+    axes.set(ylim=(0, 1.12), yticks=np.arange(0, 1.1, 0.25), ylabel="sets")
+    look.percent_axis(axes.yaxis, form=".0f")
+
+
+def levels_figure(data: DatasetResults) -> Figure:
+    """Draw errors and answers at each level of classes that are paths."""
+    own = data.own("levels")
+    right, answered_right, answered = (
+        numbers(own[name]) for name in ("accuracy", "answered_accuracy", "answered")
+    )
+    names = [f"level {level:.0f}" for level in numbers(own["level"])]
+    places = np.arange(len(names))
+    figure = look.canvas(2.8)
+    wrong, beside = figure.subplots(1, 2)
+    for shift, shares, colour, label in (
+        (-0.2, right, look.VERMILION, "of all that are predicted"),
+        (0.2, answered_right, look.BLUE, "of those that are answered"),
+    ):
+        errors = np.nan_to_num(1.0 - shares)
+        wrong.bar(places + shift, errors, width=0.38, color=colour, label=label)
+        wrong.legend(loc="upper left")
+    beside.bar(places, answered, width=0.6, color=look.BLUE)
+    for axes in (wrong, beside):
+        axes.set_xticks(places, names)
+        axes.grid(visible=False, axis="x")
+    wrong.set(ylim=(0, max(1.3 * wrong.get_ylim()[1], 0.001)), ylabel="wrong at the level")
+    beside.set(ylim=(0, 1), ylabel="answered there or below")
+    look.percent_axis(wrong.yaxis, beside.yaxis)
+    told = " ".join(map(_told, names, right, answered, answered_right))
+    figure.set_label(told or "Nothing was predicted: 0 levels.")
+    return figure
+
+
+def _told(level: str, right: float, answered: float, answered_right: float) -> str:
+    errors = f"{look.percent(1 - right)} wrong, {look.percent(answered)} answered"
+    of_these = f", {look.percent(1 - answered_right)} of these wrong"
+    return f"{level.capitalize()}: {errors}{'' if np.isnan(answered_right) else of_these}."

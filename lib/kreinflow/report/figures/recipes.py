@@ -1,4 +1,4 @@
-"""Figures of the recipes: confusions, cost of a query."""
+"""Figures of the recipes: accuracy, confusions, cost of a query."""
 
 import math
 from collections.abc import Sequence
@@ -11,10 +11,12 @@ from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
 from kreinflow.base.numerics import FloatArray
+from kreinflow.evaluation.comparison import SIGNIFICANCE
+from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report import figures as look
 from kreinflow.report.cascades import mean_curve
 from kreinflow.report.reading import DatasetResults
-from kreinflow.report.tables import best_recipe, numbers
+from kreinflow.report.tables import best_recipe, flags, numbers
 
 MARKED_CELLS = 150  # cells with errors at most that a large confusion matrix has as numbers
 NAMED = 7  # of many recipes have a colour and a name in the figure of costs; the rest are grey
@@ -24,6 +26,47 @@ def recipe_label(name: str, best: str, final: str) -> str:
     """Return what a legend calls a recipe, and whether it is the best or the final model's."""
     roles = [role for role, of in (("final model", final), ("best", best)) if name == of]
     return look.short_label(name) + (f" ({', '.join(roles)})" if roles else "")
+
+
+def comparison_figure(data: DatasetResults) -> Figure:
+    """Draw mean and standard deviation of the accuracy of each recipe; shade the final model's."""
+    comparison, final = data["comparison"], data.final_recipe
+    recipe = comparison["recipe"].astype(str)
+    means, deviations = numbers(comparison["accuracy_mean"]), numbers(comparison["accuracy_sd"])
+    a_row = 1.5 if len(recipe) <= 20 else 1.0
+    figure, axes = look.panel(look.rows_height(len(recipe) * a_row, 2.0))
+    left = pd.Series(True, index=comparison.index)
+    for text, chosen, colour, marker, face in (
+        ("best on the outer folds", flags(comparison["best"]), look.BLUE, "o", look.BLUE),
+        ("not distinguishable from it", flags(comparison["indistinguishable"]), look.BLUE, "o", ""),
+        ("chosen by inner folds", recipe == INNER_CHOICE, look.GREEN, "D", look.GREEN),
+        (f"worse (p < {SIGNIFICANCE:g}), or not tested", left, look.GREY, "s", ""),
+    ):
+        part = (left & chosen).to_numpy()
+        left = left & ~part
+        if part.any():
+            axes.errorbar(
+                means[part],
+                np.flatnonzero(part),
+                xerr=np.nan_to_num(deviations[part]),
+                **look.dots(colour, 5, marker),
+                markerfacecolor=face or "white",
+                elinewidth=1.2,
+                label=text,
+            )
+    for place in np.flatnonzero(recipe == final).tolist():  # shaded, as rows of tables are
+        axes.axhspan(place - 0.5, place + 0.5, color=look.SHADE, zorder=0, label="final model")
+    look.name_rows(axes, recipe.tolist())
+    axes.set_xlabel("accuracy on the outer folds (mean, standard deviation)")
+    figure.legend(loc="outside upper left", ncols=2)
+    best = best_recipe(comparison)
+    told = [
+        f"{recipe_label(name, best, final)} {look.percent(mean)}"
+        for name, mean in zip(recipe, means, strict=True)
+        if name in (best, final, INNER_CHOICE)
+    ]
+    figure.set_label(f"Accuracies of {len(recipe)} recipes: {', '.join(told)}.")
+    return figure
 
 
 def confusion_figure(data: DatasetResults) -> Figure:
