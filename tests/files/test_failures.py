@@ -1,4 +1,4 @@
-"""Why a job failed, and whether it is tried again, by executors and jobs made up for it."""
+"""Why a job failed, and what its next attempt asks for, by executors and jobs made up for it."""
 
 from types import SimpleNamespace
 
@@ -14,7 +14,11 @@ REFUSAL = (
 )
 INPUT = "10:11:12 kreinflow input error: x.fasta, record 3: residue 1 is '?'.\nAllowed: ACDE.\n"
 FAULT = "Traceback ...\n10:11:12 kreinflow error: a fault of the program; its traceback is in x.log"
+NO_MEMORY = "10:11:12 kreinflow error: out of memory (Unable to allocate 2 GiB); lower it."
+KILLED = "slurmstepd-n2: error: StepId=11.0 exceeded memory limit (2 > 1), being killed\n"
 LATE = "slurmstepd: error: *** JOB 10 ON n1 CANCELLED AT 2026 DUE TO TIME LIMIT ***\n"
+OOM = "slurmstepd: error: Detected 1 oom_kill event in StepId=7.batch.\n"
+WARNED = "slurmstepd-n1: error: Exceeded job memory limit\n"  # and no job was killed
 
 
 class Executor:
@@ -51,14 +55,15 @@ def attempt(tmp_path):
     executor, failures = Executor(), Failures()
     failures.listen(executor)
 
-    def fail(job, said=None, log="", slurm_log=""):
+    def fail(job, said=None, log="", slurm_log="", submitted="7"):
         executor.printjob(job)
         for member in job.jobs or [job]:
             if log:
                 (tmp_path / member.log[0]).write_text(log)
         (tmp_path / "7.log").write_text(slurm_log)
         more = {"aux_logs": [str(tmp_path / "7.log")]} if slurm_log else {}
-        executor.report_job_error(SimpleNamespace(job=job), said, **more)
+        info = SimpleNamespace(job=job, external_jobid=submitted)
+        executor.report_job_error(info, said, **more)
         assert executor.begun[-1] is executor.failed[-1] is job
         if job.restart_times > job._attempt - 1:  # as Snakemake has it
             job._attempt += 1
@@ -70,24 +75,34 @@ def attempt(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("said", "log", "asks"),
+    ("said", "log", "slurm_log", "submitted", "asks"),
     [
-        (STATUS.format("FAILED"), INPUT, [None]),
-        (None, INPUT, [None]),
-        (STATUS.format("FAILED"), FAULT, [2, 3, None]),
-        (STATUS.format("TIMEOUT"), "", [2, 3, None]),
+        (REFUSAL, "", "", None, [1, 1, None]),
+        (STATUS.format("CANCELLED"), "", "", "7", [1, 1, None]),
+        (STATUS.format("NODE_FAIL"), "", WARNED, "7", [1, 1, None]),
+        (STATUS.format("FAILED"), FAULT, WARNED, "7", [1, 1, None]),
+        (STATUS.format("FAILED"), INPUT, WARNED, "7", [None]),
+        (None, INPUT, "", None, [None]),
+        (STATUS.format("FAILED"), NO_MEMORY, "", "7", [2, 3, None]),
+        (STATUS.format("FAILED"), "", KILLED, "7", [2, 3, None]),
+        (STATUS.format("FAILED"), "begins\n", "", "7", [2, 3, None]),  # who knows?
+        (STATUS.format("TIMEOUT"), "", "", "7", [2, 3, None]),
+        (STATUS.format("CANCELLED"), "", LATE, "7", [2, 3, None]),
+        (STATUS.format("OUT_OF_MEMORY"), "", OOM, "7", [2, 3, None]),
     ],
 )
-def test_a_fault_of_the_input_is_not_tried_again(attempt, tmp_path, said, log, asks):
+def test_only_a_job_that_asked_for_too_little_asks_for_more(
+    attempt, tmp_path, said, log, slurm_log, submitted, asks
+):
     job = Job(tmp_path / "job.log")
-    assert [attempt(job, said, log) for _ in asks] == asks
+    assert [attempt(job, said, log, slurm_log, submitted) for _ in asks] == asks
 
 
 def test_the_words_of_slurm_and_of_the_job_are_shown_with_its_name(attempt, tmp_path, capsys):
     job = Job(tmp_path / "job.log")
-    attempt(job, REFUSAL)
+    attempt(job, REFUSAL, submitted=None)
     said = capsys.readouterr().err
-    assert "It is tried again with more memory and time." in said
+    assert "It is tried again with the same memory and time." in said
     assert "read_dataset (dataset=mine):" in said
     assert "Invalid partition name specified" in said
     assert "a long command" not in said
@@ -119,7 +134,7 @@ def test_the_log_of_an_older_run_goes_with_a_job_that_wrote_none(attempt, tmp_pa
     old = tmp_path / "job.log"
     old.write_text(INPUT)
     job = Job(old)
-    assert attempt(job, REFUSAL) == 2  # and not the fault of then
+    assert attempt(job, REFUSAL, submitted=None) == 1  # and not the fault of then
     assert not old.exists()
     assert "residue" not in capsys.readouterr().err
 
@@ -127,7 +142,7 @@ def test_the_log_of_an_older_run_goes_with_a_job_that_wrote_none(attempt, tmp_pa
 def test_snakemake_hears_of_a_job_whatever_happens_to_the_words(attempt, tmp_path, capsys):
     job = Job(tmp_path / "job.log")
     del job.wildcards_dict
-    assert attempt(job, REFUSAL) == 2
+    assert attempt(job, REFUSAL, submitted=None) == 2
     assert "no reason was found" in capsys.readouterr().err
 
 

@@ -8,7 +8,12 @@ import pytest
 
 from flipped_bits import count_refused
 from kreinflow.base.errors import InputError
-from kreinflow.files.tables import read_measures, read_table, write_table
+from kreinflow.files.tables import (
+    read_measures,
+    read_plain_columns,
+    read_table,
+    write_table,
+)
 
 
 @pytest.mark.parametrize("name", ["t.tsv", "t.tsv.gz"])
@@ -105,3 +110,24 @@ def test_every_flip_of_a_bit_in_a_packed_table_gives_the_table_or_a_refusal(tmp_
 
     # Of the header's ten bytes, those that say nothing of the content may change.
     assert bits - 80 <= count_refused(path, read, flips=bits) < bits
+
+
+def test_plain_columns_are_those_of_the_table(tmp_path):
+    path = tmp_path / "t.tsv"
+    table = pd.DataFrame({"digest": ["00", "1e5"], "length": [2, 3], "sequence": ["NA", "MKV"]})
+    write_table(path, table)
+    columns = read_plain_columns(path, ["sequence", "digest"])
+    assert columns == [[b"NA", b"MKV"], [b"00", b"1e5"]]
+    write_table(path, table[:0])
+    assert read_plain_columns(path, ["digest"]) == [[]]
+    for text, message in (
+        ("digest\tsequence\n00\tMKV", "truncated"),
+        ("digest\tlength\n00\t3\n", "column 'sequence' is missing"),
+        ("digest\tsequence\n00\tMKV\n01\n", "different numbers of columns"),
+        ("digest\tsequence\n00\tMKV\t1\n01\n02\tMKL\n", "different numbers of columns"),
+        ("digest\tsequence", "truncated"),
+        ("", "column 'digest' is missing"),
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError, match=message):
+            read_plain_columns(path, ["digest", "sequence"])

@@ -1,4 +1,4 @@
-"""Reasons why jobs of the workflow failed, and which of them are not tried again.
+"""Reasons why jobs of the workflow failed, and what the next attempt of each asks for.
 
 Snakemake lets each attempt ask for more memory and time, and does not say why the last one failed.
 Its executors know the reason and hand it to ``report_job_error``, where :class:`Failures` listens.
@@ -17,12 +17,17 @@ from kreinflow.base.errors import InputError, printable
 _OURS = re.compile(rf"kreinflow ({InputError.kind}|error): .*", re.DOTALL)
 _REFUSED = re.compile(r"The error message was '(.*?)'\.?\n", re.DOTALL)
 _OF_SLURM = re.compile(r"^slurmstepd\S*: error: (.*(?:CANCELLED|killed|oom).*)$", re.MULTILINE)
+_TOO_LITTLE = re.compile(
+    r"\b(OUT_OF_MEMORY|TIMEOUT)\b|DUE TO TIME LIMIT|being killed|(?i:oom[-_ ]kill|out of memory)"
+)
+_NOT_ITS_FAULT = re.compile(r"'(CANCELLED|NODE_FAIL|BOOT_FAIL|PREEMPTED)|node failure")
 
 
 class Failures:
     """Listens to an executor of Snakemake, and says of each failed job why it failed.
 
-    A job is tried again with more memory and time, as its rule asks for by the attempt. An
+    A job that asked for too little, or left no reason, is tried again with more; one that was
+    cancelled or refused, whose node died, or that failed by a fault of its own, with the same. An
     :class:`~kreinflow.base.errors.InputError` is not tried again.
     """
 
@@ -47,7 +52,7 @@ class Failures:
 
         def report_job_error(submitted: Any, msg: str | None = None, **more: Any) -> None:
             try:
-                self._fail(submitted.job, msg, more.get("aux_logs") or [])
+                self._fail(submitted.job, submitted.external_jobid, msg, more.get("aux_logs") or [])
             except Exception as error:  # Snakemake must get to know of the job all the same
                 _print(f"kreinflow: no reason was found for a failed job ({error!r}).")
             fail(submitted, msg, **more)
@@ -65,7 +70,7 @@ class Failures:
         """The exit code of the run: 2 if each job failed by a fault of the input, else 1."""
         return InputError.exit_code if self._input_faults == {True} else 1
 
-    def _fail(self, job: Any, said: str | None, slurm: list[str]) -> None:
+    def _fail(self, job: Any, submitted: str | None, said: str | None, slurm: list[str]) -> None:
         logs = _logs(job)
         own = [m[0].strip() for log in logs if (m := _OURS.search(_text(log)))]
         of_slurm = [line for log in slurm for line in _OF_SLURM.findall(_text(log))]
@@ -74,14 +79,20 @@ class Failures:
             [_name(job), *(f"  {line}" for reason in reasons for line in reason.splitlines())]
             + [f"  log: {log}" for log in (*logs, *slurm) if log and Path(log).is_file()]
         )
+        refused = said is not None and submitted is None
+        known = own or refused or _NOT_ITS_FAULT.search(said or "")
+        more = not known or any(map(_TOO_LITTLE.search, reasons))
         self._tries[job.jobid] += 1
         of_input = any(reason.startswith(f"kreinflow {InputError.kind}:") for reason in own)
-        again = "It is tried again with more memory and time."
         if job.restart_times < self._tries[job.jobid] or of_input:
             job._attempt = job.restart_times + 1  # the last
             self._input_faults.add(of_input)
             self._final.append(text)
             again = "It is not tried again."
+        else:
+            # Snakemake adds one. First it frees the resources of this attempt, which it has kept.
+            job._attempt -= not more
+            again = f"It is tried again with {'more' if more else 'the same'} memory and time."
         if said is not None:  # without an executor's words the job has said it on the terminal
             _print(f"kreinflow: a job failed. {again}\n{text}")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kreinflow.base.numerics import FloatArray, IntArray
 from kreinflow.files.arrays import open_array
-from kreinflow.files.tables import read_table
+from kreinflow.files.tables import read_plain_columns, read_table
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
 
@@ -239,12 +239,13 @@ def read_payload(folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...]
     Numbers are a read-only memory map; they belong to the tables beside them.
     """
     advice = f"Delete the folder {folder} and run again."
-    path, text = folder / DISTINCT_FILE, ("digest", "sequence")
-    table = read_table(path, (*text, "length"), text)
+    path = folder / DISTINCT_FILE
+    if summary["kind"] == "sequences":
+        names, texts = read_plain_columns(path, ("digest", "sequence"))
+        return tuple(name.decode("ascii") for name in names), Sequences(tuple(texts))
+    table = read_table(path, ("digest", "length", "sequence"), text=("digest", "sequence"))
     complete = table["complete"].to_numpy(np.bool_) if "complete" in table else None
     digests = tuple(table["digest"].tolist())
-    if summary["kind"] == "sequences":
-        return digests, Sequences(tuple(sequence.encode() for sequence in table["sequence"]))
     if summary["kernel"] is None:
         return digests, Matrix(open_array(folder / MATRIX_FILE, 2, advice), kind=summary["kind"])
     kernel = make_kernel(summary["kernel"])
