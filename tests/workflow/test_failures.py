@@ -45,11 +45,13 @@ def ended(run, *arguments):
 @pytest.mark.parametrize(
     ("plan", "factors", "reason"),
     [
-        ([f"refuse {PARTITION}"], [1, 2], PARTITION),
+        ([f"refuse {PARTITION}"], [1, 1], PARTITION),
         ([f"TIMEOUT {LATE}", f"OUT_OF_MEMORY {NO_MEMORY}"], [1, 2], "Detected 1 oom_kill event"),
     ],
 )
-def test_a_job_that_slurm_ends_has_its_reason_and_asks_for_more(run, slurm, plan, factors, reason):
+def test_a_job_that_slurm_ends_has_its_reason_and_asks_for_more_if_it_had_too_little(
+    run, slurm, plan, factors, reason
+):
     slurm.plan(*plan)
     rest, _ = ended(run, "--retries", str(len(factors) - 1), "dataset")
     assert rest.startswith("read_dataset (dataset=small):\n")

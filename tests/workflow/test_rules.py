@@ -229,12 +229,9 @@ def test_the_crate_names_what_the_run_made_and_when(finished):
         assert known[name]["sha256"] == file_sha256(results / name)
     assert (results / WORKFLOW).read_text() == (ROOT / "Snakefile").read_text()
     assert known["small/model.safetensors"]["description"] == "the final model"
-    jobs = [entity for id, entity in known.items() if id.startswith("#small/")]
-    assert len(jobs) == len(read(results / "small" / "times.tsv")) > 20
-    for job in (known["#run"], *jobs):
-        times = known["#run"]["startTime"], job["startTime"], job["endTime"]
-        assert list(times) == sorted(times)
-        assert job["endTime"] <= known["#run"]["endTime"]
+    times, run = read(results / "small" / "times.tsv"), known["#run"]
+    assert len(times) > 20
+    assert run["startTime"] <= times["ended"].min() <= times["ended"].max() <= run["endTime"]
 
 
 def test_what_check_refuses_the_workflow_refuses_before_any_job(run, small_config, capsys):
