@@ -29,6 +29,7 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3  # links to headings, as GitHub makes them
 
 autodoc_typehints = "none"  # the docstrings say more than the types
+autodoc_use_type_comments = False  # there are none
 autodoc_member_order = "bysource"
 autodoc_default_options = {
     "members": True,

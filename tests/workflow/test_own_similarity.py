@@ -1,7 +1,6 @@
 """A score of the user's: asked for landmark columns alone, once, after a kill too."""
 
 import json
-import shutil
 import sys
 from collections import Counter
 from dataclasses import replace
@@ -242,20 +241,6 @@ def test_the_check_asks_for_a_sample(run, capsys):
     assert "pairs to ask for" in said
     assert "the function own:shared takes" in said
     assert len(asked_of(run)) - before < 2000
-
-
-def test_a_fault_of_the_function_is_told(tmp_path):
-    data = tmp_path / "data"
-    data.mkdir()
-    config = config_of(data)
-    (data / "own.py").write_text("def shared(a, b):\n    raise OSError('no room')\n")
-    failed = Workflow(tmp_path, config)
-    done = failed.run("--", "results/mine/columns/scores.npy", check=False)
-    shutil.rmtree(data)
-    assert done.returncode == 1
-    assert "function own:shared, asked for" in done.stderr
-    assert "raised OSError: no room" in done.stderr
-    assert "Traceback" not in done.stderr.partition("raised OSError")[0]
 
 
 def test_a_program_gives_the_scores_that_its_function_gives(run, tmp_path, capsys):
