@@ -38,7 +38,8 @@ COLUMNS = list(dict.fromkeys(stage for plan_ in PLANS.values() for stage in plan
 ALIGNED = {"class_scores": ("candidates", {"candidates": f"{HERE}/candidates.tsv"})}
 for _stage in COLUMNS:
     _before = lambda wildcards: plan(wildcards).blocks("class_scores")
-    ALIGNED[_stage] = "landmarks", {"class_scores": _before, "landmarks": landmarks_of(_stage)}
+    _union = lambda wildcards, stage=_stage: plan(wildcards).column_stages[stage]
+    ALIGNED[_stage] = "landmarks", {"class_scores": _before, "landmarks": _union}
 
 for _stage, (_columns, _files) in ALIGNED.items():
 
@@ -78,7 +79,7 @@ for _stage in COLUMNS:
             unpack(dataset_files),
             candidates=f"{HERE}/candidates.tsv",
             aligned=lambda wildcards, stage=_stage: plan(wildcards).blocks(stage),
-            landmarks=landmarks_of(_stage),
+            landmarks=lambda wildcards, stage=_stage: plan(wildcards).column_stages[stage],
         output:
             scores=f"{HERE}/{_stage}/scores.npy",
             landmarks=f"{HERE}/{_stage}/landmarks.tsv",

@@ -235,11 +235,6 @@ def unknown_files(wildcards):
     return {name: f"{plan(wildcards).folder}/{file}" for name, file in files.items()}
 
 
-def landmarks_of(stage):
-    """What says which landmarks a stage of the columns has."""
-    return lambda wildcards: plan(wildcards).column_stages[stage]
-
-
 def column_files(wildcards):
     """What learning reads beside the landmarks of its fold: data set, folds and columns."""
     own = getattr(wildcards, "fold", ALL), getattr(wildcards, "selector", None)
