@@ -93,7 +93,7 @@ def align_lists(
 
     8 bits are tried first, then 16 for pairs that overflow, then parasail, which also has the
     parts that are too small to be worth their slots, and sequences of more than 5,000 residues.
-    Short lists lack slots, not lanes: they begin with 16 bits.
+    Short lists lack slots, not lanes: with as many slots they begin with 16 bits.
     """
     scores = np.full(left.size, _OVERFLOWED, dtype=np.int32)
     degrees = np.bincount(np.concatenate([left, right]), minlength=sequences.lengths.size)
@@ -104,7 +104,8 @@ def align_lists(
     todo = np.flatnonzero(fits)
     numbered = sequences.letters.tobytes().translate(schemes[0].lanes.codes.tobytes())
     letters = np.frombuffer(numbered, dtype=np.uint8)
-    few = np.bincount(left)[left] <= schemes[-1].lanes.code.lanes // len(schemes[-1].rows)
+    narrow, wide = len(schemes[0].rows), len(schemes[-1].rows)  # slots
+    few = np.bincount(left)[left] <= (narrow == wide) * schemes[-1].lanes.code.lanes // wide
     for scheme in schemes:
         own = todo if scheme is schemes[-1] else todo[~few[todo]]
         scores[own] = _align(scheme, sequences, letters, left[own], right[own])
