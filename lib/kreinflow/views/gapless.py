@@ -91,7 +91,7 @@ class Gapless:
     def ranked(
         self,
         sequences: Sequence[bytes],
-        found: tuple[IntArray, IntArray, IntArray],
+        found: Sequence[IntArray],
         q: int,
         few: int,
         besides: Besides | None = None,
@@ -99,7 +99,7 @@ class Gapless:
         """Return the q records of the largest g of each object in order, g, and who has a relative.
 
         That is an object with a g of an E-value of :data:`SURE` at most, besides those left out.
-        ``found``, of shape (n, k): records by their scores by seeds in order, these, and the second
+        ``found``, three of shape (n, k): records by their scores by seeds in order, these, and the second
         of their bands. Looked at are the first ``few``, or less of long ones; the others follow,
         with the least g of these. Where :data:`FEW` of so many residues take too long, scores by
         seeds stay. Of equal g the first of the order.
@@ -115,9 +115,9 @@ class Gapless:
         own, column = self.scores(sequences, places, bands, looked), np.arange(places.shape[1])
         beyond = column >= looked[:, None]
         least = own.min(axis=1, initial=_MOST, where=~beyond, keepdims=True)
-        others = (
-            ~beyond if besides is None else ~beyond & (besides[1][places] != besides[0][:, None])
-        )
+        others = ~beyond
+        if besides is not None:
+            others &= besides[1][places] != besides[0][:, None]
         enough = by_chance(self._groups, sizes, self._starts[-1] / SURE)
         related = own.max(axis=1, initial=-1, where=others) >= enough
         own = np.where(beyond, np.where(column < hits[:, None], least, 0), own)

@@ -252,9 +252,8 @@ class SeedIndex:
             places, scores, related = self._gapless.ranked(own, found, q, FEW, left_out)
             if (rest := np.flatnonzero(~related)).size:
                 own = [own[i] for i in rest.tolist()]
-                same = found[0][rest], found[1][rest], found[2][rest]
-                found = self._by_hits(own, max(q, MANY)) if several else same
-                places[rest], scores[rest], _ = self._gapless.ranked(own, found, q, MANY)
+                again = self._by_hits(own, max(q, MANY)) if several else [of[rest] for of in found]
+                places[rest], scores[rest], _ = self._gapless.ranked(own, again, q, MANY)
             return places, scores
 
         return self._found(sequences, q, ranked)
