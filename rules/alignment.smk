@@ -79,7 +79,7 @@ for _stage in COLUMNS:
             unpack(dataset_files),
             candidates=f"{HERE}/candidates.tsv",
             aligned=lambda wildcards, stage=_stage: plan(wildcards).blocks(stage),
-            landmarks=lambda wildcards, stage=_stage: plan(wildcards).column_stages[stage],
+            landmarks=ALIGNED[_stage][1]["landmarks"],
         output:
             scores=f"{HERE}/{_stage}/scores.npy",
             landmarks=f"{HERE}/{_stage}/landmarks.tsv",
