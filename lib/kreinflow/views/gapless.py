@@ -99,10 +99,10 @@ class Gapless:
         """Return the q records of the largest g of each object in order, g, and who has a relative.
 
         That is an object with a g of an E-value of :data:`SURE` at most, besides those left out.
-        ``found``, three of shape (n, k): records by their scores by seeds in order, these, and the second
-        of their bands. Looked at are the first ``few``, or less of long ones; the others follow,
-        with the least g of these. Where :data:`FEW` of so many residues take too long, scores by
-        seeds stay. Of equal g the first of the order.
+        ``found``, three of shape (n, k): records by their scores by seeds in order, these, and the
+        second of their bands. Looked at are the first ``few``, or less of long ones; the others
+        follow, with the least g of these. Where :data:`FEW` of so many residues take too long,
+        scores by seeds stay. Of equal g the first of the order.
         """
         sizes = np.array([len(sequence) for sequence in sequences])
         mean = self._starts[-1] // max(1, len(self._starts) - 1)
