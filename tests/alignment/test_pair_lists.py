@@ -203,3 +203,21 @@ def test_rectangles_are_bounded_and_hold_those_that_ask_alike():
     # In the order given each rectangle would need 20,000 columns; families have 100.
     assert sizes.sum() < 60 * len(noting.pairs)
     assert set(noting.pairs) == asked_pairs(rows, asked)
+
+
+@each_kind
+@pytest.mark.parametrize("per_list", [2, 30])
+def test_short_lists_begin_with_16_bits_where_8_have_no_more_slots(kind, per_list, monkeypatch):
+    rng, began, real = np.random.default_rng(79), [], pair_lists._align
+
+    def noting(scheme, packed, letters, queries, records):
+        began.extend([scheme.lanes.code.bits] * bool(queries.size))
+        return real(scheme, packed, letters, queries, records)
+
+    monkeypatch.setattr(pair_lists, "_align", noting)
+    sequences = [rng.choice(AMINO_ACIDS, 100).tobytes() for _ in range(300)]
+    left, right = np.repeat(np.arange(100), per_list), 100 + np.arange(100 * per_list) % 200
+    with lists_in(kind):
+        packed = pack(sequences, SCHEME)
+        pair_lists.align_lists(packed, left, right, pair_lists.table_schemes(packed))
+    assert began == [16 if per_list == 2 and kind[1] == "permute" else 8]
