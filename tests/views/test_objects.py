@@ -42,6 +42,13 @@ def test_distances_far_from_the_origin_are_those_near_it(offset):
     np.testing.assert_allclose(squared_distances(X, Y), cdist(X, Y, "sqeuclidean"), rtol=1e-8)
 
 
+def test_words_in_single_precision_are_those_in_double():
+    X, Y = (Words((1, 2, 3), PROTEIN).features(drawn(n, PROTEIN, 60, seed=n)) for n in (600, 400))
+    double, single = squared_distances(X, Y), squared_distances(*(Z.astype("f4") for Z in (X, Y)))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, double, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("p", [3, 60, 400])  # too few for common words, some, most of the shorter
 def test_products_of_common_and_of_rare_words_are_those_of_dense_algebra(p, monkeypatch):
     words = Words((1, 2, 3), PROTEIN)
@@ -56,8 +63,11 @@ def test_products_of_common_and_of_rare_words_are_those_of_dense_algebra(p, monk
     np.testing.assert_array_equal(points.inner_products(X[some]), products[some])
     with limited(threads=2, memory_mb=1):
         np.testing.assert_array_equal(points.inner_products(X), products)
+    single = Points(Y.astype("f4")), X[some].astype("f4")
+    compiled = single[0].inner_products(single[1])
     monkeypatch.setattr(module, "worth_compiling", lambda microseconds: False)
     np.testing.assert_array_equal(points.inner_products(X[some]), products[some])
+    np.testing.assert_array_equal(single[0].inner_products(single[1]), compiled)
 
 
 def test_sequences_come_back_from_arrays():

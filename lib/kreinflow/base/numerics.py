@@ -209,18 +209,19 @@ def tiled_product(A: NDArray[np.floating], B: FloatArray) -> FloatArray:
     """Return A @ B such that each row depends on its own row of A alone, bit for bit.
 
     A product of another height may use another kernel of BLAS and round differently; so all
-    products have :data:`PRODUCT_ROWS` rows, the last one filled up with zeros.
+    products have :data:`PRODUCT_ROWS` rows, the last one filled up with zeros. The precision is
+    that of B.
     """
-    out = np.empty((A.shape[0], B.shape[1]))
+    out = np.empty((A.shape[0], B.shape[1]), dtype=B.dtype)
 
     def product(rows: slice) -> None:
         for start in range(rows.start, rows.stop, PRODUCT_ROWS):
             stop = min(start + PRODUCT_ROWS, rows.stop)
-            block = np.ascontiguousarray(A[start:stop], dtype=np.float64)
+            block = np.ascontiguousarray(A[start:stop], dtype=B.dtype)
             if len(block) == PRODUCT_ROWS:
                 np.matmul(block, B, out=out[start:stop])
             else:
-                filled = np.zeros((PRODUCT_ROWS, A.shape[1]))
+                filled = np.zeros((PRODUCT_ROWS, A.shape[1]), dtype=B.dtype)
                 filled[: len(block)] = block
                 out[start:stop] = (filled @ B)[: len(block)]
 

@@ -12,27 +12,6 @@ from numpy.typing import NDArray
 from kreinflow.base.numerics import compiled
 
 
-@compiled
-def add_products(
-    indptr: NDArray[np.integer],
-    indices: NDArray[np.integer],
-    values: NDArray[np.floating],
-    other_indptr: NDArray[np.integer],
-    other_indices: NDArray[np.unsignedinteger],
-    other_values: NDArray[np.floating],
-    out: NDArray[np.floating],
-) -> None:
-    """Add X Y' to ``out``, of shape (n, p), from the CSR arrays of X and of Y' (not of Y)."""
-    for row in range(len(out)):
-        sums = out[row]
-        for at in range(indptr[row], indptr[row + 1]):
-            word, value = indices[at], values[at]
-            own = slice(np.uint64(other_indptr[word]), np.uint64(other_indptr[word + 1]))
-            places, others = other_indices[own], other_values[own]
-            for k in range(len(places)):
-                sums[places[k]] += value * others[k]
-
-
 @intrinsic  # type: ignore[untyped-decorator]
 def prefetch(typing_context: Any, address: Any) -> Any:
     """Fetch the bytes at an address into the near cache, without waiting for them."""
@@ -46,6 +25,41 @@ def prefetch(typing_context: Any, address: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.int64), codegen
+
+
+@compiled
+def _fetch(array: NDArray[Any], first: int, last: int) -> None:
+    start = array.ctypes.data + array.itemsize * first
+    for ahead in range(0, array.itemsize * (last - first), 64):
+        prefetch(start + ahead)
+
+
+@compiled
+def add_products(
+    indptr: NDArray[np.integer],
+    indices: NDArray[np.integer],
+    values: NDArray[np.float32],
+    other_indptr: NDArray[np.integer],
+    other_indices: NDArray[np.unsignedinteger],
+    other_values: NDArray[np.float32],
+    out: NDArray[np.float32],
+) -> None:
+    """Add X Y' to ``out``, of shape (n, p), from the CSR arrays of X and of Y' (not of Y).
+
+    What the next word needs is fetched before: its row is too short to be foreseen.
+    """
+    for row in range(len(out)):
+        sums = out[row]
+        for at in range(indptr[row], indptr[row + 1]):
+            word, value = indices[at], values[at]
+            if at + 1 < indptr[row + 1]:
+                first, last = other_indptr[indices[at + 1]], other_indptr[indices[at + 1] + 1]
+                _fetch(other_indices, first, last)
+                _fetch(other_values, first, last)
+            own = slice(np.uint64(other_indptr[word]), np.uint64(other_indptr[word + 1]))
+            places, others = other_indices[own], other_values[own]
+            for k in range(len(places)):
+                sums[places[k]] += value * others[k]
 
 
 @compiled

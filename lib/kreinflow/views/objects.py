@@ -156,7 +156,10 @@ def without_columns(X: "scipy.sparse.csr_array", columns: IntArray) -> "scipy.sp
 
 
 class Points:
-    """Rows of shape (p, n_features) that others are compared with, prepared once."""
+    """Rows of shape (p, n_features) that others are compared with, prepared once.
+
+    Sparse ones may have single precision, if the others have it too.
+    """
 
     def __init__(self, features: Features) -> None:
         self._n, self._norms = features.shape[0], square_norms(features)
@@ -195,8 +198,8 @@ class Points:
             X = X - mean
         distances = points.inner_products(X)
         distances *= -2.0
-        distances += square_norms(X)[:, None]
-        distances += points._norms
+        distances += square_norms(X)[:, None].astype(distances.dtype)
+        distances += points._norms.astype(distances.dtype)
         return np.maximum(distances, 0.0, out=distances)
 
 
@@ -207,7 +210,8 @@ def _columns_of(
     common = common_columns(np.bincount(X.indices, minlength=X.shape[1]), X.shape[0])
     rest = without_columns(X, common).T.tocsr()
     dense = np.ascontiguousarray(X[:, common].T.toarray())
-    return common, dense, (rest.indptr, rest.indices.astype(np.uint32), rest.data)
+    places = rest.indices.astype(np.uint16 if X.shape[0] <= 1 << 16 else np.uint32)
+    return common, dense, (rest.indptr, places, rest.data)
 
 
 def square_norms(X: Features) -> FloatArray:
