@@ -61,6 +61,17 @@ def test_columns_are_those_of_the_formula(form, views):
     np.testing.assert_allclose(found, written_out(lift, U, objects), rtol=3e-6, atol=5e-7)
 
 
+@pytest.mark.parametrize("form", ["gaussian", "linear"])
+def test_the_unit_of_scores_may_be_so_large_that_squares_leave_single_precision(form):
+    lift, U, _ = lift_and_objects(form, ("scores",))
+    rates = {"scores": lift.rates["scores"] / 1e44}
+    large = replace(lift, scores=(1e22 * lift.scores.astype(float)).astype("f4"), rates=rates)
+    found, expected = large.columns(1e22 * U, None), lift.columns(U, None)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    far = large.columns(np.full_like(U, 1e38), None)
+    assert (far == 0).all() if form == "gaussian" else np.abs(far).min() > 1e12
+
+
 def test_scores_alone_need_no_objects_and_other_views_do():
     lift, U, _ = lift_and_objects(views=("scores",))
     assert lift.columns(U, None).shape == (N, P)

@@ -3,11 +3,11 @@
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from kreinflow.base.numerics import PRODUCT_ROWS, FloatArray, IntArray, ordered_map
 from kreinflow.files.state import Array, State, Value
@@ -40,25 +40,30 @@ def by_rows(n: int, p: int, rows: Callable[[slice], NDArray[Any]]) -> FloatArray
 
 
 def combined(
-    form: Form, rates: Mapping[str, float], part_of: Callable[[str], NDArray[Any]]
+    form: Form,
+    rates: Mapping[str, float],
+    part_of: Callable[[str], NDArray[Any]],
+    kind: DTypeLike = np.float64,
 ) -> NDArray[Any]:
     r"""Return the kernel of views that are compared one by one, by :func:`compared`.
 
     .. math:: k(x, y) = \exp\Bigl(-\sum_v r_v \|x_v - y_v\|^2\Bigr) \quad\text{or}\quad
               \sum_v r_v\, x_v'y_v .
 
-    The views are added in the order of ``rates``; ``part_of`` returns an array of its own for each.
+    The views are added in the order of ``rates``, as numbers of a ``kind``; ``part_of`` returns an
+    array of its own for each.
     """
     total: NDArray[Any] | None = None
     for view, rate in rates.items():
         part = part_of(view)
-        part *= rate
+        part *= rate  # first: a square may be too large for single precision
+        with np.errstate(over="ignore"):  # so far away that the kernel is 0, or it is not finite
+            part = part.astype(kind, copy=False)
         total = part if total is None else np.add(total, part, out=total)
     assert total is not None, "a lift without views"
-    if form == "linear":
-        return total
-    np.negative(total, out=total)
-    return np.asarray(np.exp(total, out=total))
+    if form == "gaussian":
+        np.exp(np.negative(total, out=total), out=total)
+    return total
 
 
 def _rates(given: Mapping[str, Any]) -> dict[str, float]:
@@ -108,11 +113,8 @@ class Lift(State):
 
         def rows(places: slice) -> NDArray[Any]:
             own = None if objects is None else objects.take(np.arange(len(U))[places])
-
-            def part_of(view: str) -> NDArray[Any]:
-                return self.part(view, U[places], own).astype(np.float32, copy=False)
-
-            return combined(self.form, self.rates, part_of)
+            parts = partial(self.part, U=U[places], objects=own)
+            return combined(self.form, self.rates, parts, np.float32)
 
         return by_rows(len(U), len(self), rows)
 
