@@ -15,7 +15,7 @@ from kreinflow.classify.model_file import Model
 from kreinflow.fitting import fit_unknown
 from kreinflow.fitting import unknown_levels as module
 from kreinflow.fitting.reject_threshold import ABOVE_HALF, fitted_levels
-from kreinflow.fitting.unknown_levels import Limits, likeness_needed
+from kreinflow.fitting.unknown_levels import NodeLimits, likeness_needed
 from sequence_pairs import rectangle
 from small_inputs import PROTEIN
 
@@ -71,14 +71,14 @@ def test_the_likeness_that_a_level_takes_is_what_plain_sums_say(tmp_path, monkey
     """By the dense scores: who asks very many asks all records of other nodes."""
     caught = []
 
-    class Caught(Limits):
+    class Caught(NodeLimits):
         def told(self, *given):
             caught.extend(given)
             return super().told(*given)
 
     monkeypatch.setattr(module, "FEW", 1000)
     monkeypatch.setattr(fit_unknown, "NEAREST", 1000)
-    monkeypatch.setattr(fit_unknown, "Limits", Caught)
+    monkeypatch.setattr(fit_unknown, "NodeLimits", Caught)
     it = trained_on(tmp_path, clans(1, "abc", "xy", 16, (0.2, 0.5)), levels=LEVELS, unknown=asked())
     relatives, t = it.model.classifier.relatives, it.training
     sequences, classes = it.dataset.sequences, it.model.classifier.classes
@@ -235,7 +235,7 @@ def test_without_a_limit_nothing_is_learned(tmp_path):
 def test_a_level_that_no_record_tried_has_can_be_written():
     """A deep level of few records may have none among those that are tried."""
     levels = Levels.of(("a", "b", "c_x"), "_", 0.8)
-    limits = Limits(np.array([0.5, np.inf]), np.array([[True, False]] * 3))
+    limits = NodeLimits(np.array([0.5, np.inf]), np.array([[True, False]] * 3))
     likeness = np.array([[0.9, -np.inf], [0.4, -np.inf], [0.9, 0.9]])
     rows = limits.told(levels, levels, np.eye(3), likeness)
     assert rows[0]["answered_before"] == 1.0

@@ -35,7 +35,7 @@ from kreinflow.fitting.first_stage import FirstStage, OutOfFold
 from kreinflow.fitting.record_index import places_of, records_of, row_query
 from kreinflow.fitting.reject_threshold import ABOVE_HALF, Promise, fitted_levels
 from kreinflow.fitting.strangers import MEMBERS, Strangers
-from kreinflow.fitting.unknown_levels import Limits, likeness_of
+from kreinflow.fitting.unknown_levels import NodeLimits, likeness_of
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.views.gapless import Besides
 from kreinflow.views.lift import SCORES, Lift
@@ -258,7 +258,7 @@ def _with_p_values(
     needed, paths, of_levels = None, None, {}
     if free is not None:
         assert data.overclassification is not None, "a limit without a share"
-        limits = Limits.of(free, scores(), tried, left, data.overclassification)
+        limits = NodeLimits.of(free, scores(), tried, left, data.overclassification)
         needed, reached = limits.likeness, levels_reached(likeness, limits.likeness)
         # Of what is not answered nothing has to be right.
         true = data.true_nodes(places)

@@ -45,7 +45,7 @@ def likeness_of(
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class NodeLimits:
     """What l_v(x) must be above at each level, found on records that were tried."""
 
     likeness: FloatArray  # (n_levels,): infinite where too few records were tried
@@ -54,7 +54,7 @@ class Limits:
     @classmethod
     def of(
         cls, levels: Levels, scores: RecordScores, objects: IntArray, labels: IntArray, error: float
-    ) -> "Limits":
+    ) -> "NodeLimits":
         """Find them with some ``objects``, places in the query, of classes with these codes."""
         there, needed = levels.paths[labels] >= 0, []
         for of_class, own in zip(levels.paths.T, there.T, strict=True):

@@ -41,7 +41,7 @@ class _Coordinates(NamedTuple):
     norms: NDArray[np.float32]  # squared lengths
 
 
-class _Tile(NamedTuple):
+class _PointTile(NamedTuple):
     """Points, transposed."""
 
     dense: NDArray[np.float32]
@@ -85,7 +85,7 @@ class Search:
     ) -> None:
         self._rates, self._words = dict(rates), words
         self._scores, self._objects = scores, objects
-        self._tiles: dict[int, _Tile] = {}
+        self._tiles: dict[int, _PointTile] = {}
         places = np.arange(0, len(scores), max(1, len(scores) // _SAMPLE))
         counts, found = np.zeros(0 if words is None else words.n_features, dtype=np.int64), []
         for own in (places[i : i + _AT_ONCE] for i in range(0, len(places), _AT_ONCE)):
@@ -124,7 +124,7 @@ class Search:
         for start in range(0, len(self._scores), WIDTH):
             tile = self._tile(start)
 
-            def look(block: int, tile: _Tile = tile, start: int = start) -> None:
+            def look(block: int, tile: _PointTile = tile, start: int = start) -> None:
                 found = tile.distances(rows[block])
                 _keep_nearest(found, start, distances[block], places[block])
 
@@ -159,7 +159,7 @@ class Search:
             norms += square_norms(rest)
         return _Coordinates(together.astype(np.float32), rest, norms.astype(np.float32))
 
-    def _tile(self, start: int) -> _Tile:
+    def _tile(self, start: int) -> _PointTile:
         """Return the points from a place on, kept if a quarter of the memory suffices for all."""
         if start in self._tiles:
             return self._tiles[start]
@@ -178,7 +178,7 @@ class Search:
             counted.clear()  # bounds memory
             columns = together.T.tocsr()
             words = columns.indptr, columns.indices.astype(np.uint16), columns.data
-        tile = _Tile(dense, words, norms)
+        tile = _PointTile(dense, words, norms)
         held = sum(other.nbytes for other in self._tiles.values())
         if held + tile.nbytes <= current_limits().memory / 4:
             self._tiles[start] = tile

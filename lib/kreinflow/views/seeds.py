@@ -136,7 +136,7 @@ class Seeds:
         return found, ends
 
 
-class _Tile(NamedTuple):
+class _SeedTile(NamedTuple):
     """The seeds of some records: for each seed where its places are, and these."""
 
     pointers: NDArray[np.int32]  # (n_shapes * n_seeds + 1,)
@@ -187,7 +187,7 @@ class SeedIndex:
         """The bytes that it takes."""
         return sum(tile.pointers.nbytes + tile.places.nbytes for tile in self._tiles)
 
-    def _tile(self, sequences: Sequence[bytes], first: int) -> _Tile:
+    def _tile(self, sequences: Sequence[bytes], first: int) -> _SeedTile:
         sizes = np.array([len(sequence) for sequence in sequences])
         total, ends = int(sizes.sum()), np.cumsum(sizes)
         place = np.arange(total, dtype=np.int32)  # 32 bits: few bytes at once
@@ -213,7 +213,7 @@ class SeedIndex:
             pointers.append(columns.indptr[1:].astype(np.int32) + end)
             places[end : pointers[-1][-1]] = columns.data
             del columns
-        return _Tile(np.concatenate(pointers), places[: pointers[-1][-1]], first, len(sizes))
+        return _SeedTile(np.concatenate(pointers), places[: pointers[-1][-1]], first, len(sizes))
 
     def by_hits(self, sequences: Sequence[bytes], q: int) -> tuple[IntArray, IntArray]:
         """Return the q records of the largest scores, in order, and the scores, (n, min(q, N)).
@@ -291,7 +291,9 @@ class SeedIndex:
         places = np.where(scores > 0, self._n - 1 - (keys >> _BITS & 0xFFFFFFFF), -1)
         return places, scores, bands
 
-    def _keys(self, tile: _Tile, numbers: NDArray[np.int32], ends: IntArray) -> NDArray[np.int64]:
+    def _keys(
+        self, tile: _SeedTile, numbers: NDArray[np.int32], ends: IntArray
+    ) -> NDArray[np.int64]:
         """Return scores with the records of a tile, these from behind, and bands: see add_hits."""
         last = self._n - 1 - tile.first
         if worth_compiling(_OF_OBJECT * len(ends) + _OF_SEED * numbers.size):
@@ -312,7 +314,7 @@ class SeedIndex:
         record = last - np.arange(tile.n_records)
         return (found >> _BITS << 32 | record) << _BITS | found % _BANDS
 
-    def _score(self, tile: _Tile, numbers: NDArray[np.int32]) -> IntArray:
+    def _score(self, tile: _SeedTile, numbers: NDArray[np.int32]) -> IntArray:
         shape, residue = np.nonzero(numbers >= 0)
         keys = numbers[shape, residue] + self.seeds.n_seeds * shape
         weighs = self._weights[keys] > 0
