@@ -117,9 +117,9 @@ def test_training_records_carry_a_lifted_decision(lifted):
         rate = lift.rates[view]
         wanted = np.exp(-rate * ((Y - x) ** 2).sum(axis=1)) if lift.form == "gaussian" else Y @ x
         wanted = wanted if lift.form == "gaussian" else rate * wanted
-        np.testing.assert_allclose(table[f"near_{view}"], wanted, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(table[f"near_{view}"], wanted, rtol=3e-6, atol=5e-7)
     whole = np.prod(near, axis=0) if lift.form == "gaussian" else np.sum(near, axis=0)
-    np.testing.assert_allclose(whole, kernel, rtol=1e-9)
+    np.testing.assert_allclose(whole, kernel, rtol=3e-6)  # of single precision
     row = classify_file(model, path, Options(vectors=vectors)).set_index("id").loc["b3"]
     assert (row["label"], row["probability"]) == (found.labels[0], found.probabilities[0])
 

@@ -127,6 +127,16 @@ def test_labels_in_headers(proposed, tmp_path, header, pattern):
     assert ("The labels are a guess" in err) != meant
     assert source_of(config)["labels"] == {"pattern": pattern}
     assert "3 classes of 8 records" in out
+    assert "without a label" not in out
+
+
+def test_records_whose_headers_have_no_label_are_classified(proposed, tmp_path):
+    name = fasta(tmp_path, header="{id} family={label}; length=60")
+    with (tmp_path / name).open("a") as file:
+        file.write(f">new of no family\n{RECORDS[0][2]}\n")
+    config, out, _ = proposed(name)
+    assert source_of(config)["unmatched"] == "classify"
+    assert "1 record without a label: classified by the final model." in out
 
 
 def test_a_folder_or_a_list_of_files_with_one_a_class(proposed, tmp_path):

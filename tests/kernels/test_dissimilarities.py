@@ -18,6 +18,9 @@ def test_ball_surfaces():
     for i, j in ((0, 1), (0, 3), (1, 2), (1, 3)):
         nearest = cdist(surfaces[i], surfaces[j]).min()
         assert nearest - 0.05 <= np.sqrt(D[i, j]) <= nearest
+    assert "A ball is its centre, then its radius" in make_kernel({"name": "ball"}).first_fault(
+        balls[:, :1]
+    )
     assert D[0, 2] == 0  # they overlap
     assert np.sqrt(D[0, 1]) == 2
 

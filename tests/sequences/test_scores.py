@@ -6,11 +6,17 @@ import os
 import numpy as np
 import pytest
 
-from data_sets import compared, six_objects
+from data_sets import compared, dataset_of, six_objects
 from kreinflow.base.errors import InputError, KreinflowError
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.landmarks.stage import LandmarkStage
-from kreinflow.sequences.scores import open_scores, transforms_of, write_columns
+from kreinflow.sequences.payload import Matrix
+from kreinflow.sequences.scores import (
+    columns_in_memory,
+    open_scores,
+    transforms_of,
+    write_columns,
+)
 
 RAW = transforms_of(["raw"], {}, None)
 
@@ -22,6 +28,15 @@ def test_columns_come_back(tmp_path):
     write_columns(path, open_scores(dataset), np.array([2, 5]), np.array([4, 1]))
     np.testing.assert_array_equal(np.load(path), dataset.payload.values[[2, 5]][:, [4, 1]])
     assert os.listdir(tmp_path) == ["columns.npy"]
+
+
+@pytest.mark.parametrize("kind", ["similarity", "asymmetric"])
+def test_columns_in_memory_are_those_of_the_file(tmp_path, kind):
+    values, path = np.random.default_rng(0).random((6, 6)), tmp_path / "columns.npy"
+    dataset = dataset_of(np.array([0, 0, 0, 0, 1, 1]), Matrix(values, kind=kind))
+    scores, landmarks = open_scores(dataset), np.array([4, 1])
+    write_columns(path, scores, np.arange(6), landmarks, directed=kind == "asymmetric")
+    np.testing.assert_array_equal(columns_in_memory(dataset, scores, landmarks), np.load(path))
 
 
 @pytest.mark.parametrize("name", ["gaussian", "ball", "edit_distance"])

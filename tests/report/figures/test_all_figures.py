@@ -148,6 +148,14 @@ def test_a_prefix_renames_ids_and_what_refers_to_them():
     assert references <= ids
 
 
+@pytest.mark.parametrize(("points", "shown"), [(300, (400, 400)), (600, (800, 560))])
+def test_a_figure_says_its_width_in_pixels(points, shown):
+    figure = drawing(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{points}pt" height="9pt"/>', ""
+    )
+    assert (figure["width"], figure["least"]) == shown
+
+
 def test_axes_of_the_map_have_the_signs_of_their_eigenvalues():
     (axes,) = _draw(POINTS, {"eigenvalues": [-8.0, 1.0], "all_eigenvalues": 10.0}, {}).axes
     assert axes.get_xlabel() == "-   (eigenvalue -8, 80.0% of all magnitudes)"
