@@ -35,7 +35,7 @@ if READING:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TARGETS = {
-    "all": [f"{RESULTS}/report.html", of_datasets("model.safetensors"), CLASSIFIED],
+    "all": [rules.write_report.output, of_datasets("model.safetensors"), CLASSIFIED],
     "dataset": of_datasets("dataset/records.tsv"),
     "folds": of_datasets("folds.tsv"),
     "alignment": of_datasets("columns/scores.npy"),

@@ -143,6 +143,11 @@ def test_changed_content_reruns_and_a_time_stamp_does_not(
     for path in (*copied.rglob("*.py"), *copied.rglob("*.smk"), *copied.rglob("*.j2")):
         os.utime(path)
     assert run.jobs() == {}
+    lost = run.folder / "results" / "report.txt"  # a file beside the page
+    text = lost.read_bytes()
+    lost.unlink()
+    assert run.jobs().keys() == {"write_report", "all"}
+    lost.write_bytes(text)
 
     module = copied / "lib" / "kreinflow" / "learners" / "pcvm.py"
     module.write_text(module.read_text() + "\n# changed\n")
