@@ -254,14 +254,16 @@ def test_a_negative_score_is_a_fault_of_its_record(tmp_path):
     assert (len(messages), table["problem"][1]) == (1, "")
 
 
-def test_decisions_that_overflow_are_no_prediction(tmp_path):
+def test_decisions_that_overflow_are_no_prediction(tmp_path, monkeypatch):
+    monkeypatch.setattr(new_objects, "_RECORDS", 4)  # so that batches are answered at once
     model, *_ = model_of(tmp_path)
     decision = model.classifier.decision
     large = replace(decision, intercept=np.full_like(decision.intercept, 1e308))
     classifier = replace(model.classifier, decision=large, temperature=0.01)
     faults = []
     model = replace(model, classifier=classifier)
-    table = classify_file(model, tmp_path / "x.fasta", Options(on_fault=faults.append))
+    with limited(2):
+        table = classify_file(model, tmp_path / "x.fasta", Options(on_fault=faults.append))
     assert "(line 1), a0: the model's decision for it is not finite" in faults[0]
     assert len(faults) == len(table) == table["problem"].str.contains("is not finite").sum()
 

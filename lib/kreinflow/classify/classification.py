@@ -17,7 +17,7 @@ from kreinflow.alignment.traceback import aligned_identity
 from kreinflow.answering.label_sets import accepted
 from kreinflow.answering.query_and_answers import REASONS, STAGES, Answers
 from kreinflow.base.errors import InputError
-from kreinflow.base.numerics import FloatArray, IntArray, ahead, single_threaded
+from kreinflow.base.numerics import FloatArray, IntArray, ahead, ordered_map, single_threaded
 from kreinflow.classify.evidence import SHOWN, Witnesses, nearest_landmarks
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import DEFAULTS, Batch, Options, score_new
@@ -81,12 +81,20 @@ def classify_batches(
     """
     _check_promises(model, options)
     witnesses = None if options.on_evidence is None else Witnesses(model)
-    meanwhile = iter if model.scheme is None else ahead  # a user's function has one thread
-    # What is not finite is told by its name.
+
+    def answered(batch: Batch) -> tuple[Batch, Answers, pd.DataFrame]:
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told by its name
+            answers = model.classifier.answer(batch)
+            return batch, answers, _table(model, batch, answers, options)
+
     with single_threaded(), np.errstate(over="ignore", invalid="ignore"):
-        scored = meanwhile(score_new(model, path, options))
-        for batch, answers in meanwhile((own, model.classifier.answer(own)) for own in scored):
-            table = _table(model, batch, answers, options)
+        scored = score_new(model, path, options)
+        told: Iterator[tuple[Batch, Answers, pd.DataFrame]] = map(answered, scored)
+        if model.scheme is not None:  # a user's function has one thread
+            scored = ahead(scored)
+            first = map(answered, itertools.islice(scored, 1))  # makes what is kept for the others
+            told = itertools.chain(first, ordered_map(answered, scored))
+        for batch, answers, table in told:
             for place, fault in sorted(batch.faults.items()):
                 message = f"{batch.place(place)}: {fault}"
                 if options.on_fault is None:

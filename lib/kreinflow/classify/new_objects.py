@@ -38,8 +38,8 @@ from kreinflow.sequences.matrix_files import (
 from kreinflow.sequences.strands import FRAMES, reverse_complements, six_frames, strand_fault
 from kreinflow.views.objects import Viewed
 
-_RECORDS = 1536  # of a batch, at most: more take memory, and save no time
-_LETTERS = 1 << 23  # of headers and residues
+_RECORDS = 768  # of a batch, at most: more take memory, and save no time
+_LETTERS = 1 << 22  # of headers and residues
 _PAIRS = 1 << 22
 _CHECKED = 0.005  # of pairs, but all of the first
 _DNA, _SHORTEST = "ACGTRYSWKMBDHVN", 5  # of what is translated: each frame has a codon

@@ -38,11 +38,11 @@ def _fetch(array: NDArray[Any], first: int, last: int) -> None:
 def add_products(
     indptr: NDArray[np.integer],
     indices: NDArray[np.integer],
-    values: NDArray[np.float32],
+    values: NDArray[np.floating],
     other_indptr: NDArray[np.integer],
     other_indices: NDArray[np.unsignedinteger],
-    other_values: NDArray[np.float32],
-    out: NDArray[np.float32],
+    other_values: NDArray[np.floating],
+    out: NDArray[np.floating],
 ) -> None:
     """Add X Y' to ``out``, of shape (n, p), from the CSR arrays of X and of Y' (not of Y).
 
